@@ -1,0 +1,1 @@
+"""Private estimators in scikit-learn conventions, with a ledger of what they spent."""

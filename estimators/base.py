@@ -1,0 +1,107 @@
+"""What all private estimators share: validation, budget, ledger.
+
+House rules. The constructor stores hyper-parameters and does nothing else. `fit` validates
+everything before it draws any noise, so bad input raises and nothing is released. After `fit`,
+`ledger_` lists every mechanism call and `privacy_` is the guarantee composed from it, in the
+definition in which the budget was given.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from estimators.accounting import Guarantee, LedgerEntry, delta_at, total
+from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+
+Array = NDArray[np.float64]
+DEFAULT_PRIVACY = Approximate(epsilon=1.0, delta=1e-6)
+
+
+class PrivateEstimator(BaseEstimator):
+    """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out."""
+
+    privacy: Guarantee
+    random_state: Any
+    privacy_: Guarantee
+    ledger_: tuple[LedgerEntry, ...]
+
+    def _validated(self, X: Any, *, minimum_records: int = 1) -> Array:
+        """X as a finite, real, two-dimensional float array, or an error that says what is wrong."""
+        X = validate_data(self, X, dtype="numeric", ensure_min_samples=minimum_records)
+        # Integers stay integers until a chunk is clipped: a copy of the whole would double memory.
+        return X
+
+    def _budget(self, *allowed: type[Guarantee]) -> Guarantee:
+        """The privacy parameter, checked to be of a kind this estimator can spend."""
+        if not isinstance(self.privacy, allowed):
+            kinds = ", ".join(kind.__name__ for kind in allowed)
+            raise TypeError(f"privacy must be one of {kinds}; got {self.privacy!r}")
+        if self.privacy.scope != "central":
+            raise ValueError(f"privacy.scope must be 'central', got {self.privacy.scope!r}")
+        return self.privacy
+
+    def _rng(self) -> np.random.Generator:
+        if isinstance(self.random_state, np.random.RandomState):
+            return np.random.default_rng(self.random_state.randint(2**31, size=4))
+        return np.random.default_rng(self.random_state)
+
+    def _account(self, ledger: list[LedgerEntry]) -> None:
+        """Record the ledger and the guarantee it composes to.
+
+        An (epsilon, delta) budget is reported at its own delta; where the noise is too small for
+        it (a paper's literal calibration), at its own epsilon with the delta really given.
+        """
+        self.ledger_ = tuple(ledger)
+        asked = self.privacy
+        if not isinstance(asked, Approximate):
+            self.privacy_ = total(self.ledger_, type(asked))
+            return
+        self.privacy_ = total(self.ledger_, Approximate, asked.delta)
+        if self.privacy_.epsilon > asked.epsilon * (1 + 1e-9):
+            self.privacy_ = Approximate(asked.epsilon, delta_at(self.ledger_, asked.epsilon))
+
+
+def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:
+    """Divide a budget into parts that compose back to it.
+
+    epsilon and delta add up, rho adds up, mu^2 adds up.
+    """
+    if not math.isclose(sum(shares), 1.0):
+        raise ValueError(f"shares must sum to 1, got {shares}")
+    if isinstance(privacy, Pure):
+        return [Pure(privacy.epsilon * share) for share in shares]
+    if isinstance(privacy, Approximate):
+        return [Approximate(privacy.epsilon * share, privacy.delta * share) for share in shares]
+    if isinstance(privacy, ZeroConcentrated):
+        return [ZeroConcentrated(privacy.rho * share) for share in shares]
+    return [Gaussian(privacy.mu * math.sqrt(share)) for share in shares]
+
+
+def clipped_sum(X: Array, low: Array | float, high: Array | float) -> Array:
+    """Sum over records of X clipped coordinate-wise, in chunks that stay in cache."""
+    out = np.zeros(X.shape[1])
+    for chunk in _chunks(X):
+        out += np.add.reduce(np.clip(chunk, low, high), axis=0, dtype=float)
+    return out
+
+
+def ball_clipped_sum(X: Array, centre: Array, radius: float) -> Array:
+    """Sum over records of X - centre, each shortened to l2 norm at most `radius`."""
+    out = np.zeros(X.shape[1])
+    for chunk in _chunks(X):
+        shifted = np.clip(chunk - centre, -1e150, 1e150)  # squares must not overflow
+        norms = np.sqrt(np.einsum("ij,ij->i", shifted, shifted))
+        factors = np.minimum(1.0, radius / np.maximum(norms, np.finfo(float).tiny))
+        out += factors @ shifted
+    return out
+
+
+def _chunks(X: Array, bytes_per_chunk: int = 1 << 18) -> Any:
+    rows = max(1, bytes_per_chunk // (8 * max(1, X.shape[1])))
+    return (X[i : i + rows] for i in range(0, len(X), rows))

@@ -1,0 +1,326 @@
+"""Private mechanisms. Each call returns its release together with its ledger entry.
+
+Sensitivities are under replacement of one record and are arguments: the caller must have clipped
+so that they are facts of the code. Noise is numpy floating-point noise, made for studying error and
+privacy over the real numbers; it is not hardened against floating-point attacks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.accounting import LedgerEntry
+from minimax.divergences import gaussian_hockey_stick
+from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+
+Array = NDArray[np.float64]
+Calibration = Literal["analytic", "classical", "paper"]
+T = TypeVar("T")
+
+
+class Release(NamedTuple, Generic[T]):
+    """What a mechanism gives out, and the record of how."""
+
+    value: T
+    entry: LedgerEntry
+
+
+def check_positive(**named: float) -> None:
+    """Raise naming the first argument that is not a positive finite number."""
+    for name, value in named.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+            raise TypeError(f"{name} must be a number, got {value!r}")
+        if not (value > 0 and math.isfinite(value)):
+            raise ValueError(f"{name} must be positive and finite, got {value!r}")
+
+
+def laplace(
+    value: Array,
+    *,
+    l1_sensitivity: float,
+    epsilon: float,
+    rng: np.random.Generator,
+    about: str = "",
+) -> Release[Array]:
+    """value + Laplace(l1_sensitivity / epsilon) on each coordinate: epsilon-DP.
+
+    Privacy: the log density ratio is at most |shift|_1 / scale. Source: CWZ19: Example 2.1.
+    """
+    check_positive(l1_sensitivity=l1_sensitivity, epsilon=epsilon)
+    scale = l1_sensitivity / epsilon
+    noisy = value + rng.laplace(scale=scale, size=np.shape(value))
+    return Release(
+        noisy, LedgerEntry("laplace", l1_sensitivity, "l1", scale, (Pure(epsilon),), about=about)
+    )
+
+
+def gaussian_scale(
+    privacy: Approximate | ZeroConcentrated | Gaussian,
+    l2_sensitivity: float,
+    calibration: Calibration = "analytic",
+) -> float:
+    """Standard deviation of the noise that a Gaussian release gets.
+
+    * ``analytic``: the smallest that gives the guarantee (Balle and Wang, 2018, for
+      (epsilon, delta); sensitivity/sqrt(2 rho) for zCDP; sensitivity/mu for GDP).
+    * ``classical``: sensitivity sqrt(2 log(1.25/delta))/epsilon, proved for epsilon < 1 only
+      (CWZ19: Example 2.2).
+    * ``paper``: sensitivity sqrt(log(1/delta))/epsilon, the variance of CWZ19: Algorithm 3.1 as
+      printed. It does **not** give (epsilon, delta)-DP; the ledger says what it gives.
+    """
+    check_positive(l2_sensitivity=l2_sensitivity)
+    if calibration == "analytic":
+        if isinstance(privacy, ZeroConcentrated):
+            return l2_sensitivity / math.sqrt(2 * privacy.rho)
+        mu = privacy.mu if isinstance(privacy, Gaussian) else privacy.to_gaussian().mu
+        return l2_sensitivity / mu
+    if calibration not in ("classical", "paper"):
+        raise ValueError(
+            f"calibration must be 'analytic', 'classical' or 'paper', got {calibration!r}"
+        )
+    if not isinstance(privacy, Approximate):
+        raise ValueError(f"calibration={calibration!r} is for (epsilon, delta), not {privacy}")
+    if calibration == "classical":
+        if privacy.epsilon >= 1:
+            raise ValueError(f"calibration='classical' needs epsilon < 1, got {privacy.epsilon}")
+        return l2_sensitivity * math.sqrt(2 * math.log(1.25 / privacy.delta)) / privacy.epsilon
+    return l2_sensitivity * math.sqrt(math.log(1 / privacy.delta)) / privacy.epsilon
+
+
+def gaussian(
+    value: Array,
+    *,
+    l2_sensitivity: float,
+    scale: float,
+    rng: np.random.Generator,
+    about: str = "",
+) -> Release[Array]:
+    """value + N(0, scale^2) on each coordinate: exactly (l2_sensitivity / scale)-GDP."""
+    check_positive(l2_sensitivity=l2_sensitivity, scale=scale)
+    noisy = value + scale * rng.standard_normal(np.shape(value))
+    guarantee = Gaussian(l2_sensitivity / scale)
+    return Release(
+        noisy, LedgerEntry("gaussian", l2_sensitivity, "l2", scale, (guarantee,), about=about)
+    )
+
+
+def real_delta(scale: float, l2_sensitivity: float, epsilon: float) -> float:
+    """The delta that Gaussian noise of this scale really gives at epsilon."""
+    check_positive(scale=scale, l2_sensitivity=l2_sensitivity, epsilon=epsilon)
+    return gaussian_hockey_stick(l2_sensitivity / scale, epsilon)
+
+
+def report_noisy_max(
+    scores: Array,
+    *,
+    sensitivity: float,
+    epsilon: float,
+    rng: np.random.Generator,
+    about: str = "",
+) -> Release[int]:
+    """argmax of scores + Laplace(2 sensitivity / epsilon): epsilon-DP.
+
+    Privacy: fix the noise of the others; moving the winner's score down and the others' up by the
+    sensitivity shifts the winning threshold by at most 2 sensitivity (Dwork and Roth, 2014, §3.3).
+    """
+    check_positive(sensitivity=sensitivity, epsilon=epsilon)
+    scale = 2 * sensitivity / epsilon
+    winner = int(np.argmax(scores + rng.laplace(scale=scale, size=len(scores))))
+    return Release(
+        winner,
+        LedgerEntry("noisy max", sensitivity, "linf", scale, (Pure(epsilon),), about=about),
+    )
+
+
+def _exponential_guarantees(epsilon: float) -> tuple[Pure, ZeroConcentrated]:
+    """The exponential mechanism is epsilon-DP and, by its bounded range, (epsilon^2/8)-zCDP.
+
+    (Cesar and Rogers, 2021: bounded-range mechanisms.)
+    """
+    return Pure(epsilon), ZeroConcentrated(epsilon**2 / 8)
+
+
+def exponential_mechanism(
+    scores: Array,
+    *,
+    sensitivity: float,
+    epsilon: float,
+    rng: np.random.Generator,
+    about: str = "",
+) -> Release[int]:
+    """Index i with probability proportional to exp(epsilon scores_i / (2 sensitivity)).
+
+    Drawn by adding Gumbel(2 sensitivity/epsilon) noise and taking the largest.
+    """
+    check_positive(sensitivity=sensitivity, epsilon=epsilon)
+    scale = 2 * sensitivity / epsilon
+    winner = int(np.argmax(scores + rng.gumbel(scale=scale, size=len(scores))))
+    entry = LedgerEntry(
+        "exponential", sensitivity, "linf", scale, _exponential_guarantees(epsilon), about=about
+    )
+    return Release(winner, entry)
+
+
+def gumbel_top_k(
+    scores: Array,
+    k: int,
+    *,
+    sensitivity: float,
+    epsilon: float,
+    rng: np.random.Generator,
+    about: str = "",
+) -> Release[NDArray[np.intp]]:
+    """The k indices of largest scores + Gumbel(2 sensitivity/epsilon), best first.
+
+    Has exactly the law of k rounds of the exponential mechanism, each epsilon-DP, the winner
+    removed after each round (Durfee and Rogers, 2019), in one pass over the scores.
+    """
+    check_positive(sensitivity=sensitivity, epsilon=epsilon)
+    _check_k(k, len(scores))
+    scale = 2 * sensitivity / epsilon
+    noisy = rng.gumbel(scale=scale, size=len(scores))
+    noisy += scores
+    top = np.argpartition(noisy, len(scores) - k)[len(scores) - k :]
+    ordered = top[np.argsort(-noisy[top])]
+    entry = LedgerEntry(
+        "exponential", sensitivity, "linf", scale, _exponential_guarantees(epsilon), k, about
+    )
+    return Release(ordered, entry)
+
+
+def paper_peeling_scale(sensitivity: float, s: int, epsilon: float, delta: float) -> float:
+    """The Laplace scale printed in CWZ19: Algorithm 3.2, lambda 2 sqrt(3 s log(1/delta))/epsilon."""
+    check_positive(sensitivity=sensitivity, s=s, epsilon=epsilon, delta=delta)
+    return sensitivity * 2 * math.sqrt(3 * s * math.log(1 / delta)) / epsilon
+
+
+class Peeled(NamedTuple):
+    """What peeling releases: the chosen indices in order, and their noisy values."""
+
+    support: NDArray[np.intp]
+    values: Array
+
+
+def peeling(
+    v: Array,
+    s: int,
+    *,
+    sensitivity: float,
+    scale: float,
+    rng: np.random.Generator,
+) -> tuple[Peeled, tuple[LedgerEntry, LedgerEntry]]:
+    """CWZ19: Algorithm 3.2 to the letter, at a given Laplace scale.
+
+    In each of s rounds fresh Laplace noise goes on every |v_j| not yet taken and the largest joins
+    the support; the s values are then released with fresh Laplace noise. One buffer of d numbers
+    is reused, so there is no s x d array.
+
+    Privacy: with |v - v'|_inf <= sensitivity each round is a noisy max, (2 sensitivity/scale)-DP,
+    and each released value is a Laplace release, (sensitivity/scale)-DP.
+    """
+    check_positive(sensitivity=sensitivity, scale=scale)
+    _check_k(s, len(v))
+    magnitude = np.abs(v)
+    support = np.empty(s, dtype=np.intp)
+    for i in range(s):
+        noisy = rng.laplace(scale=scale, size=len(v))
+        noisy += magnitude
+        support[i] = np.argmax(noisy)
+        magnitude[support[i]] = -np.inf
+    values = v[support] + rng.laplace(scale=scale, size=s)
+    epsilon = sensitivity / scale
+    rounds = LedgerEntry(
+        "noisy max", sensitivity, "linf", scale, (Pure(2 * epsilon),), s, "peeling: support"
+    )
+    released = LedgerEntry(
+        "laplace", sensitivity, "l1", scale, (Pure(epsilon),), s, "peeling: one value each"
+    )
+    return Peeled(support, values), (rounds, released)
+
+
+def above_threshold_quantile(
+    fraction_below: FractionBelow,
+    quantile: float,
+    *,
+    records: int,
+    start: float,
+    growth: float,
+    epsilon: float,
+    rng: np.random.Generator,
+    about: str = "",
+) -> Release[float]:
+    """The first level start * growth^k whose noisy count passes quantile * records: epsilon-DP.
+
+    `fraction_below(level)` is the mean over records of a number in [0, 1] that depends on that
+    record alone, so that the count records * fraction has sensitivity 1 under replacement.
+
+    Privacy: AboveThreshold with one positive answer, threshold noise Laplace(2/epsilon) and query
+    noise Laplace(4/epsilon) (Dwork and Roth, 2014, Theorem 3.23). Needs no bound on the data's
+    support, as the levels grow geometrically (Durfee, 2023, "Unbounded differentially private
+    quantile and maximum estimation").
+    """
+    check_positive(start=start, epsilon=epsilon, records=records)
+    if not 0 < quantile < 1:
+        raise ValueError(f"quantile must lie in (0, 1), got {quantile!r}")
+    if not growth > 1:
+        raise ValueError(f"growth must exceed 1, got {growth!r}")
+    threshold = quantile * records + rng.laplace(scale=2 / epsilon)
+    level = start
+    while level < np.finfo(float).max / growth:
+        if records * fraction_below(level) + rng.laplace(scale=4 / epsilon) >= threshold:
+            break
+        level *= growth
+    entry = LedgerEntry("above threshold", 1.0, "count", 4 / epsilon, (Pure(epsilon),), about=about)
+    return Release(float(level), entry)
+
+
+class FractionBelow:
+    """Share of the entries of X (or of any per-record scores) with magnitude below a level.
+
+    Averaged within each record first, so that one record moves records * fraction by at most 1.
+    """
+
+    def __init__(self, X: Array) -> None:
+        self._sorted = np.sort(np.abs(X), axis=None)
+
+    def __call__(self, level: float) -> float:
+        return float(np.searchsorted(self._sorted, level, side="left")) / self._sorted.size
+
+
+def propose_test_release(
+    distance: float,
+    *,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator,
+    about: str = "",
+) -> Release[bool]:
+    """Whether a proposal may be released exactly: (epsilon, delta)-DP together with that release.
+
+    `distance` must be 1-Lipschitz under replacement, and distance > 1 must mean that no neighbour
+    has another proposal. Passes when distance + Laplace(1/epsilon) > 1 + log(1/(2 delta))/epsilon.
+
+    Privacy: if distance > 1 the proposal is common to both neighbours and the bit is a Laplace
+    release; if distance <= 1 the test passes with probability at most delta, and failing tells no
+    more than the Laplace release (Dwork and Lei, 2009; Smith and Thakurta, 2013).
+    """
+    check_positive(epsilon=epsilon, delta=delta)
+    if not delta < 0.5:
+        raise ValueError(f"delta must be below 1/2, got {delta!r}")
+    threshold = 1 + math.log(1 / (2 * delta)) / epsilon
+    passed = bool(distance + rng.laplace(scale=1 / epsilon) > threshold)
+    entry = LedgerEntry(
+        "propose-test-release", 1.0, "count", 1 / epsilon, (Approximate(epsilon, delta),), about=about
+    )
+    return Release(passed, entry)
+
+
+def _check_k(k: int, d: int) -> None:
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+        raise TypeError(f"s must be an integer, got {k!r}")
+    if not 1 <= k <= d:
+        raise ValueError(f"s must lie between 1 and d = {d}, got {k}")

@@ -1,0 +1,164 @@
+"""A theorem as a value: statement, constants, assumptions, proof's prior and source together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+Point = Mapping[str, float]
+
+n, d, s, sigma, radius = sp.symbols("n d s sigma a", positive=True)
+epsilon, delta, rho, mu = sp.symbols("epsilon delta rho mu", positive=True)
+SYMBOLS: dict[str, sp.Symbol] = {
+    "n": n,
+    "d": d,
+    "s": s,
+    "sigma": sigma,
+    "radius": radius,
+    "epsilon": epsilon,
+    "delta": delta,
+    "rho": rho,
+    "mu": mu,
+}
+
+
+class OutsideRegime(ValueError):
+    """The bound was asked for at a point where it is not proved."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A condition of a theorem, in words and as code."""
+
+    text: str
+    holds: Callable[[Point], bool]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A bound's value, split where the proof splits it into statistics and privacy."""
+
+    statistical: float | None
+    privacy: float | None
+    total: float
+    free: Mapping[str, float] = field(default_factory=dict)
+    """The free parameters of the proof at which the value was reached."""
+
+
+class Instance(Protocol):
+    """One draw from a prior: the quantity to estimate, and the law of the data given it."""
+
+    target: NDArray[np.float64]
+
+    def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """n records."""
+
+
+class Prior(Protocol):
+    """The prior under which a lower bound was proved."""
+
+    def draw(self, rng: np.random.Generator) -> Instance:
+        """One instance."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on a risk.
+
+    `kind` is ``certified`` (explicit constant, proved here), ``claimed`` (the paper's rate with the
+    hidden constant set to one) or ``refuted`` (with the reason in `remark`).
+    """
+
+    name: str
+    source: str
+    side: Literal["lower", "upper"]
+    kind: Literal["certified", "claimed", "refuted"]
+    names: tuple[str, ...]
+    compute: Callable[[Point], Parts]
+    expr: sp.Expr
+    assumptions: tuple[Assumption, ...] = ()
+    prior_at: Callable[[Point, Parts], Prior] | None = None
+    slack: float | None = None
+    """Stated factor: value <= slack * expr wherever `slack_regime` holds."""
+    slack_regime: Assumption | None = None
+    loss: str = "squared l2 distance to the population mean"
+    remark: str = ""
+    defaults: Mapping[str, float] = field(default_factory=dict)
+
+    def point(self, given: Point) -> dict[str, float]:
+        """The named numbers this bound needs, checked to be there, finite and positive."""
+        merged = {**self.defaults, **given}
+        missing = [name for name in self.names if name not in merged]
+        if missing:
+            raise TypeError(f"{self.name}: missing {', '.join(missing)}")
+        point = {name: float(merged[name]) for name in self.names}
+        for name, value in point.items():
+            if not (value > 0 and math.isfinite(value)):
+                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        return point
+
+    def broken(self, **given: float) -> list[str]:
+        """The assumptions that fail at a point, in words."""
+        point = self.point(given)
+        return [a.text for a in self.assumptions if not a.holds(point)]
+
+    def parts(self, **given: float) -> Parts:
+        """The value with its split; raises `OutsideRegime` where nothing is proved."""
+        failed = self.broken(**given)
+        if failed:
+            raise OutsideRegime(f"{self.name}: needs {'; '.join(failed)}")
+        return self.compute(self.point(given))
+
+    def value(self, **given: float) -> float:
+        """The bound, optimised over the free parameters of its proof."""
+        return self.parts(**given).total
+
+    def closed_form(self, **given: float) -> float:
+        """`expr` evaluated at the point (valid, and for a lower bound at most `value`)."""
+        failed = self.broken(**given)
+        if failed:
+            raise OutsideRegime(f"{self.name}: needs {'; '.join(failed)}")
+        return float(self._evaluate(self.expr, given))
+
+    def slope(self, name: str, **given: float) -> float:
+        """x d log(expr)/dx: the local exponent of the bound in one of its parameters."""
+        symbol = self._symbols()[name]
+        level = self.closed_form(**given)
+        if level <= 0:
+            raise OutsideRegime(f"{self.name}: the closed form is zero here, it has no slope")
+        derivative = float(self._evaluate(sp.diff(self.expr, symbol), given))
+        return self.point(given)[name] * derivative / level
+
+    def latex(self) -> str:
+        """The closed form as LaTeX."""
+        return str(sp.latex(self.expr))
+
+    def prior(self, **given: float) -> Prior:
+        """The prior of the proof at this point, with its free parameters at their optimum."""
+        if self.prior_at is None:
+            raise OutsideRegime(f"{self.name}: a {self.kind} bound has no prior to sample")
+        return self.prior_at(self.point(given), self.parts(**given))
+
+    def _symbols(self) -> dict[str, sp.Symbol]:
+        return {name: SYMBOLS.get(name, sp.Symbol(name, positive=True)) for name in self.names}
+
+    def _evaluate(self, expression: sp.Expr, given: Point) -> Any:
+        point = self.point(given)
+        values = {symbol: sp.Float(point[name], 30) for name, symbol in self._symbols().items()}
+        return sp.N(expression.subs(values), 20)
+
+
+def at_least(name: str, value: float, text: str | None = None) -> Assumption:
+    """The assumption `name >= value`."""
+    return Assumption(text or f"{name} >= {value:g}", lambda point: point[name] >= value)
+
+
+def positive_part(expression: sp.Expr) -> sp.Expr:
+    """max(expression, 0)."""
+    return sp.Max(expression, 0)

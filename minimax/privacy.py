@@ -1,0 +1,323 @@
+"""Privacy definitions as values, and the conversions between them.
+
+Each class is one definition under replacement of one record. They all answer the questions that a
+proof or a mechanism asks: how likely can an event become (`tradeoff`), how far can the laws be in
+KL (`kl`), what does a group of k records get (`group`), and what does it mean in another
+definition (`to_...`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
+
+from minimax.divergences import gaussian_hockey_stick, group_delta, kl_pure
+
+Scope = Literal["central", "local", "label"]
+SCOPES: tuple[Scope, ...] = ("central", "local", "label")
+
+
+@runtime_checkable
+class Privacy(Protocol):
+    """What every privacy definition can answer."""
+
+    name: ClassVar[str]
+    scope: Scope
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The numbers of the definition, by the papers' letters."""
+
+    def kl(self) -> float:
+        """Upper bound on KL(P || Q) over neighbouring data sets (inf if there is none)."""
+
+    def group(self, size: int) -> Privacy:
+        """The guarantee for replacing `size` records at once."""
+
+    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Largest P(S) over events with Q(S) = q."""
+
+
+class _Numbers:
+    """Shared by the definitions: their numeric fields, checked and listed."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            if field.name == "scope":
+                if self.scope not in SCOPES:  # type: ignore[attr-defined]
+                    raise ValueError(f"scope must be one of {SCOPES}, got {self.scope!r}")  # type: ignore[attr-defined]
+                continue
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+                raise TypeError(f"{field.name} must be a number, got {value!r}")
+            if not value > 0 or math.isinf(value):
+                raise ValueError(f"{field.name} must be positive and finite, got {value!r}")
+            if field.name == "delta" and not value < 1:
+                raise ValueError(f"delta must lie in (0, 1), got {value!r}")
+            if field.name == "alpha" and not value > 1:
+                raise ValueError(f"alpha must exceed 1, got {value!r}")
+            object.__setattr__(self, field.name, float(value))
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The numbers of the definition, by the papers' letters."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "scope"}  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"{name}={value:.4g}" for name, value in self.parameters.items())
+        return f"{self.name}({numbers})"  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Pure(_Numbers):
+    """epsilon-DP: P(S) <= e^epsilon Q(S)."""
+
+    epsilon: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "pure"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return float(kl_pure(self.epsilon))
+
+    def group(self, size: int) -> Pure:
+        return Pure(self.epsilon * size, self.scope)
+
+    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
+        return _pure_tradeoff(np.asarray(q, dtype=float), self.epsilon, 0.0)
+
+    def to_zcdp(self) -> ZeroConcentrated:
+        """epsilon-DP implies (epsilon^2 / 2)-zCDP (Bun and Steinke, 2016)."""
+        return ZeroConcentrated(self.epsilon**2 / 2, self.scope)
+
+    def to_approximate(self, delta: float) -> Approximate:
+        """The smallest epsilon' at this delta: 1 + e^eps' = (1 + e^eps)(1 - delta).
+
+        The worst pair is randomised response, whose hockey-stick divergence at eps' is
+        (e^eps - e^eps')/(1 + e^eps).
+        """
+        shifted = math.exp(self.epsilon) - delta * (1 + math.exp(self.epsilon))
+        return Approximate(max(math.log(max(shifted, 1.0)), 1e-12), delta, self.scope)
+
+
+@dataclass(frozen=True)
+class Approximate(_Numbers):
+    """(epsilon, delta)-DP: P(S) <= e^epsilon Q(S) + delta."""
+
+    epsilon: float
+    delta: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "approximate"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return math.inf
+
+    def group(self, size: int) -> Approximate:
+        grown = float(group_delta(self.epsilon, self.delta, size))
+        return Approximate(self.epsilon * size, min(grown, 1 - 1e-16), self.scope)
+
+    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
+        return _pure_tradeoff(np.asarray(q, dtype=float), self.epsilon, self.delta)
+
+    def to_zcdp(self) -> ZeroConcentrated:
+        """The largest rho-zCDP budget that stays within this (epsilon, delta)."""
+        return ZeroConcentrated(_zcdp_budget(self.epsilon, self.delta), self.scope)
+
+    def to_gaussian(self) -> Gaussian:
+        """The largest mu-GDP budget within this (epsilon, delta): analytic Gaussian calibration."""
+        return Gaussian(_gdp_budget(self.epsilon, self.delta), self.scope)
+
+
+@dataclass(frozen=True)
+class ZeroConcentrated(_Numbers):
+    """rho-zCDP: the Renyi divergence of every order alpha > 1 is at most alpha * rho."""
+
+    rho: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "zCDP"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return self.rho
+
+    def group(self, size: int) -> ZeroConcentrated:
+        return ZeroConcentrated(self.rho * size**2, self.scope)
+
+    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
+        """P(S) <= exp(-(sqrt(log 1/q) - sqrt rho)_+^2).
+
+        Renyi: P(S) <= (e^{alpha rho} q)^{(alpha-1)/alpha}; the best alpha is sqrt(log(1/q)/rho).
+        """
+        with np.errstate(divide="ignore"):
+            root = np.sqrt(-np.log(np.clip(np.asarray(q, dtype=float), 0.0, 1.0)))
+        return np.asarray(np.exp(-(np.maximum(root - math.sqrt(self.rho), 0.0) ** 2)))
+
+    def to_zcdp(self) -> ZeroConcentrated:
+        return self
+
+    def to_approximate(self, delta: float) -> Approximate:
+        """Best conversion through Renyi orders (Canonne, Kamath and Steinke, 2020)."""
+        return Approximate(_zcdp_epsilon(self.rho, delta), delta, self.scope)
+
+
+@dataclass(frozen=True)
+class Gaussian(_Numbers):
+    """mu-GDP: at least as hard to tell apart as N(0, 1) from N(mu, 1)."""
+
+    mu: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "GDP"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return self.mu**2 / 2
+
+    def group(self, size: int) -> Gaussian:
+        return Gaussian(self.mu * size, self.scope)
+
+    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(special.ndtr(self.mu + special.ndtri(np.asarray(q, dtype=float))))
+
+    def to_zcdp(self) -> ZeroConcentrated:
+        return ZeroConcentrated(self.mu**2 / 2, self.scope)
+
+    def delta(self, epsilon: float) -> float:
+        """The exact delta at this epsilon."""
+        return gaussian_hockey_stick(self.mu, epsilon)
+
+    def to_approximate(self, delta: float) -> Approximate:
+        """The exact epsilon at this delta."""
+        if self.delta(0.0) <= delta:
+            return Approximate(1e-12, delta, self.scope)
+        high = 1.0
+        while self.delta(high) > delta:
+            high *= 2
+        epsilon = optimize.brentq(
+            lambda e: math.log(max(self.delta(e), 1e-320)) - math.log(delta), 0.0, high, xtol=1e-13
+        )
+        return Approximate(max(float(epsilon), 1e-12), delta, self.scope)
+
+
+@dataclass(frozen=True)
+class Renyi(_Numbers):
+    """(alpha, epsilon)-RDP: the Renyi divergence of order alpha is at most epsilon."""
+
+    alpha: float
+    epsilon: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "RDP"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return self.epsilon
+
+    def group(self, size: int) -> Renyi:
+        """Not tight in general: by the weak triangle inequality, for size a power of two.
+
+        (alpha, eps)-RDP gives (alpha / 2^c, 3^c eps)-RDP for groups of 2^c when alpha >= 2^{c+1}
+        (Mironov, 2017).
+        """
+        steps = math.log2(size)
+        if steps != int(steps) or self.alpha < 2 ** (steps + 1):
+            raise ValueError(f"size must be a power of two with 2*size <= alpha, got {size}")
+        return Renyi(self.alpha / size, self.epsilon * 3**steps, self.scope)
+
+    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
+        """P(S) <= (e^epsilon q)^{(alpha - 1)/alpha}."""
+        power = (self.alpha - 1) / self.alpha
+        bound = (math.exp(self.epsilon) * np.asarray(q, dtype=float)) ** power
+        return np.asarray(np.minimum(bound, 1.0))
+
+
+PrivacyType = TypeVar("PrivacyType", Pure, Approximate, ZeroConcentrated, Gaussian)
+
+MODELS: dict[str, type[Any]] = {
+    model.name: model for model in (Pure, Approximate, ZeroConcentrated, Gaussian, Renyi)
+}
+
+
+def from_parameters(
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    mu: float | None = None,
+) -> Pure | Approximate | ZeroConcentrated | Gaussian:
+    """The definition that the given numbers spell: epsilon[, delta], rho or mu."""
+    chosen = [name for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if value is not None]
+    if len(chosen) != 1:
+        raise ValueError(
+            "give exactly one of epsilon (with or without delta), rho, mu; got "
+            + (" and ".join(chosen) or "none")
+        )
+    if delta is not None and epsilon is None:
+        raise ValueError(f"delta goes with epsilon, not with {chosen[0]}")
+    if rho is not None:
+        return ZeroConcentrated(rho)
+    if mu is not None:
+        return Gaussian(mu)
+    assert epsilon is not None
+    return Pure(epsilon) if delta is None else Approximate(epsilon, delta)
+
+
+def _pure_tradeoff(q: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:
+    grow = math.exp(min(epsilon, 700.0))
+    direct = grow * q + delta
+    complement = 1 - (1 - q - delta) / grow
+    return np.clip(np.minimum(direct, complement), 0.0, 1.0)
+
+
+def _zcdp_log_delta(rho: float, epsilon: float) -> float:
+    """log of inf_alpha exp((alpha-1)(alpha rho - eps)) (1 - 1/alpha)^alpha / (alpha - 1)."""
+
+    def log_delta(log_gap: float) -> float:
+        gap = math.exp(log_gap)
+        alpha = 1 + gap
+        return gap * (alpha * rho - epsilon) + alpha * math.log1p(-1 / alpha) - log_gap
+
+    best = optimize.minimize_scalar(log_delta, bounds=(-14.0, 18.0), method="bounded")
+    return float(min(best.fun, 0.0))
+
+
+@lru_cache(maxsize=4096)
+def _zcdp_epsilon(rho: float, delta: float) -> float:
+    high = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    target = math.log(delta)
+    if _zcdp_log_delta(rho, 1e-12) <= target:
+        return 1e-12
+    epsilon = optimize.brentq(lambda e: _zcdp_log_delta(rho, e) - target, 1e-12, high, xtol=1e-13)
+    return float(epsilon)
+
+
+@lru_cache(maxsize=4096)
+def _zcdp_budget(epsilon: float, delta: float) -> float:
+    """rho with _zcdp_epsilon(rho, delta) = epsilon; monotone, so bracketed on the log scale."""
+    target = math.log(delta)
+    # rho + 2 sqrt(rho log 1/delta) = epsilon is always within; the answer is above it.
+    root = math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))
+    low = math.log(root**2)
+    high = low + 1.0
+    while _zcdp_log_delta(math.exp(high), epsilon) < target:
+        high += 1.0
+    log_rho = optimize.brentq(lambda r: _zcdp_log_delta(math.exp(r), epsilon) - target, low, high)
+    return math.exp(float(log_rho)) * (1 - 1e-12)
+
+
+@lru_cache(maxsize=4096)
+def _gdp_budget(epsilon: float, delta: float) -> float:
+    """mu with hockey-stick delta exactly at epsilon (Balle and Wang, 2018), by bisection."""
+
+    def excess(log_mu: float) -> float:
+        return math.log(max(gaussian_hockey_stick(math.exp(log_mu), epsilon), 1e-320)) - math.log(delta)
+
+    low, high = math.log(1e-12), math.log(1.0)
+    while excess(high) < 0:
+        high += 1.0
+    return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-14))) * (1 - 1e-13)
