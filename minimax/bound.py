@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
+import mpmath
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
@@ -124,16 +126,25 @@ class Bound:
         failed = self.broken(**given)
         if failed:
             raise OutsideRegime(f"{self.name}: needs {'; '.join(failed)}")
-        return float(self._evaluate(self.expr, given))
+        point = self.point(given)
+        with mpmath.workdps(30):
+            arguments = (mpmath.mpf(point[name]) for name in self.names)
+            return float(mpmath.re(self._function()(*arguments)))
 
     def slope(self, name: str, **given: float) -> float:
         """x d log(expr)/dx: the local exponent of the bound in one of its parameters."""
-        symbol = self._symbols()[name]
-        level = self.closed_form(**given)
-        if level <= 0:
+        if self.closed_form(**given) <= 0:
             raise OutsideRegime(f"{self.name}: the closed form is zero here, it has no slope")
-        derivative = float(self._evaluate(sp.diff(self.expr, symbol), given))
-        return self.point(given)[name] * derivative / level
+        point = self.point(given)
+        function = self._function()
+
+        def log_expr(log_x: Any) -> Any:
+            moved = {**point, name: mpmath.exp(log_x)}
+            return mpmath.log(mpmath.re(function(*(mpmath.mpf(moved[k]) for k in self.names))))
+
+        # Differentiated at 40 digits: sympy's derivative of nested Min and Max does not evaluate.
+        with mpmath.workdps(40):
+            return float(mpmath.diff(log_expr, mpmath.log(point[name])))
 
     def latex(self) -> str:
         """The closed form as LaTeX."""
@@ -145,13 +156,16 @@ class Bound:
             raise OutsideRegime(f"{self.name}: a {self.kind} bound has no prior to sample")
         return self.prior_at(self.point(given), self.parts(**given))
 
-    def _symbols(self) -> dict[str, sp.Symbol]:
-        return {name: SYMBOLS.get(name, sp.Symbol(name, positive=True)) for name in self.names}
+    def _function(self) -> Callable[..., Any]:
+        arguments = tuple(SYMBOLS.get(k, sp.Symbol(k, positive=True)) for k in self.names)
+        return _compiled(self.expr, arguments)
 
-    def _evaluate(self, expression: sp.Expr, given: Point) -> Any:
-        point = self.point(given)
-        values = {symbol: sp.Float(point[name], 30) for name, symbol in self._symbols().items()}
-        return sp.N(expression.subs(values), 20)
+
+@lru_cache(maxsize=1024)
+def _compiled(expression: sp.Expr, arguments: tuple[sp.Symbol, ...]) -> Callable[..., Any]:
+    """The expression as an mpmath function, so that no cancellation or overflow can hide in it."""
+    function: Callable[..., Any] = sp.lambdify(arguments, expression, modules="mpmath")
+    return function
 
 
 def at_least(name: str, value: float, text: str | None = None) -> Assumption:

@@ -131,7 +131,10 @@ class Approximate(_Numbers):
         return ZeroConcentrated(_zcdp_budget(self.epsilon, self.delta), self.scope)
 
     def to_gaussian(self) -> Gaussian:
-        """The largest mu-GDP budget within this (epsilon, delta): analytic Gaussian calibration."""
+        """The largest mu whose Gaussian mechanism is within this (epsilon, delta).
+
+        This is the analytic Gaussian calibration of Balle and Wang (2018).
+        """
         return Gaussian(_gdp_budget(self.epsilon, self.delta), self.scope)
 
 
@@ -162,6 +165,10 @@ class ZeroConcentrated(_Numbers):
     def to_zcdp(self) -> ZeroConcentrated:
         return self
 
+    def to_gaussian(self) -> Gaussian:
+        """The largest mu whose Gaussian mechanism is within this budget: rho = mu^2/2."""
+        return Gaussian(math.sqrt(2 * self.rho), self.scope)
+
     def to_approximate(self, delta: float) -> Approximate:
         """Best conversion through Renyi orders (Canonne, Kamath and Steinke, 2020)."""
         return Approximate(_zcdp_epsilon(self.rho, delta), delta, self.scope)
@@ -187,6 +194,9 @@ class Gaussian(_Numbers):
 
     def to_zcdp(self) -> ZeroConcentrated:
         return ZeroConcentrated(self.mu**2 / 2, self.scope)
+
+    def to_gaussian(self) -> Gaussian:
+        return self
 
     def delta(self, epsilon: float) -> float:
         """The exact delta at this epsilon."""

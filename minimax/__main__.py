@@ -1,0 +1,155 @@
+"""The calculator on the command line: ``python -m minimax PROBLEM ...``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from minimax.calculator import LARGEST_N, PROBLEMS, Plan, plan, rows
+from minimax.privacy import from_parameters
+
+EXAMPLES = """\
+examples:
+  python -m minimax mean --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
+  python -m minimax bounded-mean --n 10000 --d 20 --rho 0.125 --json
+  python -m minimax sparse-mean --n 10000 --d 1000 --s 10 --mu 0.2
+  python -m minimax mean --d 20 --epsilon 0.5 --delta 1e-6 --plan --risk 0.01
+"""
+
+
+def _positive(kind: type) -> Any:
+    def convert(text: str) -> Any:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
+        if not (value > 0 and math.isfinite(value)):
+            raise argparse.ArgumentTypeError(f"must be positive and finite, got {text}")
+        if kind is int and value != int(value):
+            raise argparse.ArgumentTypeError(f"must be a whole number, got {text}")
+        return kind(value)
+
+    return convert
+
+
+def _parser() -> argparse.ArgumentParser:
+    problems = "\n".join(f"  {p.name:13s} {p.about}" for p in PROBLEMS.values())
+    parser = argparse.ArgumentParser(
+        prog="python -m minimax",
+        description="Certified minimax lower bounds on the squared l2 risk under privacy.\n\n"
+        f"problems:\n{problems}",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("problem", choices=list(PROBLEMS), metavar="PROBLEM")
+    parser.add_argument("--n", type=_positive(int), help="number of records")
+    parser.add_argument("--d", type=_positive(int), required=True, help="dimension")
+    parser.add_argument("--s", type=_positive(int), help="sparsity (sparse-mean)")
+    parser.add_argument("--sigma", type=_positive(float), default=1.0, help="scale (default 1)")
+    parser.add_argument(
+        "--radius", type=_positive(float), help="bound on each |mean_j| (default sigma)"
+    )
+    privacy = parser.add_argument_group("privacy (one of epsilon, rho, mu)")
+    privacy.add_argument("--epsilon", type=_positive(float), help="pure, or with --delta")
+    privacy.add_argument("--delta", type=_positive(float))
+    privacy.add_argument("--rho", type=_positive(float), help="zero-concentrated")
+    privacy.add_argument("--mu", type=_positive(float), help="Gaussian")
+    parser.add_argument("--plan", action="store_true", help="invert the bounds in n")
+    parser.add_argument("--risk", type=_positive(float), help="target risk for --plan")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the calculator; returns the exit code."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    problem = PROBLEMS[args.problem]
+    point = _point(parser, args)
+    try:
+        privacy = from_parameters(
+            epsilon=args.epsilon, delta=args.delta, rho=args.rho, mu=args.mu
+        )
+    except (TypeError, ValueError) as error:
+        parser.error(str(error))
+    if args.plan:
+        _print_plan(plan(problem, privacy, point, args.risk), args.json)
+        return 0
+    table = rows(problem, privacy, point)
+    if args.json:
+        print(json.dumps(table, indent=2))
+    else:
+        _print_table(table, f"{problem.name}: {problem.about}; {privacy}", point)
+    return 0
+
+
+def _point(parser: argparse.ArgumentParser, args: argparse.Namespace) -> dict[str, float]:
+    if args.plan != (args.risk is not None):
+        parser.error("--plan and --risk go together")
+    if args.plan and args.n is not None:
+        parser.error("--n is what --plan computes: leave it out")
+    if not args.plan and args.n is None:
+        parser.error("the following arguments are required: --n")
+    if args.problem == "sparse-mean":
+        if args.s is None:
+            parser.error("sparse-mean needs --s")
+        if args.s > args.d:
+            parser.error(f"--s must be at most --d = {args.d}, got {args.s}")
+    elif args.s is not None:
+        parser.error(f"--s is for sparse-mean, not for {args.problem}")
+    if args.problem == "bounded-mean" and args.radius not in (None, args.sigma):
+        parser.error("--radius is sigma for bounded-mean: leave it out")
+    point = {"d": args.d, "sigma": args.sigma, "radius": args.radius or args.sigma}
+    if args.s is not None:
+        point["s"] = args.s
+    if args.n is not None:
+        point["n"] = args.n
+    return point
+
+
+def _print_table(table: list[dict[str, Any]], title: str, point: dict[str, float]) -> None:
+    numbers = ", ".join(f"{name} = {value:g}" for name, value in point.items())
+    shown = Table(title=f"{title}\n{numbers}", show_lines=True)
+    for column in ("bound", "kind", "statistical", "privacy", "total"):
+        shown.add_column(column, justify="left" if column in ("bound", "kind") else "right")
+    shown.add_column("assumptions")
+    for row in table:
+        shown.add_row(
+            f"{row['name']}\n[dim]{row['source']}[/dim]",
+            row["kind"],
+            *(_number(row[part]) for part in ("statistical", "privacy", "total")),
+            "\n".join(row["assumptions"]),
+        )
+    Console(width=None if sys.stdout.isatty() else 140).print(shown)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3e}"
+
+
+def _print_plan(found: Plan, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(vars(found), indent=2))
+        return
+    print(f"target risk: {found.risk:g}")
+    reach = f"n < {found.impossible_below:,}"
+    if found.impossible_below >= LARGEST_N:
+        reach = "any n up to 10^15"
+    print(f"no private estimator reaches it with {reach}   ({found.by})")
+    if found.enough_at is None:
+        print("no estimator here is proven to reach it with n up to 10^15")
+    else:
+        print(f"proven to be reached at n = {found.enough_at:,}   ({found.with_estimator})")
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BrokenPipeError:
+        sys.exit(0)

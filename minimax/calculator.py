@@ -1,0 +1,169 @@
+"""The calculator behind ``python -m minimax``: rows of bounds, and their inversion in n."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from minimax import mean, sparse_mean
+from minimax.bound import Bound, OutsideRegime
+from minimax.mean import BoundedMeanProblem, MeanProblem
+from minimax.sparse_mean import SparseMeanProblem
+
+POPULATION_LOSS = "squared l2 distance to the population mean"
+LARGEST_N = 10**15
+
+
+@dataclass(frozen=True)
+class ProblemClass:
+    """A problem of the calculator: its parameters, lower bounds and best proven upper bound."""
+
+    name: str
+    about: str
+    needs: tuple[str, ...]
+    lower: Callable[[type[Any]], list[Bound]]
+    upper: Callable[[dict[str, float], Any], tuple[float, str]]
+
+
+def _mean_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
+    problem = MeanProblem(int(point["n"]), int(point["d"]), point["sigma"], point["radius"])
+    risk, R = mean.best_upper(problem, privacy)
+    return risk, f"NoisyMean with R = {R:.4g}"
+
+
+def _bounded_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
+    sigma = point["sigma"]
+    problem = BoundedMeanProblem(int(point["n"]), int(point["d"]), sigma, sigma)
+    risk, R = mean.best_upper(problem, privacy)
+    return risk, f"NoisyMean with R = {R:.4g}"
+
+
+def _sparse_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
+    problem = SparseMeanProblem(
+        int(point["n"]), int(point["d"]), int(point["s"]), point["sigma"], point["radius"]
+    )
+    risk, R = sparse_mean.best_upper(problem, privacy)
+    return risk, f"SparseMean with s = {problem.s}, R = {R:.4g}"
+
+
+PROBLEMS: dict[str, ProblemClass] = {
+    problem.name: problem
+    for problem in (
+        ProblemClass(
+            "mean",
+            "sub-Gaussian(sigma) records in R^d, |mean_j| <= radius",
+            ("n", "d", "sigma", "radius"),
+            mean.lower_bounds,
+            _mean_upper,
+        ),
+        ProblemClass(
+            "bounded-mean",
+            "records in [-sigma, sigma]^d",
+            ("n", "d", "sigma", "radius"),
+            mean.bounded_lower_bounds,
+            _bounded_upper,
+        ),
+        ProblemClass(
+            "sparse-mean",
+            "sub-Gaussian(sigma) records in R^d, at most s non-zero mean_j, |mean_j| <= radius",
+            ("n", "d", "s", "sigma", "radius"),
+            sparse_mean.lower_bounds,
+            _sparse_upper,
+        ),
+    )
+}
+
+
+def rows(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> list[dict[str, Any]]:
+    """One row per bound; outside its regime the numbers are None and the reason is given."""
+    full = {**point, **privacy.parameters}
+    out = []
+    for bound in problem.lower(type(privacy)):
+        row: dict[str, Any] = {
+            "name": bound.name,
+            "source": bound.source,
+            "kind": bound.kind,
+            "statistical": None,
+            "privacy": None,
+            "total": None,
+            "assumptions": [a.text for a in bound.assumptions],
+        }
+        if bound.loss != POPULATION_LOSS:
+            row["assumptions"].append(f"loss: {bound.loss}")
+        if bound.remark:
+            row["assumptions"].append(bound.remark)
+        try:
+            parts = bound.parts(**full)
+        except OutsideRegime as outside:
+            row["assumptions"].append(f"NOT MET: {str(outside).split(': needs ')[-1]}")
+        else:
+            row |= {
+                "statistical": parts.statistical,
+                "privacy": parts.privacy,
+                "total": parts.total,
+            }
+        out.append(row)
+    return out
+
+
+def best_lower(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> tuple[float, str]:
+    """The largest certified lower bound on the population risk, and its name."""
+    best, name = 0.0, "none"
+    full = {**point, **privacy.parameters}
+    for bound in problem.lower(type(privacy)):
+        if bound.kind != "certified" or bound.loss != POPULATION_LOSS:
+            continue
+        try:
+            value = bound.value(**full)
+        except OutsideRegime:
+            continue
+        if value > best:
+            best, name = value, bound.name
+    return best, name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many records a target risk needs, and how many are proven to be enough."""
+
+    risk: float
+    impossible_below: int
+    by: str
+    enough_at: int | None
+    with_estimator: str
+
+
+def plan(problem: ProblemClass, privacy: Any, point: dict[str, float], risk: float) -> Plan:
+    """Invert the bounds in n by bisection.
+
+    The minimax risk does not grow with n, so a lower bound above `risk` at one n excludes every
+    smaller n too, even where the bound itself is not proved.
+    """
+
+    def excluded(n: int) -> bool:
+        return best_lower(problem, privacy, {**point, "n": n})[0] > risk
+
+    def proven(n: int) -> bool:
+        return problem.upper({**point, "n": n}, privacy)[0] <= risk
+
+    powers = [2**k for k in range(LARGEST_N.bit_length())]
+    low = max((n for n in powers if excluded(n)), default=0)
+    impossible_below = _bisect(lambda n: not excluded(n), low, 2 * low) if low else 1
+    high = next((n for n in powers if proven(n)), None)
+    enough = _bisect(proven, high // 2, high) if high else None
+    return Plan(
+        risk=risk,
+        impossible_below=impossible_below,
+        by=best_lower(problem, privacy, {**point, "n": max(impossible_below - 1, 1)})[1],
+        enough_at=enough,
+        with_estimator=problem.upper({**point, "n": enough}, privacy)[1] if enough else "",
+    )
+
+
+def _bisect(condition: Callable[[int], bool], low: int, high: int) -> int:
+    """The smallest n in (low, high] at which a condition that holds at `high` begins to hold."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if condition(middle) else (middle, high)
+    return high

@@ -1,0 +1,252 @@
+r"""Block packings: how well can a data-free guess do, and what does privacy add to it.
+
+The packing: s blocks of m coordinates, one random signed unit entry v in each. For a guess u that
+does not depend on v, in every block
+
+    log E exp(b (2<u, v> - |u|^2)) <= h_m(b) = max_{0<=c<=1} -b c^2 + log((m - 1 + cosh 2bc)/m).
+
+(At fixed |u| the mean of cosh(2 b u_j) is convex in the u_j^2, so one coordinate takes it all; past
+c = 1 the expression decreases.) Hence P(|u - v|^2 < r s) <= exp(-s sup_b [(1 - r) b - h_m(b)]).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special, stats
+
+from minimax import bound as symbols
+from minimax.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
+
+Array = NDArray[np.float64]
+RADII = np.concatenate([[0.5], np.linspace(0.02, 0.96, 48)])
+"""Relative squared radii r tried for the success event; 1/2 is the closed form's."""
+
+
+def _block_objective(b: Array, c: Array, m: int) -> Array:
+    x = 2 * b * c
+    # log((m - 1 + cosh x)/m) without overflow.
+    rest = math.log(m - 1) if m > 1 else -math.inf  # math.log takes integers of any size
+    return -b * c**2 + np.logaddexp(rest, np.logaddexp(x, -x) - math.log(2)) - math.log(m)
+
+
+def block_exponent(b: ArrayLike, m: int) -> Array:
+    """h_m(b), to about 1e-12, by a grid and a golden-section polish."""
+    b = np.atleast_1d(np.asarray(b, dtype=float))
+    grid = np.linspace(0.0, 1.0, 513)
+    best = np.argmax(_block_objective(b[:, None], grid[None, :], m), axis=1)
+    low = grid[np.maximum(best - 1, 0)]
+    high = grid[np.minimum(best + 1, len(grid) - 1)]
+    ratio = (math.sqrt(5) - 1) / 2
+    for _ in range(60):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        go_left = _block_objective(b, left, m) >= _block_objective(b, right, m)
+        low, high = np.where(go_left, low, left), np.where(go_left, right, high)
+    return np.maximum(_block_objective(b, (low + high) / 2, m), 0.0)
+
+
+def free_exponent(m: int) -> float:
+    r"""b_m = sup{b : h_m(b) = 0}; log(2m)/2 <= b_m <= log(2m).
+
+    **Lower end.** With l = log 2m and b = l/2 one needs log(1 + (cosh x - 1)/m) <= x^2/(2l) on
+    [0, l]. (cosh x - 1)/x^2 increases, so (cosh x - 1)/m <= x^2 (cosh l - 1)/(m l^2)
+    <= x^2 (1 - 1/2m)^2/l^2, and (1 - 1/2m)^2 <= l/2 for every m >= 1.
+    **Upper end.** At c = 1, e^{2b}/(2m) <= cosh(2b)/m <= e^b.
+    """
+    if m == 1:
+        return 0.5  # cosh x <= e^{x^2/2} and its expansion at 0
+    low, high = math.log(2 * m) / 2, math.log(2 * m)
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if block_exponent(middle, m)[0] <= 1e-14 else (low, middle)
+    return low
+
+
+@lru_cache(maxsize=256)
+def _exponents(m: int) -> tuple[Array, Array]:
+    """A grid of b with h_m(b), which holds the closed form's b = log(2m)/2."""
+    b = np.concatenate(
+        [[math.log(2 * m) / 2, free_exponent(m)], np.linspace(0.02, 1.5 * math.log(2 * m) + 3, 240)]
+    )
+    return b, block_exponent(b, m)
+
+
+def log_guess_probability(m: int, s: int, radii: Array = RADII) -> Array:
+    """-log of the bound on P(|u - v|^2 < r s) for a guess u without data, for each r."""
+    b, h = _exponents(m)
+    return np.maximum(s * np.max((1 - radii[:, None]) * b - h, axis=1), 0.0)
+
+
+def kearns_saul(alpha: Any) -> Any:
+    """Sub-Gaussian variance proxy of a Bernoulli(alpha): (1 - 2 alpha)/(2 log((1 - alpha)/alpha)).
+
+    (Kearns and Saul, 1998; the optimal one. At alpha = 1/2 its limit is 1/4.)
+    """
+    if isinstance(alpha, sp.Basic):
+        return (1 - 2 * alpha) / (2 * sp.log((1 - alpha) / alpha))
+    alpha = np.asarray(alpha, dtype=float)
+    near_half = np.abs(alpha - 0.5) < 1e-6
+    safe = np.where(near_half, 0.25, alpha)
+    return np.where(near_half, 0.25, (1 - 2 * safe) / (2 * np.log((1 - safe) / safe)))
+
+
+@dataclass(frozen=True)
+class PackingOptimum:
+    """Where the packing bound is largest."""
+
+    value: float
+    alpha: float
+    height: float
+
+
+def packing_bound(
+    n: int, m: int, s: int, privacy: Privacy, sigma: float, radius: float, data: str
+) -> PackingOptimum:
+    r"""The private packing bound, optimised over its mixing weight and success radius.
+
+    **Statement.** Records are B v with probability alpha and 0 otherwise, so the mean is
+    alpha B v. For every private M and every r in (0, 1),
+
+        E|M - alpha B v|^2 >= r s alpha^2 B^2 (1 - E_N T_N(q_r)),  N ~ Binomial(n, alpha),
+
+    where q_r is the probability with which a guess without data comes within the radius and
+    T_k(q) the largest probability that privacy lets such an event have after changing k records.
+
+    **Proof.** Given N = k, the data are k records away from the all-zero data set, whose release is
+    independent of v. Markov's inequality for the loss.
+
+    B = sigma for bounded data; for sub-Gaussian data B = sigma/sqrt(v_alpha) with the Kearns-Saul
+    proxy v_alpha, lowered to radius/alpha where the class asks |mean_j| <= radius.
+    """
+    log_guess = log_guess_probability(m, s)
+    alphas = _mixing_weights(n, privacy, float(log_guess.max()), closed_form_size(m, s, privacy))
+    best = _scan(n, s, privacy, sigma, radius, data, log_guess, alphas)
+    around = best.alpha * np.geomspace(0.85, 1.18, 41)
+    return max(
+        best,
+        _scan(n, s, privacy, sigma, radius, data, log_guess, around[around < 0.5]),
+        key=lambda optimum: optimum.value,
+    )
+
+
+def height(alpha: ArrayLike, sigma: float, radius: float, data: str) -> Array:
+    """B: the size of a non-zero record's entries that keeps the law in the class."""
+    alpha = np.asarray(alpha, dtype=float)
+    top = sigma if data == "bounded" else sigma / np.sqrt(kearns_saul(alpha))
+    return np.minimum(top, radius / alpha)
+
+
+def _scan(
+    n: int,
+    s: int,
+    privacy: Privacy,
+    sigma: float,
+    radius: float,
+    data: str,
+    log_guess: Array,
+    alphas: Array,
+) -> PackingOptimum:
+    sizes = _group_sizes(privacy, float(log_guess.max()))
+    guess = np.exp(-log_guess)
+    success = np.stack([privacy.group(int(k)).tradeoff(guess) if k else guess for k in sizes])
+    below = stats.binom.cdf(sizes[:, None], n, alphas[None, :])
+    weights = np.diff(below, axis=0, prepend=0.0)
+    failure = np.clip(below[-1][:, None] - weights.T @ success, 0.0, 1.0)
+    B = height(alphas, sigma, radius, data)
+    values = RADII * s * (alphas * B)[:, None] ** 2 * failure
+    i = int(np.argmax(values.max(axis=1)))
+    return PackingOptimum(float(values[i].max()), float(alphas[i]), float(B[i]))
+
+
+def _trivial_size(privacy: Privacy, log_guess: float) -> float:
+    """A group size beyond which privacy says (next to) nothing about the success event."""
+    if isinstance(privacy, ZeroConcentrated):
+        return math.sqrt(log_guess / privacy.rho)
+    if isinstance(privacy, Gaussian):
+        return (math.sqrt(2 * log_guess) + 6) / privacy.mu
+    if isinstance(privacy, Approximate):
+        return min(log_guess, math.log1p(math.expm1(privacy.epsilon) / privacy.delta)) / privacy.epsilon
+    assert isinstance(privacy, Pure)
+    return log_guess / privacy.epsilon
+
+
+def _group_sizes(privacy: Privacy, log_guess: float) -> Array:
+    """Group sizes at which success is evaluated; between them the larger one's bound is used."""
+    top = math.ceil(_trivial_size(privacy, log_guess)) + 1
+    if top <= 400:
+        return np.arange(0, top + 1, dtype=float)
+    return np.unique(np.round(np.linspace(0, top, 401)))
+
+
+def _mixing_weights(n: int, privacy: Privacy, log_guess: float, closed: float) -> Array:
+    top = _trivial_size(privacy, log_guess)
+    centres = np.geomspace(max(top / 200, 1e-3), max(4 * top, 1.0), 60) / n
+    alphas = np.append(centres, min(closed, n) / (2 * n))
+    return alphas[(alphas > 0) & (alphas < 0.5)]
+
+
+def closed_form_size(m: int, s: int, privacy: Privacy) -> float:
+    """N_0 of the closed form: the group size after which success has chance at most 1/2."""
+    L = s * math.log(2 * m) / 4
+    quarter = math.log(4)
+    if L <= quarter:
+        return 0.0
+    if isinstance(privacy, (ZeroConcentrated, Gaussian)):
+        return (math.sqrt(L) - math.sqrt(quarter)) / math.sqrt(privacy.to_zcdp().rho)
+    room = L - quarter
+    if isinstance(privacy, Approximate):
+        room = min(room, math.log1p(math.expm1(privacy.epsilon) / (4 * privacy.delta)))
+    assert isinstance(privacy, (Pure, Approximate))
+    return room / privacy.epsilon
+
+
+def packing_expression(model: type[Any], log_size: Any, s: Any, data: str) -> Any:
+    r"""The closed form s N_0^2 B^2/(32 n^2), with alpha = N_0/(2n).
+
+    Take r = 1/2 and b = log(2m)/2 (h_m vanishes there), so that a guess succeeds with chance at
+    most e^{-L}, L = s log(2m)/4 (`log_size` is a lower bound on log 2m). N_0 is chosen so that
+    success after changing N_0 records has chance at most 1/2; Markov gives P(N <= N_0) >= 1/2.
+    """
+    n, sigma, radius = symbols.n, symbols.sigma, symbols.radius
+    L, quarter = s * log_size / 4, sp.log(4)
+    if model in (ZeroConcentrated, Gaussian):
+        rho = symbols.rho if model is ZeroConcentrated else symbols.mu**2 / 2
+        size = (sp.sqrt(L) - sp.sqrt(quarter)) / sp.sqrt(rho)
+    else:
+        room = L - quarter
+        if model is Approximate:
+            growth = (sp.exp(symbols.epsilon) - 1) / (4 * symbols.delta)
+            room = sp.Min(room, sp.log(1 + growth))
+        size = room / symbols.epsilon
+    size = sp.Min(symbols.positive_part(size), n * sp.Rational(99, 100))
+    if data == "bounded":
+        return s * size**2 * sigma**2 / (32 * n**2)
+    # With alpha < 1/2 the proxy is at most 1/4 but the exact one carries a logarithm more.
+    alpha = sp.Max(size, n * sp.Float("1e-30")) / (2 * n)
+    squared_height = sp.Min(sigma**2 / kearns_saul(alpha), radius**2 / alpha**2)
+    return s * size**2 * squared_height / (32 * n**2)
+
+
+def information_bound(
+    n: float, m: int, s: int, sigma: float, radius: float
+) -> tuple[float, float]:
+    r"""(bound, tau): the statistical bound for a mean tau v of Gaussian data.
+
+    **Statement.** R >= sup_{b, tau <= radius} s tau^2 [1 - (h_m(b) + n tau^2/(2 sigma^2))/b].
+
+    **Proof.** Donsker-Varadhan with the loss itself: with u = M/tau,
+    b E(2<u, v> - |u|^2) <= I(v; X) + s h_m(b), and I(v; X) <= s n tau^2/(2 sigma^2). At
+    tau^2 = sigma^2 (b - h)/n the value is s sigma^2 (b - h)^2/(2 n b); at b = b_m,
+    s b_m sigma^2/(2n).
+    """
+    b, h = _exponents(m)
+    tau_squared = np.minimum(sigma**2 * np.maximum(b - h, 0.0) / n, radius**2)
+    values = s * tau_squared * (1 - (h + n * tau_squared / (2 * sigma**2)) / b)
+    i = int(np.argmax(values))
+    return float(values[i]), float(math.sqrt(tau_squared[i]))

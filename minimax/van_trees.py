@@ -1,0 +1,38 @@
+r"""The van Trees inequality, and the priors that make it exact or nearly so."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import sympy as sp
+
+
+def van_trees(dimension: Any, data_information: Any, prior_information: Any) -> Any:
+    r"""Lower bound d^2 / (E tr I(theta) + J(pi)) on the Bayes risk of any estimator.
+
+    **Proof.** With U the score of the joint law of (X, theta), integration by parts gives
+    E<M - theta, U> = d for a prior that vanishes at the boundary; E|U|^2 is the total information;
+    Cauchy-Schwarz. Works on numbers and on sympy expressions.
+    """
+    return dimension**2 / (data_information + prior_information)
+
+
+def cosine_information(dimension: Any, half_width: Any) -> Any:
+    r"""Information of the prior with density cos^2(pi t / 2a)/a on [-a, a] in each coordinate.
+
+    4 \int ((sqrt pi)')^2 = pi^2/a^2 a coordinate, the least of any prior on the interval.
+    """
+    pi = sp.pi if isinstance(half_width, sp.Basic) else math.pi
+    return dimension * pi**2 / half_width**2
+
+
+def sign_bayes_risk(n: Any, u: Any) -> Any:
+    r"""Exact Bayes risk, per coordinate, of the mean p of n signs under p ~ (1 - p^2)^{u/2 - 1}.
+
+    It is (u/(u+1))/(n + u). This is the van Trees inequality with the weight 1 - p^2: the weighted
+    score is W = sum_i (b_i - p) - u p, E[(M - p) W] = E(1 - p^2) = u/(u+1) and
+    E W^2 = (n + u) u/(u+1); since the posterior mean sum b_i/(n + u) is linear in W + const p,
+    Cauchy-Schwarz is an equality. At u = sqrt n it is 1/(sqrt n + 1)^2, the minimax risk.
+    """
+    return (u / (u + 1)) / (n + u)

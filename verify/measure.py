@@ -1,0 +1,55 @@
+"""Measured Bayes risk of an estimator under the prior of a proof, with its interval."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from minimax.bound import Point, Prior
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A mean over independent trials, with a Student interval at the level asked for."""
+
+    risk: float
+    ci_low: float
+    ci_high: float
+    trials: int
+    seed: int
+
+
+def cell_seed(seed: int, label: str) -> int:
+    """A cell's own seed: depends on the run's seed and the cell's label, not on what else is run."""
+    return int(np.random.SeedSequence([seed, zlib.crc32(label.encode())]).generate_state(1)[0])
+
+
+def losses(
+    make: Callable[[Point], Any], prior: Prior, point: Point, trials: int, seed: int
+) -> NDArray[np.float64]:
+    """Squared l2 losses of independent trials: draw theta, draw data, fit, compare."""
+    out = np.empty(trials)
+    for t, child in enumerate(np.random.SeedSequence(seed).spawn(trials)):
+        rng = np.random.default_rng(child)
+        instance = prior.draw(rng)
+        estimator = make(point)
+        if "random_state" in estimator.get_params():
+            estimator.set_params(random_state=rng)
+        estimate = estimator.fit(instance.sample(int(point["n"]), rng)).mean_
+        out[t] = np.sum((estimate - instance.target) ** 2)
+    return out
+
+
+def interval(values: NDArray[np.float64], alpha: float, seed: int) -> Measurement:
+    """Mean and two-sided Student interval of level 1 - alpha."""
+    n = len(values)
+    mean = float(np.mean(values))
+    half = float(stats.t.isf(alpha / 2, n - 1)) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    return Measurement(mean, max(mean - half, 0.0), mean + half, n, seed)

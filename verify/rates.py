@@ -1,0 +1,421 @@
+"""``python -m verify.rates``: does measured error stay between the bounds?
+
+Draws theta from the prior of each lower bound's proof, fits the private estimator, and compares its
+risk with the certified lower bound and the proven upper bound; fits exponents; runs the controls
+that must break. Exit code 0: nothing violated and every control broke. 1: a violation, or a control
+that did not break. 2: bad usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import fnmatch
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from minimax.bound import Point
+from minimax.mean import privacy_at
+from minimax.papers import THIS_WORK
+from minimax.privacy import Approximate
+from verify import refutation
+from verify.claims import Claim, all_claims
+from verify.grid import PROFILES, Cell, Dropped, Profile, Series, base_cells, build
+from verify.judge import (
+    SLOPE_TOLERANCE,
+    Slope,
+    Verdict,
+    fit_slope,
+    judge_level,
+    judge_slope,
+)
+from verify.measure import Measurement, cell_seed, interval, losses
+from verify.refutation import WorstCase
+from verify.report import check_outputs, list_claims, print_report, write_json, write_plots
+
+T = TypeVar("T")
+
+ALPHA = 1e-6
+"""Error budget of a whole run, divided over all its intervals."""
+NOISE_FACTOR = {"NoisyMean": 2.0, "NoisyMean (best R)": 2.0}
+"""How much more noise must push the risk above the upper bound (ten times where it is loose)."""
+
+EXAMPLES = """\
+examples:
+  python -m verify.rates                             quick profile, plots in out/
+  python -m verify.rates --profile standard --jobs 2 --json rates.json
+  python -m verify.rates --only 'bounded-mean*'      claims whose name matches
+  python -m verify.rates --list                      the claims and their bounds
+"""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to simulate: an estimator under a prior at a point."""
+
+    label: str
+    claim: Claim
+    point: Point
+    estimator_point: Point
+    private: bool
+    trials: int
+
+
+def simulate(task: Task, seed: int, alpha: float) -> Measurement:
+    """Run one task with the seed that its label determines."""
+    own = cell_seed(seed, task.label)
+    claim = task.claim
+    factory = claim.make if task.private else claim.twin
+    values = losses(
+        lambda _: factory(task.estimator_point),
+        claim.lower.prior(**task.point),
+        task.point,
+        task.trials,
+        own,
+    )
+    return interval(values, alpha, own)
+
+
+def weakened(point: Point, factor: float) -> dict[str, float]:
+    """The point with its budget cut so that the noise is `factor` times as large."""
+    powers = {"epsilon": 1, "mu": 1, "rho": 2}
+    return {k: v / factor ** powers[k] if k in powers else v for k, v in point.items()}
+
+
+@dataclass
+class Run:
+    """Everything a run found; the JSON file is this, field by field."""
+
+    summary: dict[str, Any]
+    cells: list[dict[str, Any]]
+    slopes: list[dict[str, Any]]
+    controls: list[dict[str, Any]]
+    dropped: list[dict[str, Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The run as plain data."""
+        return asdict(self)
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.summary["violated"] or self.summary["controls_unbroken"] else 0
+
+
+def run(
+    claims: list[Claim],
+    profile: Profile,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    with_refutation: bool = True,
+    console: Console | None = None,
+) -> Run:
+    """Check the claims on the profile's grid."""
+    cells, series, dropped = build(claims, profile)
+    tasks = _tasks(cells, profile)
+    log_ds = refutation.SHOWN if with_refutation else ()
+    alpha = ALPHA / max(len(tasks) + 2 * len(series) + len(log_ds) + 2, 1)
+    measured = _simulate_all(tasks, seed, alpha, jobs, console)
+    flow = [
+        refutation.worst_case(log_d, profile.flow, seed, alpha)
+        for log_d in _track(log_ds, console, "worst case in log d", len(log_ds))
+    ]
+    rows = [_cell_row(cell, measured[cell.label]) for cell in cells]
+    rows += [_worst_case_row(case) for case in flow]
+    slopes = [_slope_row(s, measured, alpha) for s in series]
+    slopes += [_worst_case_slope(flow, alpha)] if flow else []
+    controls = _level_controls(cells, measured) + [_slope_control(row) for row in slopes]
+    return Run(
+        summary=_summary(rows, slopes, controls, dropped, profile, seed, alpha),
+        cells=rows,
+        slopes=slopes,
+        controls=controls,
+        dropped=[asdict(d) for d in dropped],
+    )
+
+
+def _tasks(cells: list[Cell], profile: Profile) -> list[Task]:
+    tasks = [Task(c.label, c.claim, c.point, c.point, True, profile.trials) for c in cells]
+    for cell in base_cells(cells):
+        trials = max(profile.trials // 2, 60)
+        tasks.append(
+            Task(f"control|{cell.label}", cell.claim, cell.point, cell.point, False, trials)
+        )
+        if cell.claim.upper is not None:
+            noisier = weakened(cell.point, NOISE_FACTOR.get(cell.claim.estimator, 10.0))
+            tasks.append(
+                Task(f"noisier|{cell.label}", cell.claim, cell.point, noisier, True, trials)
+            )
+    return tasks
+
+
+def _simulate_all(
+    tasks: list[Task], seed: int, alpha: float, jobs: int, console: Console | None
+) -> dict[str, Measurement]:
+    # Processes, not threads: the work is many small numpy calls, which would contend for the
+    # interpreter. The longest tasks go first so that the end of the run is not one slow cell.
+    ordered = sorted(tasks, key=lambda task: -task.trials * task.point["n"] * task.point["d"])
+    calls = (delayed(simulate)(task, seed, alpha) for task in ordered)
+    results = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
+    tracked = _track(results, console, "measuring", len(ordered))
+    return {task.label: found for task, found in zip(ordered, tracked, strict=True)}
+
+
+def _track(items: Iterable[T], console: Console | None, what: str, total: int) -> Iterator[T]:
+    """The items, with a progress bar on the console if there is one."""
+    if console is None:
+        yield from items
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield from progress.track(items, total=total, description=what)
+
+
+def _cell_row(cell: Cell, found: Measurement) -> dict[str, Any]:
+    claim = cell.claim
+    lower = claim.lower.value(**cell.point)
+    upper = claim.upper(cell.point) if claim.upper else None
+    ceiling = upper.value() if upper else None
+    return {
+        "claim": claim.name,
+        "problem": claim.problem,
+        "regime": cell.regime,
+        "point": dict(cell.point),
+        "estimator": claim.estimator,
+        "privacy": str(privacy_at(claim.model, cell.point)),
+        "trials": found.trials,
+        "seed": found.seed,
+        "risk": found.risk,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "lower": lower,
+        "lower_source": claim.lower.source,
+        "upper": ceiling,
+        "upper_source": upper.source if upper else None,
+        "ratio": found.risk / lower if lower > 0 else None,
+        "verdict": judge_level(found, lower, ceiling).value,
+    }
+
+
+def _worst_case_row(case: WorstCase) -> dict[str, Any]:
+    found = case.measured
+    return {
+        "claim": refutation.CLAIM,
+        "problem": "sparse-mean",
+        "regime": "privacy",
+        "point": {
+            "n": refutation.N,
+            "log_d": case.log_d,
+            "s": 1,
+            "sigma": 1.0,
+            "radius": 1.0,
+            "epsilon": refutation.EPSILON,
+            "delta": refutation.DELTA,
+            "signal": case.signal,
+        },
+        "estimator": "StableSparseMean",
+        "privacy": str(Approximate(refutation.EPSILON, refutation.DELTA)),
+        "trials": found.trials,
+        "seed": found.seed,
+        "risk": found.risk,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "lower": case.lower,
+        "lower_source": f"{THIS_WORK}: {case.lower_source}",
+        "upper": None,
+        "upper_source": None,
+        "ratio": found.risk / case.lower,
+        "verdict": judge_level(found, case.lower, None).value,
+        "packing": case.packing,
+        "claimed": case.claimed,
+    }
+
+
+def _slope_row(series: Series, measured: dict[str, Measurement], alpha: float) -> dict[str, Any]:
+    found = [measured[cell.label] for cell in series.cells]
+    x = [cell.point[series.variable] for cell in series.cells]
+    slope = fit_slope(x, found, alpha)
+    expected = series.claim.lower.slope(series.variable, **series.deep)
+    return {
+        "claim": series.claim.name,
+        "regime": series.regime,
+        "variable": series.variable,
+        **asdict(slope),
+        "expected": expected,
+        "expected_source": series.claim.lower.source,
+        "tolerance": SLOPE_TOLERANCE,
+        "verdict": judge_slope(slope, expected).value,
+        "labels": [cell.label for cell in series.cells],
+        "points": x,
+    }
+
+
+def _worst_case_slope(flow: list[WorstCase], alpha: float) -> dict[str, Any]:
+    """Exponent of the worst-case risk in log d: 1, where CWZ19: Theorem 3.3 claims 2."""
+    fitted = [case for case in flow if case.log_d in refutation.FITTED]
+    slope = fit_slope([case.log_d for case in fitted], [case.measured for case in fitted], alpha)
+    return {
+        "claim": refutation.CLAIM,
+        "regime": "privacy",
+        "variable": "log_d",
+        **asdict(slope),
+        "expected": 1.0,
+        "expected_source": f"{THIS_WORK}: StableSparseMean; CWZ19: Theorem 3.3 claims 2",
+        "tolerance": SLOPE_TOLERANCE,
+        "verdict": judge_slope(slope, 1.0).value,
+        "labels": [],
+        "points": [case.log_d for case in fitted],
+    }
+
+
+def _level_controls(
+    cells: list[Cell], measured: dict[str, Measurement]
+) -> list[dict[str, Any]]:
+    """The twin must fall below the lower bound, and more noise must rise above the upper."""
+    out = []
+    for cell in base_cells(cells):
+        lower = cell.claim.lower.value(**cell.point)
+        twin = measured[f"control|{cell.label}"]
+        out.append(
+            _control(cell, "non-private twin", twin, lower, "lower", twin.ci_high < lower)
+        )
+        noisier = measured.get(f"noisier|{cell.label}")
+        if noisier is not None and cell.claim.upper is not None:
+            upper = cell.claim.upper(cell.point).value()
+            factor = NOISE_FACTOR.get(cell.claim.estimator, 10.0)
+            out.append(
+                _control(
+                    cell, f"noise x {factor:g}", noisier, upper, "upper", noisier.ci_low > upper
+                )
+            )
+    return out
+
+
+def _control(
+    cell: Cell, kind: str, found: Measurement, bound: float, side: str, broke: bool
+) -> dict[str, Any]:
+    return {
+        "claim": cell.claim.name,
+        "kind": kind,
+        "point": dict(cell.point),
+        **asdict(found),
+        "side": side,
+        "bound": bound,
+        "broke": broke,
+    }
+
+
+def _slope_control(row: dict[str, Any]) -> dict[str, Any]:
+    """The same data against an exponent off by one: the check must reject it."""
+    slope = Slope(row["fitted"], row["ci_low"], row["ci_high"], row["intercept"])
+    # For log d the shifted exponent is the one that CWZ19: Theorem 3.3 claims.
+    shifted = row["expected"] + 1
+    return {
+        "claim": row["claim"],
+        "kind": f"exponent in {row['variable']} shifted by one ({row['regime']})",
+        "side": "slope",
+        "bound": shifted,
+        "risk": row["fitted"],
+        "broke": judge_slope(slope, shifted) is Verdict.VIOLATED
+        and judge_slope(slope, row["expected"] - 1) is Verdict.VIOLATED,
+    }
+
+
+def _summary(
+    rows: list[dict[str, Any]],
+    slopes: list[dict[str, Any]],
+    controls: list[dict[str, Any]],
+    dropped: list[Dropped],
+    profile: Profile,
+    seed: int,
+    alpha: float,
+) -> dict[str, Any]:
+    verdicts = [row["verdict"] for row in (*rows, *slopes)]
+    count = {v.value.lower(): verdicts.count(v.value) for v in Verdict}
+    return {
+        "profile": profile.name,
+        "seed": seed,
+        "cells": len(rows),
+        "slopes": len(slopes),
+        **count,
+        "controls": len(controls),
+        "controls_unbroken": sum(not control["broke"] for control in controls),
+        "dropped": len(dropped),
+        "alpha": ALPHA,
+        "alpha_per_interval": alpha,
+    }
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m verify.rates",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--profile", choices=list(PROFILES), default="quick")
+    parser.add_argument("--only", metavar="PATTERN", help="claims whose name matches (shell style)")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write everything as JSON")
+    parser.add_argument("--plots", type=Path, metavar="DIR", default=Path("out"))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
+    parser.add_argument("--list", action="store_true", help="list the claims and stop")
+    return parser
+
+
+def main(argv: list[str] | None = None, claims: list[Claim] | None = None) -> int:
+    """Run the command; returns the exit code."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    chosen = all_claims() if claims is None else claims
+    with_refutation = claims is None
+    if args.only:
+        names = [claim.name for claim in chosen] + [refutation.CLAIM] * with_refutation
+        with_refutation &= fnmatch.fnmatch(refutation.CLAIM, args.only)
+        chosen = [claim for claim in chosen if fnmatch.fnmatch(claim.name, args.only)]
+        if not chosen and not with_refutation:
+            near = difflib.get_close_matches(args.only, names, n=3, cutoff=0.0)
+            parser.error(f"--only {args.only!r} matches no claim; nearest: {', '.join(near)}")
+    if args.list:
+        list_claims(chosen, console)
+        return 0
+    if args.jobs == 0 or args.jobs < -1:
+        parser.error(f"--jobs must be positive, or -1 for all cores; got {args.jobs}")
+    if args.seed < 0:
+        parser.error(f"--seed must not be negative, got {args.seed}")
+    for option, problem in check_outputs(args.json, args.plots):
+        parser.error(f"{option}: {problem}")
+    found = run(
+        chosen,
+        PROFILES[args.profile],
+        seed=args.seed,
+        jobs=args.jobs,
+        with_refutation=with_refutation,
+        console=console,
+    )
+    if args.json:
+        write_json(args.json, found.as_dict())
+    plots = write_plots(args.plots, found.as_dict())
+    print_report(found.as_dict(), plots, console)
+    return found.exit_code
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interrupted: nothing was written", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,116 @@
+r"""The finding against CWZ19: Theorem 3.3: worst-case risk of a private estimator against log d.
+
+s = 1. `StableSparseMean` needs only the two largest of the d truncated means, so d = e^{10^6} can
+be simulated: with Gamma_1 < Gamma_2 the first points of a unit Poisson process, the two largest of
+d - 1 null magnitudes |N(0, sigma^2/n)| are at log(2 Q(m sqrt n/sigma)) = log Gamma_k - log d. The
+decision itself is the estimator's own code. The truncation level R = radius + 4 sigma sqrt(log n)
+leaves all but a fraction n^{-8} of a Gaussian coordinate untouched, so the truncated mean is drawn
+as N(mu, sigma^2/n).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from estimators.mean import theoretical_truncation
+from estimators.stable_sparse_mean import stable_release
+from minimax.packing import information_bound, packing_bound
+from minimax.privacy import Approximate
+from verify.measure import Measurement, cell_seed, interval
+
+Array = NDArray[np.float64]
+CLAIM = "sparse-mean/worst case/log d"
+N = 10**10
+EPSILON = 1e-3
+DELTA = float(N) ** -2
+FITTED = (1e5, 2.15e5, 4.64e5, 1e6)
+SHOWN = (1e3, 1e4, *FITTED)
+SIGNALS = 16
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """Worst risk over the signal's size at one log d, with the bounds next to it."""
+
+    log_d: float
+    signal: float
+    measured: Measurement
+    lower: float
+    lower_source: str
+    packing: float
+    claimed: float
+
+
+def null_maxima(log_d: float, sigma: float, draws: int, rng: np.random.Generator) -> Array:
+    """The two largest of e^log_d null magnitudes of means of N records, for each draw."""
+    gamma = np.cumsum(rng.exponential(size=(draws, 2)), axis=1)
+    log_tail = np.minimum(np.log(gamma) - log_d, 0.0) - math.log(2)
+    return np.asarray(-special.ndtri_exp(log_tail) * sigma / math.sqrt(N))
+
+
+def worst_case_losses(
+    log_d: float, signal: float, draws: int, rng: np.random.Generator, sigma: float = 1.0
+) -> Array:
+    """Losses of StableSparseMean when the one non-zero coordinate has mean `signal`."""
+    R = theoretical_truncation(N, sigma, 1.0)
+    nulls = null_maxima(log_d, sigma, draws, rng)
+    found = signal + sigma / math.sqrt(N) * rng.standard_normal(draws)
+    out = np.empty(draws)
+    for i in range(draws):
+        mine = abs(found[i])
+        true_first = mine > nulls[i, 0]
+        second = nulls[i, 0] if true_first else max(mine, nulls[i, 1])
+        first = found[i] if true_first else nulls[i, 0]
+        released = stable_release(
+            np.array([abs(first), second]),
+            np.array([first]),
+            n=N,
+            R=R,
+            epsilon=EPSILON,
+            delta=DELTA,
+            rng=rng,
+        )
+        if released.size == 0:
+            out[i] = signal**2
+        elif true_first:
+            out[i] = (released.values[0] - signal) ** 2
+        else:
+            out[i] = signal**2 + released.values[0] ** 2
+    return out
+
+
+def candidate_signals(log_d: float, sigma: float = 1.0) -> Array:
+    """Sizes around the largest that can be missed: null maximum plus the stability threshold."""
+    R = theoretical_truncation(N, sigma, 1.0)
+    threshold = 4 * R / N * (1 + 2 * math.log(1 / (2 * DELTA)) / EPSILON)
+    edge = sigma * math.sqrt(2 * log_d / N) + threshold
+    return np.asarray(edge * np.linspace(0.85, 1.15, SIGNALS))
+
+
+def worst_case(log_d: float, draws: int, seed: int, alpha: float) -> WorstCase:
+    """The worst signal at this log d: picked on one sample, measured on a fresh one."""
+    label = f"{CLAIM}|{log_d:g}"
+    own = cell_seed(seed, label)
+    pick, fresh = (np.random.default_rng(c) for c in np.random.SeedSequence(own).spawn(2))
+    signals = candidate_signals(log_d)
+    risks = [worst_case_losses(log_d, float(m), draws // 8, pick).mean() for m in signals]
+    signal = float(signals[int(np.argmax(risks))])
+    measured = interval(worst_case_losses(log_d, signal, draws, fresh), alpha, own)
+    blocks = 2 ** round(log_d / math.log(2))  # an integer with that logarithm
+    privacy = Approximate(EPSILON, DELTA)
+    packing = packing_bound(N, blocks, 1, privacy, 1.0, 1.0, "sub-Gaussian").value
+    statistical, _ = information_bound(N, blocks, 1, 1.0, 1.0)
+    return WorstCase(
+        log_d,
+        signal,
+        measured,
+        lower=max(packing, statistical),
+        lower_source="sparse_mean.packing" if packing > statistical else "sparse_mean.statistical",
+        packing=packing,
+        claimed=log_d / N + (log_d / (N * EPSILON)) ** 2,
+    )

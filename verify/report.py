@@ -1,0 +1,288 @@
+"""What a person reads: a table, plots, a JSON file. Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+
+from verify.claims import Claim
+
+STYLE = {"CONSISTENT": "green", "VIOLATED": "bold red", "INCONCLUSIVE": "yellow"}
+LABELS = {
+    "n": "records n",
+    "d": "dimension d",
+    "s": "sparsity s",
+    "epsilon": "privacy level ε",
+    "rho": "privacy level ρ (zCDP)",
+    "mu": "privacy level μ (GDP)",
+    "log_d": "log d",
+}
+
+
+def check_outputs(json_path: Path | None, plots: Path) -> list[tuple[str, str]]:
+    """Problems with where output is to go, found before hours are spent: (option, what)."""
+    problems = []
+    if json_path is not None:
+        if not json_path.parent.is_dir():
+            problems.append(("--json", f"no such folder: {json_path.parent}"))
+        elif json_path.is_dir():
+            problems.append(("--json", f"is a folder: {json_path}"))
+        elif not os.access(json_path if json_path.exists() else json_path.parent, os.W_OK):
+            problems.append(("--json", f"not writable: {json_path}"))
+    try:
+        plots.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=plots):
+            pass
+    except OSError as error:
+        problems.append(("--plots", f"cannot write to {plots}: {error.strerror}"))
+    return problems
+
+
+def _write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Write beside the target, then move into place."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary)
+        temporary.chmod(0o644)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, found: dict[str, Any]) -> None:
+    """The whole run as JSON."""
+    text = json.dumps(found, indent=1, default=float) + "\n"
+    _write_whole(path, lambda p: p.write_text(text, encoding="utf-8") and None)
+
+
+def list_claims(claims: list[Claim], console: Console) -> None:
+    """The claims, one line each."""
+    table = Table("claim", "lower bound", "estimator", "upper bound", title="claims")
+    for claim in claims:
+        table.add_row(
+            claim.name,
+            f"{claim.lower.name} [dim]({claim.lower.source})[/dim]",
+            claim.estimator,
+            "proven" if claim.upper else "-",
+        )
+    console.print(table)
+
+
+def print_report(found: dict[str, Any], plots: list[Path], console: Console) -> None:
+    """Cells, slopes, controls, what was dropped, and one line that sums it up."""
+    console.print(_cell_table(found["cells"]))
+    console.print(_slope_table(found["slopes"]))
+    console.print(_control_table(found["controls"]))
+    for row in found["dropped"]:
+        console.print(f"dropped {row['claim']} at {_numbers(row['point'])}: {row['reason']}")
+    s = found["summary"]
+    console.print(
+        f"{s['cells']} cells, {s['slopes']} slopes: {s['consistent']} consistent,"
+        f" {s['violated']} violated, {s['inconclusive']} inconclusive; {s['controls']} controls,"
+        f" {s['controls_unbroken']} of them failed to break; {s['dropped']} points outside a regime."
+        f" Profile {s['profile']}, seed {s['seed']}, error budget {s['alpha']:g} for the whole run."
+    )
+    if plots:
+        console.print(f"{len(plots)} plots in {plots[0].parent}/")
+
+
+def _numbers(point: dict[str, float]) -> str:
+    shown = {k: v for k, v in point.items() if k not in ("sigma", "radius", "signal")}
+    return " ".join(f"{name}={value:.4g}" for name, value in shown.items())
+
+
+def _cell_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(title="measured Bayes risk under the prior of the lower bound's proof")
+    table.add_column("claim / estimator")
+    table.add_column("point")
+    for column in ("lower", "risk", "interval", "upper", "risk/lower"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    previous = None
+    for row in rows:
+        name = "" if row["claim"] == previous else f"{row['claim']}\n[dim]{row['estimator']}[/dim]"
+        previous = row["claim"]
+        table.add_row(
+            name,
+            _numbers(row["point"]),
+            f"{row['lower']:.3g}",
+            f"{row['risk']:.3g}",
+            f"{row['ci_low']:.3g} … {row['ci_high']:.3g}",
+            "-" if row["upper"] is None else f"{row['upper']:.3g}",
+            "-" if row["ratio"] is None else f"{row['ratio']:.3g}",
+            f"[{STYLE[row['verdict']]}]{row['verdict']}[/]",
+        )
+    return table
+
+
+def _slope_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(title="exponents: fitted to the measured risk, and of the bound")
+    for column in ("claim", "regime", "in"):
+        table.add_column(column)
+    for column in ("fitted", "interval", "bound"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for row in rows:
+        table.add_row(
+            row["claim"],
+            row["regime"],
+            row["variable"],
+            f"{row['fitted']:+.2f}",
+            f"{row['ci_low']:+.2f} … {row['ci_high']:+.2f}",
+            f"{row['expected']:+.2f} ± {row['tolerance']:g}",
+            f"[{STYLE[row['verdict']]}]{row['verdict']}[/]",
+        )
+    return table
+
+
+def _control_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(title="controls: each must break its bound")
+    table.add_column("claim")
+    table.add_column("control")
+    table.add_column("measured", justify="right")
+    table.add_column("must be", justify="right")
+    table.add_column("broke")
+    relation = {"lower": "<", "upper": ">", "slope": "≠"}
+    for row in rows:
+        table.add_row(
+            row["claim"],
+            row["kind"],
+            f"{row['risk']:.3g}",
+            f"{relation[row['side']]} {row['bound']:.3g}",
+            "[green]yes[/]" if row["broke"] else "[bold red]NO[/]",
+        )
+    return table
+
+
+# --- Plots ---------------------------------------------------------------------------------------
+
+
+def write_plots(folder: Path, found: dict[str, Any]) -> list[Path]:
+    """One figure per claim with a fitted slope, and one for the finding in log d."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cells = {_label(row): row for row in found["cells"]}
+    by_claim: dict[str, list[dict[str, Any]]] = {}
+    for slope in found["slopes"]:
+        by_claim.setdefault(slope["claim"], []).append(slope)
+    written = []
+    for claim, slopes in by_claim.items():
+        if slopes[0]["variable"] == "log_d":
+            rows = [row for row in found["cells"] if row["claim"] == claim]
+            figure = _worst_case_figure(rows, slopes[0])
+        else:
+            figure = _claim_figure(claim, slopes, cells)
+        path = folder / (re.sub(r"[^A-Za-z0-9]+", "-", claim).strip("-") + ".png")
+        _write_whole(path, lambda p, f=figure: FigureCanvasAgg(f).print_png(str(p)))
+        written.append(path)
+    return written
+
+
+def _label(row: dict[str, Any]) -> str:
+    numbers = ",".join(f"{name}={value:g}" for name, value in row["point"].items())
+    return f"{row['claim']}|{numbers}"
+
+
+def _claim_figure(
+    claim: str, slopes: list[dict[str, Any]], cells: dict[str, dict[str, Any]]
+) -> Figure:
+    figure = Figure(figsize=(4.6 * len(slopes), 4.9), dpi=110, layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(slopes)))
+    first = cells[slopes[0]["labels"][0]]
+    for axis, slope in zip(axes, slopes, strict=True):
+        rows = [cells[label] for label in slope["labels"]]
+        _panel(axis, slope, rows)
+    axes[0].set_ylabel("squared ℓ₂ risk")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    figure.suptitle(f"{claim}: {first['estimator']}\nlower bound: {first['lower_source']}")
+    return figure
+
+
+def _panel(axis: Any, slope: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    x = np.array(slope["points"], dtype=float)
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    if rows[0]["upper"] is not None:
+        axis.plot(x, [r["upper"] for r in rows], "v--", color="tab:red", label="proven upper bound")
+    fit = np.exp(slope["intercept"]) * x ** slope["fitted"]
+    axis.plot(x, fit, "-", color="tab:blue", alpha=0.6, label="fitted power of the measured risk")
+    axis.fill_between(
+        x,
+        [r["ci_low"] for r in rows],
+        [r["ci_high"] for r in rows],
+        color="tab:blue",
+        alpha=0.25,
+        label="measured, with interval",
+    )
+    axis.plot(x, [r["risk"] for r in rows], "o", color="tab:blue")
+    axis.plot(
+        x, [r["lower"] for r in rows], "^--", color="tab:green", label="certified lower bound"
+    )
+    fixed = {k: v for k, v in rows[0]["point"].items() if k != slope["variable"]}
+    axis.set_title(
+        f"{slope['regime']} regime: exponent {slope['fitted']:+.2f}"
+        f" (bound {slope['expected']:+.2f})\n{_numbers(fixed)}",
+        fontsize=9,
+    )
+    axis.set_xlabel(LABELS.get(slope["variable"], slope["variable"]))
+    axis.set_xticks(x, [f"{value:g}" for value in x])
+    axis.minorticks_off()
+    axis.grid(alpha=0.3)
+
+
+def _worst_case_figure(rows: list[dict[str, Any]], slope: dict[str, Any]) -> Figure:
+    figure = Figure(figsize=(7.6, 5.4), dpi=110, layout="constrained")
+    axis = figure.subplots()
+    x = np.array([row["point"]["log_d"] for row in rows])
+    axis.loglog(x, [r["claimed"] for r in rows], "s--", color="tab:red")
+    axis.annotate(
+        "CWZ19: Theorem 3.3 claims every private\nestimator is above this (exponent 2)",
+        (x[-2], rows[-2]["claimed"]),
+        xytext=(-215, 12),
+        textcoords="offset points",
+        color="tab:red",
+        fontsize=9,
+    )
+    axis.fill_between(
+        x, [r["ci_low"] for r in rows], [r["ci_high"] for r in rows], color="tab:blue", alpha=0.3
+    )
+    axis.plot(
+        x,
+        [r["risk"] for r in rows],
+        "o-",
+        color="tab:blue",
+        label=f"StableSparseMean, worst case, measured (exponent {slope['fitted']:.2f})",
+    )
+    axis.plot(x, [r["lower"] for r in rows], "^--", color="tab:green", label="certified lower bound")
+    axis.plot(
+        x,
+        [r["packing"] for r in rows],
+        "v:",
+        color="tab:olive",
+        label="packing bound (privacy): stops at log(ε/δ)",
+    )
+    axis.plot([], [], "s--", color="tab:red", label="claimed by CWZ19: Theorem 3.3")
+    point = rows[0]["point"]
+    axis.set_title(
+        "A private estimator below the claimed lower bound\n"
+        f"sparse mean, s = 1, n = {point['n']:.0e}, ε = {point['epsilon']:g},"
+        f" δ = {point['delta']:.0e}; {rows[0]['trials']} trials a point"
+    )
+    axis.set_xlabel("log d")
+    axis.set_ylabel("worst-case squared ℓ₂ risk")
+    axis.grid(alpha=0.3, which="both")
+    axis.legend(loc="center left", bbox_to_anchor=(0.0, 0.42), frameon=True)
+    return figure
