@@ -8,20 +8,18 @@ asked for; composition itself is done by Google's dp-accounting wherever it is n
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import dp_accounting
-from dp_accounting.pld import PLDAccountant
+from dp_accounting.pld import common, privacy_loss_distribution
+from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+from scipy import special
 
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Guarantee = Pure | Approximate | ZeroConcentrated | Gaussian
 Ledger = tuple["LedgerEntry", ...]
-
-_REPLACE = dp_accounting.NeighboringRelation.REPLACE_SPECIAL
-# In dp-accounting the noise multiplier is relative to the distance between the two outputs. Ours is
-# measured under replacement already, so the relation that leaves it unscaled is the right one.
 
 
 @dataclass(frozen=True)
@@ -42,12 +40,22 @@ class LedgerEntry:
 
     @property
     def event(self) -> dp_accounting.DpEvent:
-        """The call in dp-accounting's vocabulary.
+        """The calls in dp-accounting's vocabulary, under replacement of one record.
 
-        An epsilon-DP call is dominated by binary randomised response; an (epsilon, delta) call by
-        the same with a chance delta of revealing everything, which `total` adds separately.
+        An epsilon-DP call is dominated by binary randomised response. An (epsilon, delta) call is
+        dominated by the same with a chance delta of revealing everything, which is not part of the
+        event. (`total` composes loss distributions itself: no accountant of the library takes both
+        Laplace and randomised-response events with the right neighbours.)
         """
-        return dp_accounting.ComposedDpEvent([_event(self)] * self.count)
+        gaussian = self.guarantee(Gaussian)
+        if isinstance(gaussian, Gaussian):
+            one: dp_accounting.DpEvent = dp_accounting.GaussianDpEvent(1 / gaussian.mu)
+        elif _is_laplace(self):
+            one = dp_accounting.LaplaceDpEvent(1 / _epsilon(self))
+        else:
+            chance = 2 * float(special.expit(-_epsilon_of_core(self)))
+            one = dp_accounting.RandomizedResponseDpEvent(chance, 2)
+        return dp_accounting.ComposedDpEvent([one] * self.count)
 
     def guarantee(self, kind: type[Guarantee]) -> Guarantee | None:
         """The guarantee of this kind, if the call has one."""
@@ -74,18 +82,27 @@ def total(ledger: Ledger, kind: type[Guarantee], delta: float | None = None) -> 
         return Gaussian(math.sqrt(sum(entry.count * _mu(entry) ** 2 for entry in ledger)))
     if delta is None:
         raise ValueError("delta is needed to report an (epsilon, delta) guarantee")
-    return _total_approximate(ledger, delta)
+    return _total_approximate(tuple(_essentials(entry) for entry in ledger), delta)
+
+
+def _essentials(entry: LedgerEntry) -> LedgerEntry:
+    """The entry without what composition does not need, so that results are shared by the cache."""
+    return replace(entry, sensitivity=1.0, scale=1.0, about="")
+
+
+def delta_at(ledger: Ledger, epsilon: float) -> float:
+    """The delta that the ledger really gives at this epsilon."""
+    return _delta_at(tuple(_essentials(entry) for entry in ledger), epsilon)
 
 
 @lru_cache(maxsize=4096)
-def delta_at(ledger: Ledger, epsilon: float) -> float:
-    """The delta that the ledger really gives at this epsilon."""
+def _delta_at(ledger: Ledger, epsilon: float) -> float:
     if all(entry.guarantee(Gaussian) for entry in ledger):
         gaussian = total(ledger, Gaussian)
         assert isinstance(gaussian, Gaussian)
         return gaussian.delta(epsilon)
     leak = sum(entry.count * _leak(entry) for entry in ledger)
-    return min(1.0, leak + float(_composed(ledger).get_delta(epsilon)))
+    return min(1.0, leak + float(_composed(ledger).get_delta_for_epsilon(epsilon)))
 
 
 @lru_cache(maxsize=4096)
@@ -101,46 +118,75 @@ def _total_approximate(ledger: Ledger, delta: float) -> Approximate:
             return only
     remaining = delta - sum(entry.count * _leak(entry) for entry in ledger)
     candidates = []
-    if remaining >= 0 and all(_has_epsilon(entry) for entry in ledger):
-        candidates.append(sum(entry.count * _epsilon_of_core(entry) for entry in ledger))
+    gaussians = tuple(entry for entry in ledger if entry.guarantee(Gaussian))
+    others = tuple(entry for entry in ledger if not entry.guarantee(Gaussian))
+    if remaining >= 0 and all(_has_epsilon(entry) for entry in others):
+        basic = sum(entry.count * _epsilon_of_core(entry) for entry in others)
+        if not gaussians:
+            candidates.append(basic)
+        elif remaining > 0:
+            together = total(gaussians, Gaussian)
+            assert isinstance(together, Gaussian)
+            candidates.append(basic + together.to_approximate(remaining).epsilon)
     if remaining > 0:
-        if all(entry.guarantee(Approximate) is None for entry in ledger):
-            try:
-                rho = total(ledger, ZeroConcentrated)
-            except NotAccountable:
-                rho = None
-            if isinstance(rho, ZeroConcentrated):
-                candidates.append(rho.to_approximate(delta).epsilon)
-        candidates.append(_pld_epsilon(ledger, remaining))
+        rho = ZeroConcentrated(sum(entry.count * _rho_of_core(entry) for entry in ledger))
+        candidates.append(rho.to_approximate(remaining).epsilon)
+        if all(_has_event(entry) for entry in ledger):
+            candidates.append(float(_composed(ledger).get_epsilon_for_delta(remaining)))
     if not candidates:
         raise NotAccountable(f"the ledger already spends more than delta = {delta:g}")
-    return Approximate(min(candidates), delta)
+    return Approximate(max(min(candidates), 1e-12), delta)
 
 
-def _pld_epsilon(ledger: Ledger, delta: float) -> float:
-    return float(_composed(ledger).get_epsilon(delta))
-
-
-def _composed(ledger: Ledger) -> PLDAccountant:
+def _composed(ledger: Ledger) -> PrivacyLossDistribution:
     """The privacy-loss distribution of the ledger, leaks set aside.
 
-    Composed call by call: the accountant ignores the count of a self-composed randomised response,
-    so a `SelfComposedDpEvent` of it would be charged only once.
+    An epsilon-DP call is dominated by binary randomised response. The grid is rounded upwards, so
+    its step must be small against the smallest call or the rounding itself would be charged.
     """
-    accountant = PLDAccountant(_REPLACE)
-    accountant.compose(dp_accounting.ComposedDpEvent([entry.event for entry in ledger]))
-    return accountant
+    losses = [_loss_bound(entry) for entry in ledger]
+    step = min(1e-4, min(losses) / 50)
+    step = max(step, sum(e.count * loss for e, loss in zip(ledger, losses, strict=True)) / 1e6)
+    whole = privacy_loss_distribution.identity(value_discretization_interval=step)
+    for entry in ledger:
+        whole = whole.compose(_distribution(entry, step).self_compose(entry.count))
+    return whole
 
 
-def _event(entry: LedgerEntry) -> dp_accounting.DpEvent:
+def _loss_bound(entry: LedgerEntry) -> float:
+    gaussian = entry.guarantee(Gaussian)
+    return gaussian.mu if isinstance(gaussian, Gaussian) else _epsilon_of_core(entry)
+
+
+def _distribution(entry: LedgerEntry, step: float) -> PrivacyLossDistribution:
     gaussian = entry.guarantee(Gaussian)
     if isinstance(gaussian, Gaussian):
-        return dp_accounting.GaussianDpEvent(1 / gaussian.mu)
-    if entry.mechanism == "laplace" and entry.norm == "l1":
-        return dp_accounting.LaplaceDpEvent(entry.scale / entry.sensitivity)
-    return dp_accounting.RandomizedResponseDpEvent(
-        noise_parameter=2 / (1 + math.exp(_epsilon_of_core(entry))), num_buckets=2
+        return privacy_loss_distribution.from_gaussian_mechanism(
+            1 / gaussian.mu, value_discretization_interval=step
+        )
+    if _is_laplace(entry):
+        return privacy_loss_distribution.from_laplace_mechanism(
+            1 / _epsilon(entry), value_discretization_interval=step
+        )
+    return privacy_loss_distribution.from_privacy_parameters(
+        common.DifferentialPrivacyParameters(_epsilon_of_core(entry), 0.0),
+        value_discretization_interval=step,
     )
+
+
+def _is_laplace(entry: LedgerEntry) -> bool:
+    return entry.mechanism == "laplace" and entry.norm == "l1"
+
+
+def _has_event(entry: LedgerEntry) -> bool:
+    return entry.guarantee(Gaussian) is not None or _has_epsilon(entry)
+
+
+def _rho_of_core(entry: LedgerEntry) -> float:
+    """rho once the leak has been set aside: an epsilon-DP core is (epsilon^2/2)-zCDP."""
+    if all(isinstance(g, Approximate) for g in entry.guarantees):
+        return _epsilon_of_core(entry) ** 2 / 2
+    return _rho(entry)
 
 
 def _leak(entry: LedgerEntry) -> float:

@@ -21,12 +21,13 @@ from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Array = NDArray[np.float64]
 DEFAULT_PRIVACY = Approximate(epsilon=1.0, delta=1e-6)
+"""The budget of an estimator made with ``privacy=None``."""
 
 
 class PrivateEstimator(BaseEstimator):
     """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out."""
 
-    privacy: Guarantee
+    privacy: Guarantee | None
     random_state: Any
     privacy_: Guarantee
     ledger_: tuple[LedgerEntry, ...]
@@ -39,12 +40,18 @@ class PrivateEstimator(BaseEstimator):
 
     def _budget(self, *allowed: type[Guarantee]) -> Guarantee:
         """The privacy parameter, checked to be of a kind this estimator can spend."""
-        if not isinstance(self.privacy, allowed):
+        budget = self._asked
+        if not isinstance(budget, allowed):
             kinds = ", ".join(kind.__name__ for kind in allowed)
-            raise TypeError(f"privacy must be one of {kinds}; got {self.privacy!r}")
-        if self.privacy.scope != "central":
-            raise ValueError(f"privacy.scope must be 'central', got {self.privacy.scope!r}")
-        return self.privacy
+            raise TypeError(f"privacy must be one of {kinds}; got {budget!r}")
+        if budget.scope != "central":
+            raise ValueError(f"privacy.scope must be 'central', got {budget.scope!r}")
+        return budget
+
+    @property
+    def _asked(self) -> Guarantee:
+        """The budget given, or the default one."""
+        return DEFAULT_PRIVACY if self.privacy is None else self.privacy
 
     def _rng(self) -> np.random.Generator:
         if isinstance(self.random_state, np.random.RandomState):
@@ -58,13 +65,16 @@ class PrivateEstimator(BaseEstimator):
         it (a paper's literal calibration), at its own epsilon with the delta really given.
         """
         self.ledger_ = tuple(ledger)
-        asked = self.privacy
+        asked = self._asked
         if not isinstance(asked, Approximate):
             self.privacy_ = total(self.ledger_, type(asked))
             return
-        self.privacy_ = total(self.ledger_, Approximate, asked.delta)
-        if self.privacy_.epsilon > asked.epsilon * (1 + 1e-9):
-            self.privacy_ = Approximate(asked.epsilon, delta_at(self.ledger_, asked.epsilon))
+        reported = total(self.ledger_, Approximate, asked.delta)
+        assert isinstance(reported, Approximate)
+        if reported.epsilon > asked.epsilon * (1 + 1e-9):
+            given = min(delta_at(self.ledger_, asked.epsilon), 1 - 1e-16)
+            reported = Approximate(asked.epsilon, given)
+        self.privacy_ = reported
 
 
 def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:
@@ -86,6 +96,8 @@ def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:
 def clipped_sum(X: Array, low: Array | float, high: Array | float) -> Array:
     """Sum over records of X clipped coordinate-wise, in chunks that stay in cache."""
     out = np.zeros(X.shape[1])
+    low, high = np.asarray(low, dtype=float)[()], np.asarray(high, dtype=float)[()]
+    # As float64: Python floats would be rounded, perhaps outwards, to the data's own type.
     for chunk in _chunks(X):
         out += np.add.reduce(np.clip(chunk, low, high), axis=0, dtype=float)
     return out
@@ -95,11 +107,11 @@ def ball_clipped_sum(X: Array, centre: Array, radius: float) -> Array:
     """Sum over records of X - centre, each shortened to l2 norm at most `radius`."""
     out = np.zeros(X.shape[1])
     for chunk in _chunks(X):
-        shifted = np.clip(chunk - centre, -1e150, 1e150)  # squares must not overflow
+        # In units of the radius, so that squares neither overflow nor vanish where it matters.
+        shifted = np.clip(chunk - centre, -1e150 * radius, 1e150 * radius) / radius
         norms = np.sqrt(np.einsum("ij,ij->i", shifted, shifted))
-        factors = np.minimum(1.0, radius / np.maximum(norms, np.finfo(float).tiny))
-        out += factors @ shifted
-    return out
+        out += (1 / np.maximum(norms, 1.0)) @ shifted
+    return out * radius
 
 
 def _chunks(X: Array, bytes_per_chunk: int = 1 << 18) -> Any:

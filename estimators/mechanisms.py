@@ -38,6 +38,14 @@ def check_positive(**named: float) -> None:
             raise ValueError(f"{name} must be positive and finite, got {value!r}")
 
 
+def check_between(low: float, high: float, **named: float) -> None:
+    """Raise naming the first argument that is not a number strictly between two others."""
+    check_positive(**named)
+    for name, value in named.items():
+        if not low < value < high:
+            raise ValueError(f"{name} must lie in ({low:g}, {high:g}), got {value!r}")
+
+
 def laplace(
     value: Array,
     *,
@@ -74,10 +82,7 @@ def gaussian_scale(
     """
     check_positive(l2_sensitivity=l2_sensitivity)
     if calibration == "analytic":
-        if isinstance(privacy, ZeroConcentrated):
-            return l2_sensitivity / math.sqrt(2 * privacy.rho)
-        mu = privacy.mu if isinstance(privacy, Gaussian) else privacy.to_gaussian().mu
-        return l2_sensitivity / mu
+        return l2_sensitivity / privacy.to_gaussian().mu
     if calibration not in ("classical", "paper"):
         raise ValueError(
             f"calibration must be 'analytic', 'classical' or 'paper', got {calibration!r}"
@@ -180,7 +185,7 @@ def gumbel_top_k(
     removed after each round (Durfee and Rogers, 2019), in one pass over the scores.
     """
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
-    _check_k(k, len(scores))
+    check_sparsity(k, len(scores))
     scale = 2 * sensitivity / epsilon
     noisy = rng.gumbel(scale=scale, size=len(scores))
     noisy += scores
@@ -190,12 +195,6 @@ def gumbel_top_k(
         "exponential", sensitivity, "linf", scale, _exponential_guarantees(epsilon), k, about
     )
     return Release(ordered, entry)
-
-
-def paper_peeling_scale(sensitivity: float, s: int, epsilon: float, delta: float) -> float:
-    """The Laplace scale printed in CWZ19: Algorithm 3.2, lambda 2 sqrt(3 s log(1/delta))/epsilon."""
-    check_positive(sensitivity=sensitivity, s=s, epsilon=epsilon, delta=delta)
-    return sensitivity * 2 * math.sqrt(3 * s * math.log(1 / delta)) / epsilon
 
 
 class Peeled(NamedTuple):
@@ -223,7 +222,7 @@ def peeling(
     and each released value is a Laplace release, (sensitivity/scale)-DP.
     """
     check_positive(sensitivity=sensitivity, scale=scale)
-    _check_k(s, len(v))
+    check_sparsity(s, len(v))
     magnitude = np.abs(v)
     support = np.empty(s, dtype=np.intp)
     for i in range(s):
@@ -314,12 +313,18 @@ def propose_test_release(
     threshold = 1 + math.log(1 / (2 * delta)) / epsilon
     passed = bool(distance + rng.laplace(scale=1 / epsilon) > threshold)
     entry = LedgerEntry(
-        "propose-test-release", 1.0, "count", 1 / epsilon, (Approximate(epsilon, delta),), about=about
+        "propose-test-release",
+        1.0,
+        "count",
+        1 / epsilon,
+        (Approximate(epsilon, delta),),
+        about=about,
     )
     return Release(passed, entry)
 
 
-def _check_k(k: int, d: int) -> None:
+def check_sparsity(k: int, d: int) -> None:
+    """Raise unless k is a whole number of coordinates between 1 and d."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
         raise TypeError(f"s must be an integer, got {k!r}")
     if not 1 <= k <= d:

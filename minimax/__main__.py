@@ -73,9 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     problem = PROBLEMS[args.problem]
     point = _point(parser, args)
     try:
-        privacy = from_parameters(
-            epsilon=args.epsilon, delta=args.delta, rho=args.rho, mu=args.mu
-        )
+        privacy = from_parameters(epsilon=args.epsilon, delta=args.delta, rho=args.rho, mu=args.mu)
     except (TypeError, ValueError) as error:
         parser.error(str(error))
     if args.plan:

@@ -56,7 +56,9 @@ class Parts:
 class Instance(Protocol):
     """One draw from a prior: the quantity to estimate, and the law of the data given it."""
 
-    target: NDArray[np.float64]
+    @property
+    def target(self) -> NDArray[np.float64]:
+        """The quantity to estimate."""
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """n records."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special, stats
+from scipy import stats
 
 from minimax import bound as symbols
 from minimax.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
@@ -153,8 +153,9 @@ def _scan(
     alphas: Array,
 ) -> PackingOptimum:
     sizes = _group_sizes(privacy, float(log_guess.max()))
-    guess = np.exp(-log_guess)
-    success = np.stack([privacy.group(int(k)).tradeoff(guess) if k else guess for k in sizes])
+    success = np.stack(
+        [privacy.group(int(k)).tradeoff(-log_guess) if k else np.exp(-log_guess) for k in sizes]
+    )
     below = stats.binom.cdf(sizes[:, None], n, alphas[None, :])
     weights = np.diff(below, axis=0, prepend=0.0)
     failure = np.clip(below[-1][:, None] - weights.T @ success, 0.0, 1.0)
@@ -171,7 +172,10 @@ def _trivial_size(privacy: Privacy, log_guess: float) -> float:
     if isinstance(privacy, Gaussian):
         return (math.sqrt(2 * log_guess) + 6) / privacy.mu
     if isinstance(privacy, Approximate):
-        return min(log_guess, math.log1p(math.expm1(privacy.epsilon) / privacy.delta)) / privacy.epsilon
+        return (
+            min(log_guess, math.log1p(math.expm1(privacy.epsilon) / privacy.delta))
+            / privacy.epsilon
+        )
     assert isinstance(privacy, Pure)
     return log_guess / privacy.epsilon
 
@@ -195,7 +199,7 @@ def closed_form_size(m: int, s: int, privacy: Privacy) -> float:
     """N_0 of the closed form: the group size after which success has chance at most 1/2."""
     L = s * math.log(2 * m) / 4
     quarter = math.log(4)
-    if L <= quarter:
+    if quarter >= L:
         return 0.0
     if isinstance(privacy, (ZeroConcentrated, Gaussian)):
         return (math.sqrt(L) - math.sqrt(quarter)) / math.sqrt(privacy.to_zcdp().rho)
@@ -233,9 +237,7 @@ def packing_expression(model: type[Any], log_size: Any, s: Any, data: str) -> An
     return s * size**2 * squared_height / (32 * n**2)
 
 
-def information_bound(
-    n: float, m: int, s: int, sigma: float, radius: float
-) -> tuple[float, float]:
+def information_bound(n: float, m: int, s: int, sigma: float, radius: float) -> tuple[float, float]:
     r"""(bound, tau): the statistical bound for a mean tau v of Gaussian data.
 
     **Statement.** R >= sup_{b, tau <= radius} s tau^2 [1 - (h_m(b) + n tau^2/(2 sigma^2))/b].

@@ -9,9 +9,10 @@ definition (`to_...`).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +29,10 @@ class Privacy(Protocol):
     """What every privacy definition can answer."""
 
     name: ClassVar[str]
-    scope: Scope
+
+    @property
+    def scope(self) -> Scope:
+        """Who is trusted: the central curator, nobody (local), or nobody with the labels."""
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -40,8 +44,8 @@ class Privacy(Protocol):
     def group(self, size: int) -> Privacy:
         """The guarantee for replacing `size` records at once."""
 
-    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Largest P(S) over events with Q(S) = q."""
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        """Largest P(S) over events with log Q(S) = log_q (in logs: Q(S) may underflow)."""
 
 
 class _Numbers:
@@ -89,8 +93,8 @@ class Pure(_Numbers):
     def group(self, size: int) -> Pure:
         return Pure(self.epsilon * size, self.scope)
 
-    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
-        return _pure_tradeoff(np.asarray(q, dtype=float), self.epsilon, 0.0)
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        return _pure_tradeoff(np.asarray(log_q, dtype=float), self.epsilon, 0.0)
 
     def to_zcdp(self) -> ZeroConcentrated:
         """epsilon-DP implies (epsilon^2 / 2)-zCDP (Bun and Steinke, 2016)."""
@@ -123,8 +127,8 @@ class Approximate(_Numbers):
         grown = float(group_delta(self.epsilon, self.delta, size))
         return Approximate(self.epsilon * size, min(grown, 1 - 1e-16), self.scope)
 
-    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
-        return _pure_tradeoff(np.asarray(q, dtype=float), self.epsilon, self.delta)
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        return _pure_tradeoff(np.asarray(log_q, dtype=float), self.epsilon, self.delta)
 
     def to_zcdp(self) -> ZeroConcentrated:
         """The largest rho-zCDP budget that stays within this (epsilon, delta)."""
@@ -153,13 +157,12 @@ class ZeroConcentrated(_Numbers):
     def group(self, size: int) -> ZeroConcentrated:
         return ZeroConcentrated(self.rho * size**2, self.scope)
 
-    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
         """P(S) <= exp(-(sqrt(log 1/q) - sqrt rho)_+^2).
 
         Renyi: P(S) <= (e^{alpha rho} q)^{(alpha-1)/alpha}; the best alpha is sqrt(log(1/q)/rho).
         """
-        with np.errstate(divide="ignore"):
-            root = np.sqrt(-np.log(np.clip(np.asarray(q, dtype=float), 0.0, 1.0)))
+        root = np.sqrt(-np.minimum(np.asarray(log_q, dtype=float), 0.0))
         return np.asarray(np.exp(-(np.maximum(root - math.sqrt(self.rho), 0.0) ** 2)))
 
     def to_zcdp(self) -> ZeroConcentrated:
@@ -189,8 +192,9 @@ class Gaussian(_Numbers):
     def group(self, size: int) -> Gaussian:
         return Gaussian(self.mu * size, self.scope)
 
-    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(special.ndtr(self.mu + special.ndtri(np.asarray(q, dtype=float))))
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        quantile = special.ndtri_exp(np.minimum(np.asarray(log_q, dtype=float), 0.0))
+        return np.asarray(special.ndtr(self.mu + quantile))
 
     def to_zcdp(self) -> ZeroConcentrated:
         return ZeroConcentrated(self.mu**2 / 2, self.scope)
@@ -239,18 +243,25 @@ class Renyi(_Numbers):
             raise ValueError(f"size must be a power of two with 2*size <= alpha, got {size}")
         return Renyi(self.alpha / size, self.epsilon * 3**steps, self.scope)
 
-    def tradeoff(self, q: ArrayLike) -> NDArray[np.float64]:
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
         """P(S) <= (e^epsilon q)^{(alpha - 1)/alpha}."""
         power = (self.alpha - 1) / self.alpha
-        bound = (math.exp(self.epsilon) * np.asarray(q, dtype=float)) ** power
-        return np.asarray(np.minimum(bound, 1.0))
+        log_bound = (self.epsilon + np.asarray(log_q, dtype=float)) * power
+        return np.asarray(np.exp(np.minimum(log_bound, 0.0)))
 
 
-PrivacyType = TypeVar("PrivacyType", Pure, Approximate, ZeroConcentrated, Gaussian)
+Model = type[Any]
+"""A privacy definition as a class, before it has numbers."""
 
-MODELS: dict[str, type[Any]] = {
-    model.name: model for model in (Pure, Approximate, ZeroConcentrated, Gaussian, Renyi)
-}
+
+def parameter_names(model: Model) -> tuple[str, ...]:
+    """The numbers of a definition, by name: what a point must hold to spell it."""
+    return tuple(field.name for field in fields(model) if field.name != "scope")
+
+
+def at_point(model: Model, point: Mapping[str, float]) -> Any:
+    """The definition with its numbers taken from a point."""
+    return model(**{name: point[name] for name in parameter_names(model)})
 
 
 def from_parameters(
@@ -261,7 +272,11 @@ def from_parameters(
     mu: float | None = None,
 ) -> Pure | Approximate | ZeroConcentrated | Gaussian:
     """The definition that the given numbers spell: epsilon[, delta], rho or mu."""
-    chosen = [name for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if value is not None]
+    chosen = [
+        name
+        for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu))
+        if value is not None
+    ]
     if len(chosen) != 1:
         raise ValueError(
             "give exactly one of epsilon (with or without delta), rho, mu; got "
@@ -277,10 +292,9 @@ def from_parameters(
     return Pure(epsilon) if delta is None else Approximate(epsilon, delta)
 
 
-def _pure_tradeoff(q: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:
-    grow = math.exp(min(epsilon, 700.0))
-    direct = grow * q + delta
-    complement = 1 - (1 - q - delta) / grow
+def _pure_tradeoff(log_q: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:
+    direct = np.exp(np.minimum(log_q + epsilon, 0.0)) + delta
+    complement = 1 - np.exp(-epsilon) * (-np.expm1(np.minimum(log_q, 0.0)) - delta)
     return np.clip(np.minimum(direct, complement), 0.0, 1.0)
 
 
@@ -325,7 +339,9 @@ def _gdp_budget(epsilon: float, delta: float) -> float:
     """mu with hockey-stick delta exactly at epsilon (Balle and Wang, 2018), by bisection."""
 
     def excess(log_mu: float) -> float:
-        return math.log(max(gaussian_hockey_stick(math.exp(log_mu), epsilon), 1e-320)) - math.log(delta)
+        return math.log(max(gaussian_hockey_stick(math.exp(log_mu), epsilon), 1e-320)) - math.log(
+            delta
+        )
 
     low, high = math.log(1e-12), math.log(1.0)
     while excess(high) < 0:

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
+from scipy import optimize
 
 from minimax import bound as symbols
 from minimax.bound import Assumption, Bound, Parts, Point
 from minimax.mean import (
-    MODEL_PARAMETERS,
-    Model,
     clip_bias,
-    privacy_at,
     tracing_gaussian,
 )
 from minimax.packing import information_bound, packing_bound, packing_expression
 from minimax.papers import THIS_WORK
 from minimax.priors import BlockPrior, CosinePrior, GaussianBlockPrior
-from minimax.privacy import Approximate, Pure
+from minimax.privacy import Approximate, Model, Pure, at_point, parameter_names
 
 Array = NDArray[np.float64]
 
@@ -73,9 +72,7 @@ def statistical(*, name: str = "Fano: Gaussian data, blocks") -> Bound:
     """
 
     def compute(p: Point) -> Parts:
-        value, tau = information_bound(
-            p["n"], _block_size(p), int(p["s"]), p["sigma"], p["radius"]
-        )
+        value, tau = information_bound(p["n"], _block_size(p), int(p["s"]), p["sigma"], p["radius"])
         return Parts(value, None, value, {"tau": tau})
 
     n, d, s, sigma = symbols.n, symbols.d, symbols.s, symbols.sigma
@@ -91,7 +88,9 @@ def statistical(*, name: str = "Fano: Gaussian data, blocks") -> Bound:
             SPARSE,
             Assumption(
                 "sigma^2 log(2 d/s) <= n radius^2",
-                lambda p: p["sigma"] ** 2 * math.log(2 * p["d"] / p["s"]) <= p["n"] * p["radius"] ** 2,
+                lambda p: (
+                    p["sigma"] ** 2 * math.log(2 * p["d"] / p["s"]) <= p["n"] * p["radius"] ** 2
+                ),
             ),
         ),
         prior_at=lambda p, parts: GaussianBlockPrior(
@@ -118,7 +117,7 @@ def known_support(model: Model, *, shifted: bool = False) -> Bound:
         source=f"{THIS_WORK}: tracing_gaussian (for CWZ19: Theorem 3.3)",
         side="lower",
         kind="certified",
-        names=(*NAMES, *MODEL_PARAMETERS[model]),
+        names=(*NAMES, *parameter_names(model)),
         compute=lambda p: dense.compute(on_support(p)),
         expr=dense.expr.subs(symbols.d, symbols.s),
         assumptions=(
@@ -148,7 +147,7 @@ def packing(model: Model, data: str = "sub-Gaussian") -> Bound:
             int(p["n"]),
             _block_size(p),
             int(p["s"]),
-            privacy_at(model, p),
+            at_point(model, p),
             p["sigma"],
             p["radius"],
             data,
@@ -161,7 +160,7 @@ def packing(model: Model, data: str = "sub-Gaussian") -> Bound:
         source=f"{THIS_WORK}: packing_bound (for CWZ19: Theorem 3.3)",
         side="lower",
         kind="certified",
-        names=(*NAMES, *MODEL_PARAMETERS[model]),
+        names=(*NAMES, *parameter_names(model)),
         compute=compute,
         expr=packing_expression(model, sp.log(symbols.d / symbols.s), symbols.s, data),
         assumptions=(SPARSE, Assumption("n >= 4", lambda p: p["n"] >= 4)),
@@ -268,13 +267,73 @@ def gumbel_range_rms(d: int) -> float:
     return (highest + max(lowest, 1.0)) / 2
 
 
+def paper_peeling_scale(sensitivity: float, s: int, epsilon: float, delta: float) -> float:
+    """The scale printed in CWZ19: Algorithm 3.2, lambda 2 sqrt(3 s log(1/delta))/epsilon."""
+    return sensitivity * 2 * math.sqrt(3 * s * math.log(1 / delta)) / epsilon
+
+
+class Scales(NamedTuple):
+    """The noise of a sparse release: functions of n, s, R and the budget, never of the data."""
+
+    round_epsilon: float
+    """epsilon of one selection round (there are s)."""
+    selection: float
+    """Scale of the Gumbel (method="gumbel") or Laplace ("peeling") noise on every |mean_j|."""
+    value: float
+    """Scale of the Gaussian or Laplace noise on every released value."""
+    value_variance: float
+    """Variance of that noise."""
+
+
+def sparse_scales(
+    n: int,
+    s: int,
+    R: float,
+    budget: Any,
+    *,
+    method: str = "gumbel",
+    calibration: str = "zcdp",
+    selection_share: float = 0.5,
+) -> Scales:
+    """The noise scales with which s coordinates of a mean of n records in [-R, R] are released.
+
+    Every |mean_j| has sensitivity 2R/n. A pure budget is divided by plain addition; any other is
+    turned into rho-zCDP and divided there.
+
+    * ``gumbel``: s rounds of epsilon_0 cost s epsilon_0, or s epsilon_0^2/8 in zCDP, which is set
+      to `selection_share` of the budget; the values, of l2 sensitivity 2R sqrt(s)/n and l1
+      sensitivity 2Rs/n, get the rest.
+    * ``peeling``: one Laplace scale for everything; with e = (2R/n)/scale, the s rounds are 2e-DP
+      and the s values e-DP each: 3se in all, or s(4e^2 + e^2)/2 in zCDP.
+    """
+    sensitivity = 2 * R / n
+    if method == "peeling":
+        if calibration == "paper":
+            if not isinstance(budget, Approximate):
+                raise TypeError(f"calibration='paper' is for (epsilon, delta), not {budget}")
+            scale = paper_peeling_scale(sensitivity, s, budget.epsilon, budget.delta)
+        elif isinstance(budget, Pure):
+            scale = sensitivity * 3 * s / budget.epsilon
+        else:
+            scale = sensitivity * math.sqrt(2.5 * s / budget.to_zcdp().rho)
+        return Scales(2 * sensitivity / scale, scale, scale, 2 * scale**2)
+    if isinstance(budget, Pure):
+        epsilon = budget.epsilon * selection_share / s
+        value = sensitivity * s / (budget.epsilon * (1 - selection_share))
+        return Scales(epsilon, 2 * sensitivity / epsilon, value, 2 * value**2)
+    rho = budget.to_zcdp().rho
+    epsilon = math.sqrt(8 * rho * selection_share / s)
+    value = sensitivity * math.sqrt(s / (2 * rho * (1 - selection_share)))
+    return Scales(epsilon, 2 * sensitivity / epsilon, value, value**2)
+
+
 def sparse_mean_upper(
     problem: SparseMeanProblem,
     *,
     s: int,
     R: float,
-    selection_rms: float,
-    value_variance: float,
+    method: str,
+    scales: Scales,
 ) -> Bound:
     r"""Explicit risk bound for clip, average, select s coordinates privately, add noise.
 
@@ -289,13 +348,17 @@ def sparse_mean_upper(
     each j in S* \ S with a distinct k in S \ S* chosen in round i (there are enough, as
     |S| >= |S*|): the round preferred k, so |Xbar_j| <= |Xbar_k| + w_ik - w_ij, hence
     |mu_j| <= 2 |Xbar - mu|_inf + 2 |w_i|_inf; square, sum over at most s* rounds, Minkowski.
-    Clipped Gaussian averages are sub-Gaussian(sigma/sqrt n) about their mean (1-Lipschitz maps), and
-    E max_j of d squared sub-Gaussians is at most (sigma^2/n)(2 log 2d + 2) by integrating the tail.
+    Averages of clipped Gaussians are sub-Gaussian(sigma/sqrt n) about their mean (clipping is
+    1-Lipschitz), and E max_j of d squared sub-Gaussians is at most (sigma^2/n)(2 log 2d + 2) by
+    integrating the tail.
 
     **Constants.** Smaller than those of CWZ19: (A.4) (2, 12, 32, 2), which also needs its (A.1)
     corrected. **Source.** CWZ19: Theorem 3.4.
     """
     bias = clip_bias(R, problem.sigma, problem.radius)
+    extreme = laplace_maximum_rms if method == "peeling" else gumbel_range_rms
+    selection_rms = scales.selection * extreme(problem.d)
+    value_variance = scales.value_variance
 
     def compute(p: Point) -> Parts:
         spread = p["sigma"] * math.sqrt((2 * math.log(2 * p["d"]) + 2) / p["n"])
@@ -318,3 +381,21 @@ def sparse_mean_upper(
         assumptions=(Assumption("s* <= s", lambda p: p["s"] <= s),),
         defaults=problem.point,
     )
+
+
+def best_upper(problem: SparseMeanProblem, privacy: Any) -> tuple[float, float]:
+    """(risk, R): the least risk `sparse_mean_upper` proves for SparseMean over its truncation R."""
+    budget = privacy if isinstance(privacy, Pure) else privacy.to_zcdp()
+
+    def risk(R: float) -> float:
+        scales = sparse_scales(problem.n, problem.s, R, budget)
+        bound = sparse_mean_upper(problem, s=problem.s, R=R, method="gumbel", scales=scales)
+        return bound.value()
+
+    spread = problem.sigma * math.sqrt(2 * math.log(problem.n + 2))
+    found = optimize.minimize_scalar(
+        lambda R: math.log(risk(R)),
+        bounds=(problem.radius, problem.radius + 4 * spread),
+        method="bounded",
+    )
+    return risk(float(found.x)), float(found.x)

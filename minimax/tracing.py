@@ -132,9 +132,7 @@ def gains(
     raise TypeError(f"privacy: no tracing lemma for {privacy}")
 
 
-def gain(
-    privacy: Privacy, tail: Tail, *, member: float = 0.0, shifted: bool = True
-) -> float:
+def gain(privacy: Privacy, tail: Tail, *, member: float = 0.0, shifted: bool = True) -> float:
     """`gains` for a single record."""
     return float(gains(privacy, 1, tail, member=member, shifted=shifted)[0])
 

@@ -1,4 +1,4 @@
-"""What is claimed: one line per pairing of a lower bound, a private estimator and an upper bound."""
+"""What is claimed: pairings of a lower bound, a private estimator and an upper bound."""
 
 from __future__ import annotations
 
@@ -14,8 +14,15 @@ from estimators.sparse_mean import SparseMean
 from estimators.stable_sparse_mean import StableSparseMean
 from minimax import mean, sparse_mean
 from minimax.bound import Bound, Point
-from minimax.mean import BoundedMeanProblem, MeanProblem, Model, privacy_at
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.mean import BoundedMeanProblem, MeanProblem
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    Model,
+    Pure,
+    ZeroConcentrated,
+    at_point,
+)
 from minimax.sparse_mean import SparseMeanProblem
 
 Factory = Callable[[Point], BaseEstimator]
@@ -54,7 +61,7 @@ def sparse_problem(p: Point) -> SparseMeanProblem:
 def _noisy_mean(model: Model) -> Factory:
     """At the truncation of CWZ19: Theorem 3.2."""
     return lambda p: NoisyMean(
-        privacy=privacy_at(model, p), R="theory", sigma=p["sigma"], radius=p["radius"]
+        privacy=at_point(model, p), R="theory", sigma=p["sigma"], radius=p["radius"]
     )
 
 
@@ -62,7 +69,7 @@ def _noisy_mean_best(model: Model) -> Factory:
     """At the truncation for which the proven risk is least."""
 
     def make(p: Point) -> NoisyMean:
-        privacy = privacy_at(model, p)
+        privacy = at_point(model, p)
         _, R = mean.best_upper(mean_problem(p), privacy)
         return NoisyMean(privacy=privacy, R=R, sigma=p["sigma"], radius=p["radius"])
 
@@ -70,24 +77,22 @@ def _noisy_mean_best(model: Model) -> Factory:
 
 
 def _bounded_noisy_mean(model: Model) -> Factory:
-    return lambda p: NoisyMean(privacy=privacy_at(model, p), R=p["sigma"])
+    return lambda p: NoisyMean(privacy=at_point(model, p), R=p["sigma"])
 
 
 def _coinpress(model: Model) -> Factory:
-    return lambda p: CoinPressMean(
-        privacy=privacy_at(model, p), sigma=p["sigma"], radius=p["radius"]
-    )
+    return lambda p: CoinPressMean(privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"])
 
 
 def _karwa_vadhan(model: Model) -> Factory:
     return lambda p: KarwaVadhanMean(
-        privacy=privacy_at(model, p), sigma=p["sigma"], radius=p["radius"]
+        privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"]
     )
 
 
 def _sparse_mean(model: Model, **options: Any) -> Factory:
     return lambda p: SparseMean(
-        privacy=privacy_at(model, p),
+        privacy=at_point(model, p),
         s=int(p["s"]),
         sigma=p["sigma"],
         radius=p["radius"],
@@ -97,7 +102,7 @@ def _sparse_mean(model: Model, **options: Any) -> Factory:
 
 def _stable(model: Model) -> Factory:
     return lambda p: StableSparseMean(
-        privacy=privacy_at(model, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
+        privacy=at_point(model, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
     )
 
 
@@ -211,8 +216,9 @@ def _bounded_claims() -> list[Claim]:
 
 
 def _sparse_claims() -> list[Claim]:
-    gumbel, peeled = _sparse_mean(ZeroConcentrated), _sparse_mean(
-        Approximate, method="peeling", calibration="paper"
+    gumbel, peeled = (
+        _sparse_mean(ZeroConcentrated),
+        _sparse_mean(Approximate, method="peeling", calibration="paper"),
     )
     pure = _sparse_mean(Pure)
     return [

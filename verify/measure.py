@@ -27,7 +27,7 @@ class Measurement:
 
 
 def cell_seed(seed: int, label: str) -> int:
-    """A cell's own seed: depends on the run's seed and the cell's label, not on what else is run."""
+    """A cell's own seed: from the run's seed and the cell's label, whatever else is run."""
     return int(np.random.SeedSequence([seed, zlib.crc32(label.encode())]).generate_state(1)[0])
 
 

@@ -22,9 +22,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from minimax.bound import Point
-from minimax.mean import privacy_at
 from minimax.papers import THIS_WORK
-from minimax.privacy import Approximate
+from minimax.privacy import Approximate, at_point
 from verify import refutation
 from verify.claims import Claim, all_claims
 from verify.grid import PROFILES, Cell, Dropped, Profile, Series, base_cells, build
@@ -194,7 +193,7 @@ def _cell_row(cell: Cell, found: Measurement) -> dict[str, Any]:
         "regime": cell.regime,
         "point": dict(cell.point),
         "estimator": claim.estimator,
-        "privacy": str(privacy_at(claim.model, cell.point)),
+        "privacy": str(at_point(claim.model, cell.point)),
         "trials": found.trials,
         "seed": found.seed,
         "risk": found.risk,
@@ -280,17 +279,13 @@ def _worst_case_slope(flow: list[WorstCase], alpha: float) -> dict[str, Any]:
     }
 
 
-def _level_controls(
-    cells: list[Cell], measured: dict[str, Measurement]
-) -> list[dict[str, Any]]:
+def _level_controls(cells: list[Cell], measured: dict[str, Measurement]) -> list[dict[str, Any]]:
     """The twin must fall below the lower bound, and more noise must rise above the upper."""
     out = []
     for cell in base_cells(cells):
         lower = cell.claim.lower.value(**cell.point)
         twin = measured[f"control|{cell.label}"]
-        out.append(
-            _control(cell, "non-private twin", twin, lower, "lower", twin.ci_high < lower)
-        )
+        out.append(_control(cell, "non-private twin", twin, lower, "lower", twin.ci_high < lower))
         noisier = measured.get(f"noisier|{cell.label}")
         if noisier is not None and cell.claim.upper is not None:
             upper = cell.claim.upper(cell.point).value()

@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def check_outputs(json_path: Path | None, plots: Path) -> list[tuple[str, str]]:
     return problems
 
 
-def _write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write beside the target, then move into place."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     os.close(handle)
@@ -65,7 +66,7 @@ def _write_whole(path: Path, write: Callable[[Path], None]) -> None:
 def write_json(path: Path, found: dict[str, Any]) -> None:
     """The whole run as JSON."""
     text = json.dumps(found, indent=1, default=float) + "\n"
-    _write_whole(path, lambda p: p.write_text(text, encoding="utf-8") and None)
+    _write_whole(path, lambda p: p.write_text(text, encoding="utf-8"))
 
 
 def list_claims(claims: list[Claim], console: Console) -> None:
@@ -92,7 +93,7 @@ def print_report(found: dict[str, Any], plots: list[Path], console: Console) -> 
     console.print(
         f"{s['cells']} cells, {s['slopes']} slopes: {s['consistent']} consistent,"
         f" {s['violated']} violated, {s['inconclusive']} inconclusive; {s['controls']} controls,"
-        f" {s['controls_unbroken']} of them failed to break; {s['dropped']} points outside a regime."
+        f" {s['controls_unbroken']} of them unbroken; {s['dropped']} points outside a regime."
         f" Profile {s['profile']}, seed {s['seed']}, error budget {s['alpha']:g} for the whole run."
     )
     if plots:
@@ -185,9 +186,13 @@ def write_plots(folder: Path, found: dict[str, Any]) -> list[Path]:
         else:
             figure = _claim_figure(claim, slopes, cells)
         path = folder / (re.sub(r"[^A-Za-z0-9]+", "-", claim).strip("-") + ".png")
-        _write_whole(path, lambda p, f=figure: FigureCanvasAgg(f).print_png(str(p)))
+        _write_whole(path, partial(_save, figure))
         written.append(path)
     return written
+
+
+def _save(figure: Figure, path: Path) -> None:
+    FigureCanvasAgg(figure).print_png(str(path))
 
 
 def _label(row: dict[str, Any]) -> str:
@@ -266,7 +271,9 @@ def _worst_case_figure(rows: list[dict[str, Any]], slope: dict[str, Any]) -> Fig
         color="tab:blue",
         label=f"StableSparseMean, worst case, measured (exponent {slope['fitted']:.2f})",
     )
-    axis.plot(x, [r["lower"] for r in rows], "^--", color="tab:green", label="certified lower bound")
+    axis.plot(
+        x, [r["lower"] for r in rows], "^--", color="tab:green", label="certified lower bound"
+    )
     axis.plot(
         x,
         [r["packing"] for r in rows],

@@ -1,0 +1,58 @@
+"""The house rules that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from minimax.papers import cite
+from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+
+ROOT = Path(__file__).resolve().parents[1]
+ORDER = ["minimax", "estimators", "attacks", "verify"]
+MODULES = [path for package in ORDER for path in sorted((ROOT / package).rglob("*.py"))]
+LONGEST_FILE = 520
+
+
+def imports(tree: ast.AST) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def against_direction(package: str, tree: ast.AST) -> set[str]:
+    return imports(tree) & set(ORDER[ORDER.index(package) + 1 :])
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_module_keeps_the_house_rules(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    assert not against_direction(path.relative_to(ROOT).parts[0], tree)
+    assert source.count("\n") <= LONGEST_FILE
+    assert ast.get_docstring(tree), "a module says what it is for"
+    for node in tree.body:
+        public = isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name[0] != "_"
+        assert not public or ast.get_docstring(node), f"{node.name} has no docstring"
+
+
+def test_the_direction_check_can_fail() -> None:
+    assert against_direction("minimax", ast.parse("from estimators.mean import NoisyMean"))
+    assert not against_direction("verify", ast.parse("import minimax"))
+
+
+def test_every_source_names_a_known_paper() -> None:
+    from minimax import mean, sparse_mean
+
+    for model in (Pure, Approximate, ZeroConcentrated, Gaussian):
+        bounds = mean.lower_bounds(model) + mean.bounded_lower_bounds(model)
+        for bound in bounds + sparse_mean.lower_bounds(model):
+            assert cite(bound.source)
+    with pytest.raises(ValueError, match="XYZ99"):
+        cite("XYZ99: Theorem 1")

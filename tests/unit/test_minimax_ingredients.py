@@ -1,0 +1,194 @@
+"""The lemmas behind the bounds, each with a witness that it is sharp or a brute-force check."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from minimax import tracing
+from minimax.packing import (
+    block_exponent,
+    free_exponent,
+    kearns_saul,
+    log_guess_probability,
+    packing_bound,
+)
+from minimax.priors import CosinePrior, SignPrior
+from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.van_trees import cosine_information, sign_bayes_risk
+
+
+def test_cosine_prior_has_the_stated_information_and_law() -> None:
+    a = 0.7
+
+    def density(t: float) -> float:
+        return math.cos(math.pi * t / (2 * a)) ** 2 / a
+
+    def score_squared(t: float) -> float:
+        return (math.pi / a * math.tan(math.pi * t / (2 * a))) ** 2 * density(t)
+
+    assert integrate.quad(density, -a, a)[0] == pytest.approx(1)
+    assert integrate.quad(score_squared, -a, a)[0] == pytest.approx(cosine_information(1, a))
+    draws = CosinePrior(50_000, a, 1.0).draw(np.random.default_rng(0)).target
+
+    def cdf(t: np.ndarray) -> np.ndarray:
+        return (t + a) / (2 * a) + np.sin(np.pi * t / a) / (2 * np.pi)
+
+    assert stats.kstest(draws, cdf).pvalue > 1e-6
+    assert stats.kstest(draws, stats.uniform(-a, 2 * a).cdf).pvalue < 1e-6
+
+
+@pytest.mark.parametrize(("n", "u"), [(1, 0.7), (5, 2.0), (12, math.sqrt(12))])
+def test_sign_bayes_risk_is_exact(n: int, u: float) -> None:
+    # Posterior variance of p = 2 theta - 1, theta ~ Beta(u/2 + k, u/2 + n - k), summed over k.
+    risk = mpmath.mpf(0)
+    for k in range(n + 1):
+        weight = mpmath.binomial(n, k) * mpmath.beta(u / 2 + k, u / 2 + n - k)
+        weight /= mpmath.beta(u / 2, u / 2)
+        a, b = u / 2 + k, u / 2 + n - k
+        risk += weight * 4 * a * b / ((a + b) ** 2 * (a + b + 1))
+    assert sign_bayes_risk(n, u) == pytest.approx(float(risk), rel=1e-12)
+
+
+def test_sign_prior_second_moment() -> None:
+    u = 3.0
+    p = SignPrior(200_000, 2.0, u).draw(np.random.default_rng(1)).target / 2
+    error = 6 * np.std(p**2) / math.sqrt(len(p))
+    assert np.mean(p**2) == pytest.approx(1 / (u + 1), abs=error)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 6.0])
+def test_pure_gaussian_gain_is_reached(epsilon: float) -> None:
+    """Density ratio e^eps where the score exceeds t, e^-eps below: the sharp witness."""
+    t = -special.ndtri(special.expit(-epsilon))
+    above = stats.norm.pdf(t)  # E Z 1(Z > t) = phi(t) = -E Z 1(Z < t)
+    mass = math.exp(epsilon) * stats.norm.sf(t) + math.exp(-epsilon) * stats.norm.cdf(t)
+    assert mass == pytest.approx(1)
+    reached = (math.exp(epsilon) - math.exp(-epsilon)) * above
+    sharp = tracing.gain(Pure(epsilon), tracing.GAUSSIAN)
+    plain = tracing.gain(Pure(epsilon), tracing.GAUSSIAN, shifted=False)
+    assert sharp == pytest.approx(reached, rel=1e-9)
+    assert sharp < plain
+    assert sharp <= math.sqrt(2 * Pure(epsilon).kl())
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+@pytest.mark.parametrize("delta", [1e-6, 1e-2])
+def test_moment_bound_covers_the_worst_finite_pair(epsilon: float, delta: float) -> None:
+    """Linear programming over all (eps, delta)-close P for a fixed symmetric discrete Q."""
+    from scipy.optimize import linprog
+
+    score = np.linspace(-2.5, 2.5, 11)
+    q = stats.norm.pdf(score)
+    q /= q.sum()
+    k = len(q)
+    # Variables: p, and slacks for (p - e^eps q)^+ and (q - e^eps p)^+ with total mass <= delta.
+    grow = math.exp(epsilon)
+    eye, zero = np.eye(k), np.zeros((k, k))
+    A_ub = np.vstack(
+        [
+            np.hstack([eye, -eye, zero]),
+            np.hstack([-grow * eye, zero, -eye]),
+            np.hstack([np.zeros(k), np.ones(k), np.zeros(k)])[None],
+            np.hstack([np.zeros(k), np.zeros(k), np.ones(k)])[None],
+        ]
+    )
+    b_ub = np.concatenate([grow * q, -q, [delta, delta]])
+    A_eq = np.hstack([np.ones(k), np.zeros(2 * k)])[None]
+    worst = linprog(np.concatenate([-score, np.zeros(2 * k)]), A_ub, b_ub, A_eq, [1.0])
+    p = worst.x[:k]
+    mean_abs = float(q @ np.abs(score))
+    rms_member = math.sqrt(float(p @ np.maximum(score, 0) ** 2))
+    rms_outsider = math.sqrt(float(q @ np.maximum(-score, 0) ** 2))
+    bound = tracing.moment_bound(epsilon, delta, mean_abs, rms_member, rms_outsider)
+    assert -worst.fun <= bound
+    # Control: without its delta terms the bound is beaten when delta matters.
+    if delta > 1e-3 and epsilon < 0.5:
+        assert -worst.fun > tracing.moment_bound(epsilon, 0.0, mean_abs, 0, 0)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.5])
+def test_unit_variance_gain_is_two_sinh_half(epsilon: float) -> None:
+    """A two-point score of variance one reaches 2 sinh(eps/2), the closed form's constant."""
+    q = 1 / (1 + math.exp(epsilon))
+    values = np.array([math.sqrt((1 - q) / q), -math.sqrt(q / (1 - q))])
+    p = np.array([q * math.exp(epsilon), (1 - q) * math.exp(-epsilon)])
+    assert p.sum() == pytest.approx(1)
+    assert float(p @ values) == pytest.approx(2 * math.sinh(epsilon / 2))
+
+
+def test_gain_limits() -> None:
+    assert tracing.gain(Gaussian(0.3), tracing.GAUSSIAN) == 0.3
+    assert tracing.gain(ZeroConcentrated(0.02), tracing.SUBGAUSSIAN) == pytest.approx(0.2)
+    tiny = tracing.gain(Approximate(0.5, 1e-30), tracing.GAUSSIAN)
+    assert tiny == pytest.approx(tracing.gain(Pure(0.5), tracing.GAUSSIAN), rel=1e-6)
+    huge = tracing.gain(Pure(500.0), tracing.GAUSSIAN)
+    assert 25 < huge <= math.sqrt(1000.0)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 10, 1000])
+def test_block_exponent_is_the_supremum_over_all_guesses(m: int) -> None:
+    rng = np.random.default_rng(2)
+    size = min(m, 50)
+    for b in (0.3, 0.8, 2.0, math.log(2 * m) + 0.3):
+        h = float(block_exponent(b, m)[0])
+        guesses = rng.normal(size=(4000, size)) * rng.choice([0.0, 0.3, 1.0], size=(4000, size))
+        mean_cosh = (np.cosh(2 * b * guesses).sum(axis=1) + m - size) / m
+        assert np.max(-b * np.sum(guesses**2, axis=1) + np.log(mean_cosh)) <= h + 1e-12
+        spike = np.linspace(0, 1, 2001)
+        reached = np.max(-b * spike**2 + np.log((m - 1 + np.cosh(2 * b * spike)) / m))
+        assert h == pytest.approx(reached, abs=1e-5)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 20, 1000, 10**9])
+def test_free_exponent_lies_between_its_bounds(m: int) -> None:
+    b = free_exponent(m)
+    assert math.log(2 * m) / 2 <= b <= math.log(2 * m)
+    assert block_exponent(b * (1 - 1e-6), m)[0] < 1e-12
+    assert block_exponent(b * 1.05, m)[0] > 1e-6
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 0.03, 0.3, 0.5])
+def test_kearns_saul_bounds_the_bernoulli_moment_function(alpha: float) -> None:
+    v = float(kearns_saul(alpha))
+
+    def log_moment(t: np.ndarray) -> np.ndarray:
+        return np.logaddexp(np.log1p(-alpha) - alpha * t, np.log(alpha) + (1 - alpha) * t)
+
+    t = np.linspace(-40, 40, 4001)
+    assert np.all(log_moment(t) <= v * t**2 / 2 + 1e-12)
+    touching = 2 * math.log((1 - alpha) / alpha)
+    assert log_moment(np.float64(touching)) == pytest.approx(v * touching**2 / 2, abs=1e-12)
+
+
+def test_guess_probability_covers_the_best_constant_guess() -> None:
+    """m = 2, s = 3: enumerate all spikes and random guesses; the bound holds for every radius."""
+    m, s = 2, 3
+    rng = np.random.default_rng(3)
+    places = np.stack(np.meshgrid(*[np.arange(2 * m)] * s), -1).reshape(-1, s)
+    spikes = np.zeros((len(places), s, m))
+    for row, choice in enumerate(places):
+        spikes[row, np.arange(s), choice % m] = np.where(choice < m, 1.0, -1.0)
+    radii = np.array([0.1, 0.3, 0.6])
+    bound = np.exp(-log_guess_probability(m, s, radii))
+    guesses = [spikes[0], 0.5 * spikes[0], *rng.uniform(-1, 1, (300, s, m))]
+    for u in guesses:
+        close = np.sum((spikes - u) ** 2, axis=(1, 2))
+        for r, limit in zip(radii, bound, strict=True):
+            assert np.mean(close < r * s) <= limit + 1e-12
+    assert bound[0] < 1  # it says something
+
+
+def test_packing_bound_takes_dimensions_beyond_floating_point() -> None:
+    privacy = Approximate(1e-3, 1e-20)
+    small = packing_bound(10**10, 2**1000, 1, privacy, 1.0, 1.0, "sub-Gaussian")
+    large = packing_bound(10**10, 2**1_000_000, 1, privacy, 1.0, 1.0, "sub-Gaussian")
+    assert 0 < small.value <= large.value < 1.2 * small.value  # it stops at log(eps/delta)
+    pure = Pure(1e-3)
+    a = packing_bound(10**10, 2**1000, 1, pure, 1.0, 1.0, "bounded").value
+    b = packing_bound(10**10, 2**100_000, 1, pure, 1.0, 1.0, "bounded").value
+    assert b / a == pytest.approx(1e4, rel=0.5)  # without delta it goes on like (log d)^2
