@@ -67,7 +67,8 @@ class CosinePrior:
 
     def draw(self, rng: np.random.Generator) -> GaussianInstance:
         mean = np.zeros(self.d)
-        mean[: self.support] = self.radius * _cosine_squared(self.support or self.d, rng)
+        size = self.d if self.support is None else self.support
+        mean[:size] = self.radius * _cosine_squared(size, rng)
         return GaussianInstance(mean, self.sigma)
 
 

@@ -44,6 +44,8 @@ class Sweep:
     deep: Mapping[str, float] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
     """Parameters whose slope is fitted; with none, only the base point is checked."""
+    weight: int = 1
+    """How many times the profile's trials: more where bounds are tight or losses heavy-tailed."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Cell:
     claim: Claim
     regime: Regime
     point: Point
+    weight: int = 1
 
     @property
     def label(self) -> str:
@@ -103,9 +106,10 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "mean/tracing/zCDP",
         "statistics",
-        {**UNIT, "n": 2000, "d": 40, "rho": 50.0},
-        {**UNIT, "n": 1e9, "d": 1e3, "rho": 50.0},
+        {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
+        {**UNIT, "n": 1e9, "d": 1e3, "rho": 200.0},
         ("n", "d"),
+        weight=4,
     ),
     Sweep("mean/tracing/zCDP/best R", "privacy", {**UNIT, "n": 1000, "d": 200, "rho": 0.05}),
     Sweep(
@@ -160,6 +164,7 @@ SWEEPS: tuple[Sweep, ...] = (
         {**UNIT, "n": 2000, "d": 40, "rho": 5.0},
         {**UNIT, "n": 1e12, "d": 1e3, "rho": 5.0},
         ("n", "d"),
+        weight=4,
     ),
     Sweep(
         "bounded-mean/tracing/pure",
@@ -192,7 +197,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "sparse-mean/known support/approximate/peeling",
         "privacy",
-        {**UNIT, "n": 400, "d": 800, "s": 100, "epsilon": 0.5, "delta": 1e-7},
+        {**UNIT, "n": 400, "d": 800, "s": 100, "epsilon": 0.2, "delta": 1e-7},
         {**UNIT, "n": 1e12, "d": 1e10, "s": 1e9, "epsilon": 1e-3, "delta": 1e-30},
         ("n", "s", "epsilon"),
     ),
@@ -202,12 +207,13 @@ SWEEPS: tuple[Sweep, ...] = (
         {**UNIT, "n": 1000, "d": 2000, "s": 10, "epsilon": 0.5},
         {**UNIT, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
         ("n", "s", "epsilon"),
+        weight=4,
     ),
     Sweep(
         "sparse-mean/statistics/zCDP",
         "statistics",
-        {**UNIT, "n": 4000, "d": 200, "s": 10, "rho": 50.0},
-        {**UNIT, "n": 1e9, "d": 1e6, "s": 1e3, "rho": 50.0},
+        {**UNIT, "n": 1000, "d": 1000, "s": 10, "rho": 500.0},
+        {**UNIT, "n": 1e9, "d": 1e5, "s": 1e3, "rho": 500.0},
         ("n", "s"),
     ),
     Sweep(
@@ -230,7 +236,7 @@ def build(claims: list[Claim], profile: Profile) -> tuple[list[Cell], list[Serie
         for variable in sweep.variables or (None,):
             row = []
             for point in _points(sweep, variable, profile):
-                cell = Cell(claim, sweep.regime, point)
+                cell = Cell(claim, sweep.regime, point, sweep.weight)
                 broken = claim.lower.broken(**point)
                 if broken:
                     dropped[cell.label] = Dropped(claim.name, point, "; ".join(broken))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from rich.console import Console
 from rich.table import Table
 
@@ -203,15 +204,19 @@ def _label(row: dict[str, Any]) -> str:
 def _claim_figure(
     claim: str, slopes: list[dict[str, Any]], cells: dict[str, dict[str, Any]]
 ) -> Figure:
-    figure = Figure(figsize=(4.6 * len(slopes), 4.9), dpi=110, layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(slopes)))
+    columns = min(len(slopes), 3)
+    lines = -(-len(slopes) // columns)
+    figure = Figure(figsize=(4.6 * columns, 0.9 + 4.0 * lines), dpi=110, layout="constrained")
+    axes = np.atleast_1d(figure.subplots(lines, columns)).ravel()
     first = cells[slopes[0]["labels"][0]]
-    for axis, slope in zip(axes, slopes, strict=True):
+    for axis, slope in zip(axes, slopes, strict=False):
         rows = [cells[label] for label in slope["labels"]]
         _panel(axis, slope, rows)
-    axes[0].set_ylabel("squared ℓ₂ risk")
+        axis.set_ylabel("squared ℓ₂ risk")
+    for unused in axes[len(slopes) :]:
+        unused.set_visible(False)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     figure.suptitle(f"{claim}: {first['estimator']}\nlower bound: {first['lower_source']}")
     return figure
 
@@ -244,12 +249,15 @@ def _panel(axis: Any, slope: dict[str, Any], rows: list[dict[str, Any]]) -> None
     )
     axis.set_xlabel(LABELS.get(slope["variable"], slope["variable"]))
     axis.set_xticks(x, [f"{value:g}" for value in x])
-    axis.minorticks_off()
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_locator(NullLocator())
     axis.grid(alpha=0.3)
 
 
 def _worst_case_figure(rows: list[dict[str, Any]], slope: dict[str, Any]) -> Figure:
-    figure = Figure(figsize=(7.6, 5.4), dpi=110, layout="constrained")
+    figure = Figure(figsize=(7.8, 6.0), dpi=110, layout="constrained")
     axis = figure.subplots()
     x = np.array([row["point"]["log_d"] for row in rows])
     axis.loglog(x, [r["claimed"] for r in rows], "s--", color="tab:red")
@@ -291,5 +299,5 @@ def _worst_case_figure(rows: list[dict[str, Any]], slope: dict[str, Any]) -> Fig
     axis.set_xlabel("log d")
     axis.set_ylabel("worst-case squared ℓ₂ risk")
     axis.grid(alpha=0.3, which="both")
-    axis.legend(loc="center left", bbox_to_anchor=(0.0, 0.42), frameon=True)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure

@@ -1,0 +1,463 @@
+r"""The member / outsider experiment behind every tracing proof.
+
+One trial draws an instance from the prior, a sample X of n records and a release M(X). Every
+member x_i is scored, and so is one outsider for every i. The proofs compare
+
+    P: (x_i, M(X), x_{-i})     with     Q: (x_i, M(X'_i), x_{-i}),
+
+X'_i being X with record i replaced by an independent copy.
+
+**Why one release is enough.** Draw a fresh record z_i and keep X. Given the instance, z_i is
+independent of (M(X), x_{-i}); under Q, x_i is independent of (M(X'_i), x_{-i}); both pairs have the
+same marginals, as X'_i is again a sample with the other records x_{-i}. So (z_i, M(X), x_{-i}) has
+the law Q: an outsider is scored against the *same* release, and an attack that also uses the other
+records keeps those of position i. No second fit is needed, and nothing is approximated.
+
+**What is reported.** Trials are independent and records within a trial are not, so every interval
+is a Student interval over trials. Soundness: A = <V, z - E z> with V independent of z has
+E_Q A = 0 and E_Q|A| <= sqrt(E_Q A^2) <= sigma sqrt(E|V|^2). Completeness: the attack's identity for
+sum_i E_P A_i, where it has one. Between the two stands privacy, which allows the members' sum no
+more than `GameResult.ceiling`.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import joblib
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.base import clone
+
+from minimax.bound import Prior
+from minimax.privacy import Approximate, Privacy
+from minimax.tracing import Tail, gain
+
+Array = NDArray[np.float64]
+KEPT_SCORES = 200_000
+CURVE_POINTS = 200
+
+
+class Attack(Protocol):
+    """Scores A_i = <V_i, record_i - E record>, V_i free of record i except through the release."""
+
+    @property
+    def name(self) -> str:
+        """What the attack does, in a few words."""
+
+    @property
+    def source(self) -> str:
+        """Paper key and statement."""
+
+    @property
+    def sigma(self) -> float:
+        """Sub-Gaussian scale of a record's coordinates."""
+
+    @property
+    def tail(self) -> Tail:
+        """What is known of an outsider's score given V."""
+
+    def scores(self, records: Array, release: Array, instance: Any, sample: Array) -> Array:
+        """The score of `records[i]` in position i, for all i; `sample` holds the members."""
+
+    def spread(self, release: Array, instance: Any, n: int) -> float:
+        """A number whose expectation is the average over i of E|V_i|^2."""
+
+    def completeness(self, release: Array, instance: Any, n: int) -> float | None:
+        """A number whose expectation is sum_i E_P A_i, or None where there is no such identity."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over independent trials with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, values: Sequence[float] | Array, confidence: float) -> Estimate:
+        """Student's interval; the whole line if there is only one trial."""
+        x = np.asarray(values, dtype=float)
+        if len(x) < 2:
+            return cls(float(x[0]), -math.inf, math.inf)
+        half = float(stats.t.isf((1 - confidence) / 2, len(x) - 1) * np.std(x, ddof=1))
+        half /= math.sqrt(len(x))
+        centre = float(np.mean(x))
+        return cls(centre, centre - half, centre + half)
+
+    def map(self, increasing: Callable[[float], float]) -> Estimate:
+        """The interval of an increasing function of the mean."""
+        return Estimate(increasing(self.value), increasing(self.low), increasing(self.high))
+
+    def contains(self, x: float) -> bool:
+        """Whether x lies in the interval."""
+        return self.low <= x <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+@dataclass(frozen=True, eq=False)
+class GameResult:
+    """What the members and the outsiders scored, next to what the theory says they must.
+
+    `auc` is the chance that a member outranks an outsider against the same release (ties count
+    half). `fpr`, `tpr` average the trials' curves; accepting what beats the (k+1)-th best of n
+    outsiders accepts a further outsider with chance (k+1)/(n+1), which is the `fpr` given.
+    `advantage` is tpr - fpr at the level that the first half of the trials prefers, measured on
+    the second half.
+    """
+
+    attack: str
+    source: str
+    prior: str
+    estimator: str
+    n: int
+    trials: int
+    seed: int
+    confidence: float
+    sigma: float
+    tail: Tail
+    privacy: Any
+    """The guarantee the estimator reports in `privacy_`, or None."""
+    in_scores: Array
+    out_scores: Array
+    member_sum: Estimate
+    completeness: Estimate | None
+    """What the attack's identity says `member_sum` is, measured on the same trials."""
+    completeness_gap: Estimate | None
+    """member sum minus the identity, trial by trial: its mean must be zero."""
+    outsider_mean: Estimate
+    outsider_abs: Estimate
+    outsider_square: Estimate
+    spread: Estimate
+    """E|V|^2: `outsider_square` is at most sigma^2 times it (equal for Gaussian records)."""
+    member_square: Estimate
+    """E (A_i^+)^2 averaged over the members."""
+    loss: Estimate
+    """E|M - target|^2."""
+    fpr: Array
+    tpr: Array
+    auc: Estimate
+    advantage: Estimate
+
+    @property
+    def outsider_rms(self) -> Estimate:
+        """sqrt(E_Q A^2)."""
+        return self.outsider_square.map(_root)
+
+    @property
+    def soundness(self) -> Estimate:
+        """sigma sqrt(E|V|^2), which E_Q|A| and the outsiders' rms may not exceed."""
+        return self.spread.map(lambda v: self.sigma * _root(v))
+
+    def ceiling(self, privacy: Privacy | None = None) -> Estimate:
+        r"""The largest members' sum that `privacy` (by default the estimator's own) allows.
+
+        **Statement.** sum_i E_P A_i <= n G sigma sqrt(v) + n sqrt(delta w), v and w the averages
+        over i of E|V_i|^2 and E_P (A_i^+)^2, G from `minimax.tracing.gains`. **Proof.** That lemma
+        for every i, then Jensen. A private estimator stays below; one that does not is not
+        private, whatever it says.
+        """
+        held = self.privacy if privacy is None else privacy
+        if held is None:
+            raise ValueError("privacy must be given: the estimator reports none")
+        delta = held.delta if isinstance(held, Approximate) else 0.0
+        weight = self.n * gain(held, self.tail) * self.sigma
+        leak = self.n * math.sqrt(delta)
+
+        def allowed(spread: float, square: float) -> float:
+            return weight * _root(spread) + (leak * _root(square) if delta else 0.0)
+
+        v, a = self.spread, self.member_square
+        return Estimate(allowed(v.value, a.value), allowed(v.low, a.low), allowed(v.high, a.high))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the raw scores, ready for JSON (infinite ends become None)."""
+        plain: dict[str, Any] = {
+            key: getattr(self, key)
+            for key in ("attack", "source", "prior", "estimator", "n", "trials", "seed")
+        }
+        plain["confidence"] = self.confidence
+        plain["privacy"] = None if self.privacy is None else str(self.privacy)
+        for key, estimate in self._estimates().items():
+            plain[key] = None if estimate is None else _finite(estimate)
+        plain["fpr"], plain["tpr"] = self.fpr.tolist(), self.tpr.tolist()
+        return plain
+
+    def summary(self) -> str:
+        """The experiment and its verdict-free numbers, as text."""
+        lines = [
+            f"{self.attack} ({self.source})",
+            f"  estimator {self.estimator}, prior {self.prior}",
+            f"  n = {self.n}, {self.trials} trials, seed {self.seed}, "
+            f"{100 * self.confidence:.6g} % intervals",
+        ]
+        lines += [
+            f"  {key.replace('_', ' '):<17} {estimate}"
+            for key, estimate in self._estimates().items()
+            if estimate is not None
+        ]
+        return "\n".join(lines)
+
+    def plot(self, path: str | Path) -> None:
+        """ROC curve and score histograms, written to `path`."""
+        figure = Figure(figsize=(11, 4.8), layout="constrained")
+        FigureCanvasAgg(figure)
+        curve, bars = figure.subplots(1, 2)
+        curve.plot(self.fpr, self.tpr, color="C3", label=f"measured, AUC {self.auc.value:.3f}")
+        curve.plot([0, 1], [0, 1], color="grey", linestyle=":", label="guessing")
+        if self.privacy is not None:
+            limit = self.privacy.tradeoff(self.fpr)
+            curve.plot(self.fpr, limit, color="C0", linestyle="--", label=f"limit: {self.privacy}")
+        curve.set(xlabel="outsiders accepted (FPR)", ylabel="members accepted (TPR)", title="ROC")
+        curve.legend(loc="lower right")
+        edges = np.histogram_bin_edges(np.concatenate([self.in_scores, self.out_scores]), bins=60)
+        for scores, label, colour in (
+            (self.out_scores, "outsiders", "C0"),
+            (self.in_scores, "members", "C3"),
+        ):
+            bars.hist(scores, bins=edges, density=True, alpha=0.5, color=colour, label=label)
+        bars.axvline(0.0, color="grey", linestyle=":", label="mean of an outsider (theory)")
+        bars.set(xlabel="score A", ylabel="density", title="Scores")
+        bars.legend()
+        bars.set_ylim(top=1.3 * bars.get_ylim()[1])  # room for the legend
+        figure.suptitle(f"{self.attack}\nagainst {_short(self.estimator, 120)}", fontsize="medium")
+        figure.supxlabel(
+            f"{self.source}; n = {self.n}, {self.trials} trials, seed {self.seed}", fontsize="small"
+        )
+        figure.savefig(path)
+
+    def _estimates(self) -> dict[str, Estimate | None]:
+        return {
+            "member_sum": self.member_sum,
+            "completeness": self.completeness,
+            "completeness_gap": self.completeness_gap,
+            "ceiling": None if self.privacy is None else self.ceiling(),
+            "outsider_mean": self.outsider_mean,
+            "outsider_abs": self.outsider_abs,
+            "outsider_rms": self.outsider_rms,
+            "soundness": self.soundness,
+            "loss": self.loss,
+            "auc": self.auc,
+            "advantage": self.advantage,
+        }
+
+
+def play(
+    prior: Prior,
+    n: int,
+    estimator: Any,
+    attack: Attack,
+    *,
+    trials: int,
+    seed: int,
+    confidence: float = 0.99,
+    n_jobs: int = 1,
+    attribute: str = "mean_",
+) -> GameResult:
+    """Run the experiment.
+
+    Parameters
+    ----------
+    prior : draws an instance with `target` and `sample(n, rng)`
+    n : records in a sample
+    estimator : an object with `fit` (copied for every trial, and every parameter of it called
+        ``random_state`` set from the trial's generator), or a function from a generator to one
+    attack : what scores
+    trials, seed : number of independent trials; every trial has its own spawned seed, so the result
+        does not depend on `n_jobs`
+    confidence : of each interval separately
+    attribute : where the fitted estimator keeps its release
+    """
+    for name, count, least in (("n", n, 1), ("trials", trials, 1), ("seed", seed, 0)):
+        check_count(name, count, least)
+    check_confidence(confidence)
+    for method in ("scores", "spread", "completeness"):
+        if not hasattr(attack, method):
+            raise TypeError(f"attack must have {method}, {attack!r} has not")
+    if not (hasattr(estimator, "fit") or callable(estimator)):
+        raise TypeError(f"estimator must have fit or be a function of a generator: {estimator!r}")
+    kept = min(n, max(1, KEPT_SCORES // trials))
+    seeds = np.random.SeedSequence(seed).spawn(trials)
+    ran: list[_Trial] = joblib.Parallel(n_jobs=n_jobs)(
+        joblib.delayed(_trial)(prior, n, estimator, attack, attribute, kept, child)
+        for child in seeds
+    )
+    return GameResult(
+        attack=attack.name,
+        source=attack.source,
+        prior=repr(prior),
+        estimator=_short(repr(estimator), 400),
+        n=n,
+        trials=trials,
+        seed=seed,
+        confidence=confidence,
+        sigma=attack.sigma,
+        tail=attack.tail,
+        privacy=ran[0].privacy,
+        **_collect(ran, n, confidence),
+    )
+
+
+class _Trial(NamedTuple):
+    total: float
+    identity: float | None
+    out_mean: float
+    out_abs: float
+    out_square: float
+    spread: float
+    in_square: float
+    loss: float
+    auc: float
+    tpr: Array
+    in_scores: Array
+    out_scores: Array
+    privacy: Any
+
+
+def _trial(
+    prior: Prior,
+    n: int,
+    estimator: Any,
+    attack: Attack,
+    attribute: str,
+    kept: int,
+    seed: np.random.SeedSequence,
+) -> _Trial:
+    rng = np.random.default_rng(seed)
+    instance = prior.draw(rng)
+    sample, fresh = instance.sample(n, rng), instance.sample(n, rng)
+    fitted = fresh_estimator(estimator, rng)
+    fitted.fit(sample)
+    if not hasattr(fitted, attribute):
+        raise TypeError(f"estimator must set {attribute} in fit, {type(fitted).__name__} does not")
+    release = np.asarray(getattr(fitted, attribute), dtype=float)
+    if release.shape != np.shape(instance.target):
+        raise ValueError(
+            f"estimator must release shape {np.shape(instance.target)}, got {release.shape}"
+        )
+    inside = attack.scores(sample, release, instance, sample)
+    outside = attack.scores(fresh, release, instance, sample)
+    # A random subset: an estimator with folds may treat positions differently.
+    place = rng.choice(n, kept, replace=False)
+    return _Trial(
+        total=float(inside.sum()),
+        identity=attack.completeness(release, instance, n),
+        out_mean=float(outside.mean()),
+        out_abs=float(np.abs(outside).mean()),
+        out_square=float(np.mean(outside**2)),
+        spread=attack.spread(release, instance, n),
+        in_square=float(np.mean(np.maximum(inside, 0.0) ** 2)),
+        loss=float(np.sum((release - instance.target) ** 2)),
+        auc=_auc(inside, outside),
+        tpr=_curve(inside, outside),
+        in_scores=inside[place],
+        out_scores=outside[place],
+        privacy=getattr(fitted, "privacy_", None),
+    )
+
+
+def fresh_estimator(estimator: Any, rng: np.random.Generator) -> Any:
+    """An unfitted copy whose randomness comes from the trial's generator."""
+    if not hasattr(estimator, "fit"):
+        return estimator(rng)
+    if not hasattr(estimator, "get_params"):
+        return copy.deepcopy(estimator)
+    unfitted = clone(estimator)
+    seeded = [key for key in unfitted.get_params() if key.split("__")[-1] == "random_state"]
+    return unfitted.set_params(**{key: int(rng.integers(2**31 - 1)) for key in sorted(seeded)})
+
+
+def _auc(inside: Array, outside: Array) -> float:
+    """The Mann-Whitney statistic: P(member > outsider) + P(tie)/2."""
+    n = len(inside)
+    ranks = stats.rankdata(np.concatenate([inside, outside]))
+    return float((ranks[:n].sum() - n * (n + 1) / 2) / n**2)
+
+
+def _levels(n: int) -> NDArray[np.int64]:
+    """The ranks k at which the curve is kept: all of them, or a dense choice."""
+    if n <= CURVE_POINTS:
+        return np.arange(n)
+    both = [np.linspace(0, n - 1, CURVE_POINTS), np.geomspace(1, n - 1, CURVE_POINTS // 2)]
+    return np.unique(np.concatenate(both).astype(np.int64))
+
+
+def _curve(inside: Array, outside: Array) -> Array:
+    """The share of members above the (k+1)-th best outsider, for k in `_levels`."""
+    threshold = np.sort(outside)[::-1][_levels(len(outside))]
+    above = len(inside) - np.searchsorted(np.sort(inside), threshold, side="right")
+    return np.asarray(above / len(inside))
+
+
+def _collect(ran: list[_Trial], n: int, confidence: float) -> dict[str, Any]:
+    def over(values: Sequence[float]) -> Estimate:
+        return Estimate.over(values, confidence)
+
+    sums, identity = [t.total for t in ran], [t.identity for t in ran]
+    known = [x for x in identity if x is not None]
+    told = len(known) == len(ran)
+    level = (_levels(n) + 1) / (n + 1)
+    curves = np.array([t.tpr for t in ran])
+    return {
+        "in_scores": np.concatenate([t.in_scores for t in ran])[:KEPT_SCORES],
+        "out_scores": np.concatenate([t.out_scores for t in ran])[:KEPT_SCORES],
+        "member_sum": over(sums),
+        "completeness": over(known) if told else None,
+        "completeness_gap": over(np.subtract(sums, known).tolist()) if told else None,
+        "outsider_mean": over([t.out_mean for t in ran]),
+        "outsider_abs": over([t.out_abs for t in ran]),
+        "outsider_square": over([t.out_square for t in ran]),
+        "spread": over([t.spread for t in ran]),
+        "member_square": over([t.in_square for t in ran]),
+        "loss": over([t.loss for t in ran]),
+        "auc": over([t.auc for t in ran]),
+        "fpr": np.concatenate([[0.0], level, [1.0]]),
+        "tpr": np.concatenate([[0.0], curves.mean(axis=0), [1.0]]),
+        "advantage": _advantage(curves - level, confidence),
+    }
+
+
+def _advantage(excess: Array, confidence: float) -> Estimate:
+    """tpr - fpr at a level chosen on one half of the trials and measured on the other."""
+    half = len(excess) // 2
+    chosen = int(np.argmax(excess[: max(half, 1)].mean(axis=0)))
+    return Estimate.over(excess[half:, chosen], confidence)
+
+
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise unless `value` is an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise unless `confidence` lies strictly between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie in (0, 1), got {confidence!r}")
+
+
+def _root(x: float) -> float:
+    return math.sqrt(max(x, 0.0))
+
+
+def _finite(estimate: Estimate) -> dict[str, float | None]:
+    ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return {key: (x if math.isfinite(x) else None) for key, x in ends.items()}
+
+
+def _short(text: str, length: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 3] + "..."

@@ -1,0 +1,226 @@
+r"""The tracing attack on sparse means, and why its claimed completeness fails (CWZ19 §3.3).
+
+Given mu with support S, sum_i A_i = n <(xbar - mu)_S, M - mu>, and Stein's lemma in x gives
+
+    sum_i E[A_i | mu] = sigma^2 sum_{j in S} (d/d mu_j) E[M_j | mu].
+
+If M_j is a 1-Lipschitz function of xbar_j (any clipped or soft-thresholded mean) each derivative is
+at most one, and likewise if records are clipped before they are averaged. So the sum is at most
+sigma^2 s for every mu, hence for *every prior*: no log d. Hard thresholding at level t jumps, and
+has derivative P(|xbar_j| > t) + t (f_j(t) + f_j(-t)), f_j the density of xbar_j; the second term is
+negligible unless the prior puts mass near t.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from attacks.game import Estimate, check_confidence, check_count
+from estimators.nonprivate import HardThresholdedMean
+from minimax.priors import GaussianInstance
+from minimax.sparse_mean import refuted_lemma_3_2
+from minimax.tracing import GAUSSIAN, Tail
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SupportAttack:
+    r"""A = <(x - mu)_S, M - mu>, S = supp(mu): CWZ19: (3.2).
+
+    **Soundness** (Lemma 3.2(1)). V = (M - mu)_S is independent of an outsider, so E_Q A = 0 and
+    E_Q|A| <= sqrt(E_Q A^2) = sigma sqrt(E|(M - mu)_S|^2) <= sigma sqrt(E|M - mu|^2). (The proof
+    prints E A' for E|A'|.)
+
+    **Completeness.** None that does not depend on the estimator: Lemma 3.2(2), sum_i E A_i at least
+    of order sigma^2 s log d, is refuted by `lemma_3_2_counterexample`.
+
+    **Source.** CWZ19: (3.2), after Steinke and Ullman (2017).
+    """
+
+    sigma: float = 1.0
+    name: ClassVar[str] = "attack on the support <(x-mu)_S, M-mu>"
+    source: ClassVar[str] = "CWZ19: (3.2)"
+    tail: ClassVar[Tail] = GAUSSIAN
+
+    def scores(self, records: Array, release: Array, instance: Any, sample: Array) -> Array:
+        on = np.flatnonzero(instance.target)
+        mean = instance.target[on]
+        return np.asarray((records[:, on] - mean) @ (release[on] - mean))
+
+    def spread(self, release: Array, instance: Any, n: int) -> float:
+        on = np.flatnonzero(instance.target)
+        return float(np.sum((release[on] - instance.target[on]) ** 2))
+
+    def completeness(self, release: Array, instance: Any, n: int) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class TopNormalPrior:
+    """The prior of the proof of CWZ19: Lemma 3.2(2).
+
+    nu_1..nu_d independent N(0, gamma^2) truncated to [-1, 1], gamma^2 = 1/(4 log(d/4s)); mu keeps
+    the s entries of largest magnitude, which exceed 1/2 with high probability.
+    """
+
+    d: int
+    s: int
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_count("d", self.d)
+        check_count("s", self.s)
+        if 8 * self.s >= self.d:
+            raise ValueError(f"s must be below d/8, got s={self.s}, d={self.d}")
+        if not (self.sigma > 0 and math.isfinite(self.sigma)):
+            raise ValueError(f"sigma must be positive and finite, got {self.sigma!r}")
+
+    @property
+    def variance(self) -> float:
+        """gamma^2."""
+        return 1 / (4 * math.log(self.d / (4 * self.s)))
+
+    @property
+    def typical_cut(self) -> float:
+        """The level that s of the d entries exceed on average."""
+        sd = math.sqrt(self.variance)
+        whole = 2 * stats.norm.sf(1 / sd)
+        share = whole + (1 - whole) * self.s / self.d
+        return float(sd * stats.norm.isf(share / 2))
+
+    def draw(self, rng: np.random.Generator) -> GaussianInstance:
+        nu = math.sqrt(self.variance) * rng.standard_normal(self.d)
+        while len(out := np.flatnonzero(np.abs(nu) > 1)):
+            nu[out] = math.sqrt(self.variance) * rng.standard_normal(len(out))
+        top = np.argpartition(np.abs(nu), self.d - self.s)[self.d - self.s :]
+        mean = np.zeros(self.d)
+        mean[top] = nu[top]
+        return GaussianInstance(mean, self.sigma)
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """What hard thresholding does to CWZ19: Lemma 3.2(2)."""
+
+    d: int
+    n: int
+    s: int
+    sigma: float
+    threshold: float
+    trials: int
+    seed: int
+    confidence: float
+    member_sum: Estimate
+    """sum_i E A_i, measured."""
+    stein: Estimate
+    """The same by Stein's formula given mu: no noise but that of the prior."""
+    loss: Estimate
+    """E|M - mu|^2."""
+    signal: Estimate
+    """E|mu|^2."""
+    claimed: Estimate
+    """The right side of (B.1): (sigma/gamma)^2 (E|mu|^2 - sqrt(loss E|mu|^2))."""
+    printed: float
+    """sigma^2 s log d, Lemma 3.2(2) with its hidden constant set to one."""
+
+    @property
+    def lipschitz_sum(self) -> float:
+        """sigma^2 s: the most that a coordinate-wise 1-Lipschitz function of the mean can reach."""
+        return self.sigma**2 * self.s
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the measured sum is below (B.1), interval against interval."""
+        return self.member_sum.high < self.claimed.low
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "lipschitz_sum": self.lipschitz_sum, "refuted": self.refuted}
+
+
+def lemma_3_2_counterexample(
+    d: int,
+    n: int = 4000,
+    s: int = 10,
+    sigma: float = 1.0,
+    *,
+    threshold: float = 0.25,
+    trials: int = 400,
+    seed: int = 0,
+    confidence: float = 0.99,
+) -> Counterexample:
+    r"""Measure sum_i E A_i of the hard-thresholded mean under the lemma's own prior.
+
+    **Claim** (CWZ19: Lemma 3.2(2), (B.1)). sum_i E A_i >= (sigma/gamma)^2 (E|mu|^2 -
+    sqrt(E|M - mu|^2 E|mu|^2)), of order sigma^2 s log d.
+
+    **Refuted.** Under `TopNormalPrior` hardly any |mu_j| is near 1/4 and xbar_j is within
+    sigma/sqrt n of mu_j, so thresholding at 1/4 keeps S and nothing else: M = mu + (xbar - mu)_S,
+    the risk is sigma^2 s/n, and sum_i E A_i = n E|(xbar - mu)_S|^2 = sigma^2 s, for every d. The
+    proof of (B.1) applies Stein's lemma to g_j(nu) 1(j in S(nu)) and drops its jump, at which nu_j
+    enters S; the jump is the whole log d. Indeed a threshold *at* `TopNormalPrior.typical_cut`,
+    where the prior has mass, does reach a sum that grows with log d: that is the control. Part (2)
+    does not use privacy, so an estimator without it may refute it.
+
+    **Method.** sum_i A_i is a function of xbar ~ N(mu, sigma^2 I/n), which is drawn directly: no
+    n x d array, and d = 10^6 is nothing special.
+    """
+    for name, count, least in (("n", n, 1), ("trials", trials, 1), ("seed", seed, 0)):
+        check_count(name, count, least)
+    check_confidence(confidence)
+    prior = TopNormalPrior(d, s, sigma)
+    children = np.random.SeedSequence(seed).spawn(trials)
+    rows = [_counter_trial(prior, n, threshold, np.random.default_rng(c)) for c in children]
+    total, stein, loss, signal = (Estimate.over(x, confidence) for x in np.transpose(rows))
+
+    def claimed(signal: float, loss: float) -> float:
+        return sigma**2 / prior.variance * (signal - math.sqrt(max(signal * loss, 0.0)))
+
+    ends = (claimed(signal.low, loss.high), claimed(signal.high, loss.low))
+    return Counterexample(
+        d=d,
+        n=n,
+        s=s,
+        sigma=sigma,
+        threshold=threshold,
+        trials=trials,
+        seed=seed,
+        confidence=confidence,
+        member_sum=total,
+        stein=stein,
+        loss=loss,
+        signal=signal,
+        claimed=Estimate(claimed(signal.value, loss.value), *ends),
+        printed=refuted_lemma_3_2().value(d=d, s=s, sigma=sigma),
+    )
+
+
+def _counter_trial(
+    prior: TopNormalPrior, n: int, threshold: float, rng: np.random.Generator
+) -> tuple[float, float, float, float]:
+    """(sum_i A_i, its mean given mu, loss, |mu|^2)."""
+    instance = prior.draw(rng)
+    mu, deviation = instance.target, prior.sigma / math.sqrt(n)
+    average = mu + deviation * rng.standard_normal(prior.d)
+    # The estimator depends on the sample through its mean, so the mean may stand for the sample.
+    release = HardThresholdedMean(threshold=threshold).fit(average[None, :]).mean_
+    on = np.flatnonzero(mu)
+    total = n * float((average[on] - mu[on]) @ (release[on] - mu[on]))
+    loss = float(np.sum((release - mu) ** 2))
+    stein = prior.sigma**2 * float(np.sum(_derivative(mu[on], threshold, deviation)))
+    return total, stein, loss, float(mu @ mu)
+
+
+def _derivative(mean: Array, threshold: float, deviation: float) -> Array:
+    """d/d mu of E[x 1(|x| > t)], x ~ N(mu, deviation^2)."""
+    up, down = (threshold - mean) / deviation, (threshold + mean) / deviation
+    kept = stats.norm.sf(up) + stats.norm.sf(down)
+    jump = threshold / deviation * (stats.norm.pdf(up) + stats.norm.pdf(down))
+    return np.asarray(kept + jump)
