@@ -287,7 +287,7 @@ def _dilution_optimum(p: Point, privacy: Any, closed_size: float) -> Parts:
     n, d, sigma = p["n"], p["d"], p["sigma"]
     alpha_top = min(1.0, p["radius"] / sigma)
     top = max(closed_size, 1.0)
-    sizes = np.append(np.geomspace(0.05, 4 * top, 48), closed_size / 4)
+    sizes = np.append(np.geomspace(min(0.05, n * alpha_top), 4 * top, 48), closed_size / 4)
     best = _dilution_scan(n, d, privacy, alpha_top, sizes)
     near = best[1] * np.geomspace(0.8, 1.25, 15)
     best = max(best, _dilution_scan(n, d, privacy, alpha_top, near))
@@ -300,13 +300,15 @@ def _dilution_scan(
     n: float, d: float, privacy: Any, alpha_top: float, sizes: Array
 ) -> tuple[float, float, float, float]:
     """Best (root, l, m, u) over the group sizes l given, all m and a grid of u."""
-    sizes = sizes[(sizes > 0) & (sizes < n * alpha_top)]
-    counts = np.arange(1, math.ceil(sizes.max() + 12 * math.sqrt(sizes.max()) + 30))
+    sizes = sizes[(sizes > 0) & (sizes <= n * alpha_top)]
+    top = math.ceil(sizes.max() + 12 * math.sqrt(sizes.max()) + 30)
+    # Between two of these counts the larger one's gain is used: it covers the smaller ones.
+    counts = np.unique(np.round(np.linspace(1, top, min(top, 1200))))
     cap = 2 * math.sqrt(d)
     gain_of = np.minimum(gains(privacy, counts, SUBGAUSSIAN, member=cap), cap)
-    mass = stats.binom.pmf(counts[:, None], n, sizes[None, :] / n)
-    beyond = stats.binom.sf(counts[-1], n, sizes / n)
-    gamma = np.sqrt(gain_of**2 @ mass + cap**2 * beyond)[:, None, None]
+    below = stats.binom.cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n)
+    mass = np.diff(below, axis=0)
+    gamma = np.sqrt(gain_of**2 @ mass + cap**2 * (1 - below[-1]))[:, None, None]
     u = np.append(np.geomspace(0.05, 400, 60), 2.0)[None, None, :]
     kappa = u / (u + 1)
     m_top = np.floor(n * alpha_top / sizes)[:, None]

@@ -148,7 +148,12 @@ def plan(problem: ProblemClass, privacy: Any, point: dict[str, float], risk: flo
         return problem.upper({**point, "n": n}, privacy)[0] <= risk
 
     powers = [2**k for k in range(LARGEST_N.bit_length())]
-    low = max((n for n in powers if excluded(n)), default=0)
+    low = 0
+    for n in powers:
+        if excluded(n):
+            low = n
+        elif low:  # below that, a bound may be outside its regime; above, it only falls
+            break
     impossible_below = _bisect(lambda n: not excluded(n), low, 2 * low) if low else 1
     high = next((n for n in powers if proven(n)), None)
     enough = _bisect(proven, high // 2, high) if high else None

@@ -86,14 +86,15 @@ def log_guess_probability(m: int, s: int, radii: Array = RADII) -> Array:
 def kearns_saul(alpha: Any) -> Any:
     """Sub-Gaussian variance proxy of a Bernoulli(alpha): (1 - 2 alpha)/(2 log((1 - alpha)/alpha)).
 
-    (Kearns and Saul, 1998; the optimal one. At alpha = 1/2 its limit is 1/4.)
+    (Kearns and Saul, 1998; the optimal one. Its limits at 1/2 and 1 are 1/4 and 0.)
     """
     if isinstance(alpha, sp.Basic):
         return (1 - 2 * alpha) / (2 * sp.log((1 - alpha) / alpha))
     alpha = np.asarray(alpha, dtype=float)
-    near_half = np.abs(alpha - 0.5) < 1e-6
-    safe = np.where(near_half, 0.25, alpha)
-    return np.where(near_half, 0.25, (1 - 2 * safe) / (2 * np.log((1 - safe) / safe)))
+    special_case = (np.abs(alpha - 0.5) < 1e-6) | (alpha >= 1)
+    safe = np.where(special_case, 0.25, alpha)
+    proxy = (1 - 2 * safe) / (2 * np.log((1 - safe) / safe))
+    return np.where(special_case, np.where(alpha >= 1, 0.0, 0.25), proxy)
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,42 @@ class PackingOptimum:
     value: float
     alpha: float
     height: float
+    r: float
+
+
+@dataclass(frozen=True)
+class BlockPacking:
+    """s blocks of m coordinates as means of n records: the law of the proof of `packing_bound`."""
+
+    n: int
+    m: int
+    s: int
+    sigma: float
+    radius: float
+    data: str
+
+    def height(self, alpha: ArrayLike) -> Array:
+        """B: the size of a non-zero record's entries that keeps the law in the class."""
+        alpha = np.asarray(alpha, dtype=float)
+        top = np.full_like(alpha, self.sigma)
+        if self.data != "bounded":
+            top = self.sigma / np.sqrt(np.maximum(kearns_saul(alpha), 1e-300))
+        return np.minimum(top, self.radius / alpha)
+
+    def best(self, privacy: Privacy, alphas: Array, radii: Array) -> PackingOptimum:
+        """The largest value over the given mixing weights and success radii."""
+        log_guess = log_guess_probability(self.m, self.s, radii)
+        sizes = _group_sizes(privacy, float(log_guess.max()), self.n)
+        success = np.stack(
+            [privacy.group(int(k)).tradeoff(-log_guess) if k else np.exp(-log_guess) for k in sizes]
+        )
+        below = stats.binom.cdf(sizes[:, None], self.n, alphas[None, :])
+        weights = np.diff(below, axis=0, prepend=0.0)
+        failure = np.clip(below[-1][:, None] - weights.T @ success, 0.0, 1.0)
+        B = self.height(alphas)
+        values = radii * self.s * (alphas * B)[:, None] ** 2 * failure
+        i, k = np.unravel_index(int(np.argmax(values)), values.shape)
+        return PackingOptimum(float(values[i, k]), float(alphas[i]), float(B[i]), float(radii[k]))
 
 
 def packing_bound(
@@ -124,45 +161,15 @@ def packing_bound(
     B = sigma for bounded data; for sub-Gaussian data B = sigma/sqrt(v_alpha) with the Kearns-Saul
     proxy v_alpha, lowered to radius/alpha where the class asks |mean_j| <= radius.
     """
-    log_guess = log_guess_probability(m, s)
-    alphas = _mixing_weights(n, privacy, float(log_guess.max()), closed_form_size(m, s, privacy))
-    best = _scan(n, s, privacy, sigma, radius, data, log_guess, alphas)
-    around = best.alpha * np.geomspace(0.85, 1.18, 41)
-    return max(
-        best,
-        _scan(n, s, privacy, sigma, radius, data, log_guess, around[around < 0.5]),
-        key=lambda optimum: optimum.value,
-    )
-
-
-def height(alpha: ArrayLike, sigma: float, radius: float, data: str) -> Array:
-    """B: the size of a non-zero record's entries that keeps the law in the class."""
-    alpha = np.asarray(alpha, dtype=float)
-    top = sigma if data == "bounded" else sigma / np.sqrt(kearns_saul(alpha))
-    return np.minimum(top, radius / alpha)
-
-
-def _scan(
-    n: int,
-    s: int,
-    privacy: Privacy,
-    sigma: float,
-    radius: float,
-    data: str,
-    log_guess: Array,
-    alphas: Array,
-) -> PackingOptimum:
-    sizes = _group_sizes(privacy, float(log_guess.max()))
-    success = np.stack(
-        [privacy.group(int(k)).tradeoff(-log_guess) if k else np.exp(-log_guess) for k in sizes]
-    )
-    below = stats.binom.cdf(sizes[:, None], n, alphas[None, :])
-    weights = np.diff(below, axis=0, prepend=0.0)
-    failure = np.clip(below[-1][:, None] - weights.T @ success, 0.0, 1.0)
-    B = height(alphas, sigma, radius, data)
-    values = RADII * s * (alphas * B)[:, None] ** 2 * failure
-    i = int(np.argmax(values.max(axis=1)))
-    return PackingOptimum(float(values[i].max()), float(alphas[i]), float(B[i]))
+    packing = BlockPacking(n, m, s, sigma, radius, data)
+    largest = float(log_guess_probability(m, s).max())
+    alphas = _mixing_weights(n, privacy, largest, closed_form_size(m, s, privacy))
+    best = packing.best(privacy, alphas, RADII)
+    for width in (0.16, 0.02):
+        near = np.minimum(best.alpha * np.linspace(1 - width, 1 + width, 33), 1.0)
+        radii = np.clip(best.r + width / 8 * np.linspace(-1, 1, 21), 1e-3, 1 - 1e-3)
+        best = max(best, packing.best(privacy, near, radii), key=lambda found: found.value)
+    return best
 
 
 def _trivial_size(privacy: Privacy, log_guess: float) -> float:
@@ -180,9 +187,9 @@ def _trivial_size(privacy: Privacy, log_guess: float) -> float:
     return log_guess / privacy.epsilon
 
 
-def _group_sizes(privacy: Privacy, log_guess: float) -> Array:
+def _group_sizes(privacy: Privacy, log_guess: float, n: int) -> Array:
     """Group sizes at which success is evaluated; between them the larger one's bound is used."""
-    top = math.ceil(_trivial_size(privacy, log_guess)) + 1
+    top = min(math.ceil(_trivial_size(privacy, log_guess)) + 1, n)
     if top <= 400:
         return np.arange(0, top + 1, dtype=float)
     return np.unique(np.round(np.linspace(0, top, 401)))
@@ -192,7 +199,7 @@ def _mixing_weights(n: int, privacy: Privacy, log_guess: float, closed: float) -
     top = _trivial_size(privacy, log_guess)
     centres = np.geomspace(max(top / 200, 1e-3), max(4 * top, 1.0), 60) / n
     alphas = np.append(centres, min(closed, n) / (2 * n))
-    return alphas[(alphas > 0) & (alphas < 0.5)]
+    return np.unique(np.minimum(alphas[alphas > 0], 1.0))
 
 
 def closed_form_size(m: int, s: int, privacy: Privacy) -> float:

@@ -1,0 +1,133 @@
+"""What is timed, against what: ratios measured in one run, never absolute times.
+
+    python bench/speed.py            everything (needs about 3 GB of memory)
+    python bench/speed.py --small    a tenth of the size, for a quick look
+
+Each line is the best of several alternating repetitions of ours and of the reference, so that a
+noisy machine hurts both alike. The last column is the goal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from estimators.mean import NoisyMean
+from estimators.mechanisms import gumbel_top_k, peeling
+from minimax import mean, sparse_mean
+from minimax.privacy import Approximate, Pure, ZeroConcentrated
+
+REPETITIONS = 5
+
+
+def best_of(*actions: Callable[[], object]) -> list[float]:
+    """Best wall time of each action over alternating repetitions."""
+    best = [float("inf")] * len(actions)
+    for _ in range(REPETITIONS):
+        for i, action in enumerate(actions):
+            start = time.perf_counter()
+            action()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+def peak_memory(action: Callable[[], object]) -> int:
+    """Peak bytes allocated while the action runs."""
+    tracemalloc.start()
+    action()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
+def noisy_mean_rows(n: int, d: int) -> list[tuple[str, str, str]]:
+    """NoisyMean.fit against a plain clip and mean, in time and memory."""
+    X = np.random.default_rng(0).standard_normal((n, d))
+    R = 3.0
+    fitted = NoisyMean(privacy=ZeroConcentrated(0.1), R=R, random_state=0)
+    fitted.fit(X[:1000])  # the accountant's first call is not what is measured
+    ours, plain = best_of(lambda: fitted.fit(X), lambda: np.clip(X, -R, R).mean(0))
+    peak = peak_memory(lambda: fitted.fit(X))
+    name = f"NoisyMean.fit, n = {n:,}, d = {d}"
+    return [
+        (f"{name}: time / np.clip(X, -R, R).mean(0)", f"{ours / plain:.2f}", "at most 1.5"),
+        (f"{name}: extra memory / X", f"{peak / X.nbytes:.4f}", "below 0.2"),
+    ]
+
+
+def selection_rows(d: int, s: int) -> list[tuple[str, str, str]]:
+    """Gumbel top-k against drawing its variates; literal peeling's memory."""
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal(d)
+    ours, drawing = best_of(
+        lambda: gumbel_top_k(scores, s, sensitivity=1.0, epsilon=1.0, rng=rng),
+        lambda: rng.gumbel(size=d),
+    )
+    peak = peak_memory(lambda: peeling(scores, s, sensitivity=1.0, scale=1.0, rng=rng))
+    return [
+        (f"Gumbel top-{s} of d = {d:,}: time / drawing d Gumbels", f"{ours / drawing:.2f}", "at most 3"),
+        (f"peeling s = {s}, d = {d:,}: peak memory / (s x d array)", f"{peak / (8 * s * d):.3f}", "far below 1"),
+    ]  # fmt: skip
+
+
+def bound_rows() -> list[tuple[str, str, str]]:
+    """The slowest value of each kind of bound, in units of one 10^6-element numpy sort."""
+    point: dict[str, float] = {
+        "n": 10**5, "d": 2000, "s": 20, "sigma": 1.0, "radius": 1.0,
+        "epsilon": 0.5, "delta": 1e-9, "rho": 0.1,
+    }  # fmt: skip
+    unsorted = np.random.default_rng(0).standard_normal(10**6)
+    roots = [
+        bound
+        for model in (Pure, Approximate, ZeroConcentrated)
+        for bound in (
+            mean.tracing_gaussian(model),
+            mean.tracing_gaussian(model, shifted=True),
+            mean.tracing_signs(model),
+            mean.tracing_signs_additive(model),
+            sparse_mean.known_support(model),
+        )
+    ]
+    grids: list[Any] = [
+        bound
+        for model in (Pure, Approximate)
+        for bound in (mean.dilution(model), mean.dense_packing(model), sparse_mean.packing(model))
+    ]
+    rows = []
+    for what, bounds, goal in (
+        ("closed form or root", roots, "value under 50 ms"),
+        ("optimised over a grid", grids, "value under 2 s"),
+    ):
+        slowest, unit = 0.0, float("inf")
+        for bound in bounds:
+            ours, sort = best_of(lambda b=bound: b.value(**point), lambda: np.sort(unsorted))  # type: ignore[misc]
+            slowest, unit = max(slowest, ours), min(unit, sort)
+        shown = f"{slowest / unit:.2f}  (sort: {1e3 * unit:.0f} ms)"
+        rows.append((f"bound, {what}: slowest value / sorting 10^6 numbers", shown, goal))
+    return rows
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--small", action="store_true", help="a tenth of the size")
+    small = parser.parse_args().small
+    scale = 10 if small else 1
+    table = Table("what", "ratio", "goal", title="speed and memory, as ratios in one run")
+    measured = (
+        noisy_mean_rows(10**6 // scale, 100) + selection_rows(10**6 // scale, 100) + bound_rows()
+    )
+    for row in measured:
+        table.add_row(*row)
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""One contract for all bounds, over random points."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from minimax import mean, sparse_mean
+from minimax.bound import Bound, OutsideRegime
+from minimax.mean import BoundedMeanProblem, MeanProblem
+from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.sparse_mean import SparseMeanProblem
+from tests.strategies import log_floats, log_integers, privacies
+
+MODELS = (Pure, Approximate, ZeroConcentrated, Gaussian)
+BOUNDS: dict[str, Bound] = {
+    f"{problem}/{model.name}/{bound.name}": bound
+    for model in MODELS
+    for problem, bounds in (
+        ("mean", mean.lower_bounds(model)),
+        ("bounded", mean.bounded_lower_bounds(model)),
+        ("sparse", sparse_mean.lower_bounds(model)),
+    )
+    for bound in bounds
+}
+CERTIFIED = {name: bound for name, bound in BOUNDS.items() if bound.kind == "certified"}
+POPULATION = [name for name, bound in CERTIFIED.items() if "sample mean" not in bound.loss]
+
+
+@st.composite
+def points(draw: st.DrawFn) -> dict[str, float]:
+    """A point with every parameter that any bound may need."""
+    d = draw(log_integers(1, 3000))
+    return {
+        "n": draw(log_integers(5, 10**7)),
+        "d": d,
+        "s": draw(log_integers(1, d)),
+        "sigma": draw(log_floats(0.01, 100)),
+        "radius": draw(log_floats(0.01, 100)),
+        "epsilon": draw(log_floats(1e-3, 5)),
+        "delta": draw(log_floats(1e-14, 1e-3)),
+        "rho": draw(log_floats(1e-6, 10)),
+        "mu": draw(log_floats(1e-3, 4)),
+    }
+
+
+def scales(bound: Bound, point: dict[str, float]) -> dict[str, float]:
+    """The bounded classes have no radius of their own."""
+    return point if "radius" in bound.names else {**point, "radius": point["sigma"]}
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(point=points())
+def test_value_is_at_least_the_closed_form(name: str, point: dict[str, float]) -> None:
+    bound = CERTIFIED[name]
+    try:
+        value = bound.value(**point)
+    except OutsideRegime:
+        assert bound.broken(**point)
+        return
+    closed = bound.closed_form(**point)
+    assert math.isfinite(value)
+    assert value >= 0
+    assert closed <= value * (1 + 1e-9)
+    if bound.slack is not None and (bound.slack_regime is None or bound.slack_regime.holds(point)):
+        assert value <= bound.slack * closed * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", POPULATION)
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(point=points(), seed=st.integers(0, 2**20))
+def test_a_data_free_guess_is_never_beaten(name: str, point: dict[str, float], seed: int) -> None:
+    """Releasing 0 is perfectly private: no bound may exceed E|theta|^2 under its own prior."""
+    bound = CERTIFIED[name]
+    point = {**scales(bound, point), "n": min(point["n"], 2000), "d": min(point["d"], 200)}
+    point["s"] = min(point["s"], point["d"])
+    try:
+        value = bound.value(**point)
+        prior = bound.prior(**point)
+    except OutsideRegime:
+        return
+    rng = np.random.default_rng(seed)
+    sizes = np.array([np.sum(prior.draw(rng).target ** 2) for _ in range(60)])
+    assert value <= sizes.mean() + 6 * sizes.std() / math.sqrt(len(sizes)) + 1e-12
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(point=points(), factor=log_floats(1.5, 30))
+def test_more_records_or_less_privacy_never_raise_a_bound(
+    name: str, point: dict[str, float], factor: float
+) -> None:
+    bound = CERTIFIED[name]
+    assume(not bound.broken(**point))
+    value = bound.value(**point)
+    budget = [k for k in ("epsilon", "rho", "mu") if k in bound.names]
+    for moved in ("n", *budget):
+        easier = {**point, moved: point[moved] * factor}
+        if moved == "n":
+            easier["n"] = round(easier["n"])
+        if bound.broken(**easier):
+            continue
+        # Optimised on grids, so equal values may differ in their last digits.
+        assert bound.value(**easier) <= value * (1 + 2e-3) + 1e-300
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(
+    privacy=privacies(),
+    n=log_integers(4, 10**7),
+    d=log_integers(2, 3000),
+    sigma=log_floats(0.05, 20),
+    data=st.data(),
+)
+def test_lower_bounds_stay_below_the_proven_upper_bounds(
+    privacy: Pure | Approximate | ZeroConcentrated | Gaussian,
+    n: int,
+    d: int,
+    sigma: float,
+    data: st.DataObject,
+) -> None:
+    s = data.draw(st.integers(1, max(1, d // 2)))
+    # The proven upper bounds are for Gaussian or bounded data, so sub-Gaussian packings are left
+    # to the measurements.
+    point = {"n": n, "d": d, "s": s, "sigma": sigma, "radius": sigma, **privacy.parameters}
+    pairs = [
+        (
+            [mean.statistical_gaussian(), mean.tracing_gaussian(type(privacy), shifted=True)],
+            mean.best_upper(MeanProblem(n, d, sigma, sigma), privacy)[0],
+        ),
+        (
+            [b for b in mean.bounded_lower_bounds(type(privacy)) if "in-sample" not in b.name],
+            mean.best_upper(BoundedMeanProblem(n, d, sigma, sigma), privacy)[0],
+        ),
+        (
+            [sparse_mean.statistical(), sparse_mean.known_support(type(privacy))],
+            sparse_mean.best_upper(SparseMeanProblem(n, d, s, sigma, sigma), privacy)[0],
+        ),
+    ]
+    for bounds, upper in pairs:
+        for bound in bounds:
+            if not bound.broken(**point):
+                assert bound.value(**point) <= upper * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_every_bound_prints_and_has_a_slope(name: str) -> None:
+    bound = BOUNDS[name]
+    point = {
+        "n": 10**7, "d": 10**5, "s": 10**3, "sigma": 1.0, "radius": 1.0,
+        "epsilon": 0.05, "delta": 1e-30, "rho": 0.001, "mu": 0.05,
+    }  # fmt: skip
+    if "claimed rate of Theorem 3.1" in name:
+        point["delta"] = 1e-9
+    assert len(bound.latex()) > 10
+    assert bound.slope("n", **point) < 0.01
+    if bound.kind != "certified":
+        with pytest.raises(OutsideRegime):
+            bound.prior(**point)
+
+
+def test_a_bound_refuses_bad_points() -> None:
+    bound = mean.tracing_gaussian(Approximate)
+    good = {"n": 100, "d": 5, "sigma": 1, "radius": 1, "epsilon": 1, "delta": 1e-6}
+    with pytest.raises(TypeError, match="missing delta"):
+        bound.value(**{k: v for k, v in good.items() if k != "delta"})
+    with pytest.raises(ValueError, match="n must be positive"):
+        bound.value(**{**good, "n": 0})
+    with pytest.raises(OutsideRegime, match="radius"):
+        bound.value(**{**good, "radius": 1e-4})
+    with pytest.raises(OutsideRegime, match="zero here"):
+        mean.dense_packing(Pure).slope("n", n=100, d=2, sigma=1, radius=1, epsilon=1)
+
+
+def test_estimator_and_calculator_use_the_same_noise() -> None:
+    from estimators.mean import NoisyMean
+
+    for privacy in (Pure(0.5), Approximate(0.5, 1e-6), ZeroConcentrated(0.1), Gaussian(0.3)):
+        problem = MeanProblem(1000, 20, 1.0, 1.0)
+        risk, R = mean.best_upper(problem, privacy)
+        assert NoisyMean(privacy=privacy, R=R).risk_bound(problem).value() == pytest.approx(risk)

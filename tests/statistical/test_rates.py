@@ -1,0 +1,189 @@
+"""verify.rates: its verdicts have teeth, its output is what it says, bad usage is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from verify import refutation
+from verify.claims import Claim, all_claims
+from verify.grid import SWEEPS, Profile
+from verify.judge import Verdict, fit_slope, judge_level, judge_slope
+from verify.measure import Measurement, cell_seed, interval
+from verify.rates import main, run, weakened
+
+CLAIMS = {claim.name: claim for claim in all_claims()}
+PRIVATE = [sweep.claim for sweep in SWEEPS if sweep.regime == "privacy"]
+BASE_ONLY = Profile("base", (0,), 60, 200)
+CELL_KEYS = {
+    "claim", "problem", "point", "estimator", "privacy", "trials", "seed", "risk", "ci_low",
+    "ci_high", "lower", "lower_source", "upper", "upper_source", "ratio", "verdict",
+}  # fmt: skip
+
+
+def check(claim: Claim) -> tuple[int, dict[str, object]]:
+    found = run([claim], BASE_ONLY, seed=1, with_refutation=False)
+    return found.exit_code, found.as_dict()
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_a_non_private_twin_is_found_out(name: str) -> None:
+    """In place of the private estimator it violates the lower bound: exit code 1."""
+    claim = CLAIMS[name]
+    code, found = check(replace(claim, make=claim.twin, upper=None))
+    assert code == 1
+    assert any(cell["verdict"] == "VIOLATED" for cell in found["cells"])  # type: ignore[index, union-attr]
+
+
+@pytest.mark.parametrize("name", ["bounded-mean/tracing/zCDP", "mean/dilution/approximate"])
+def test_a_control_that_does_not_break_is_a_failure(name: str) -> None:
+    claim = CLAIMS[name]
+    code, found = check(replace(claim, twin=claim.make))
+    assert code == 1
+    assert found["summary"]["controls_unbroken"] >= 1  # type: ignore[index]
+
+
+def test_an_honest_claim_passes_and_the_flagship_is_tight() -> None:
+    code, found = check(CLAIMS["bounded-mean/tracing/zCDP"])
+    assert code == 0
+    flagship = [c for c in found["cells"] if c["regime"] == "privacy"]  # type: ignore[union-attr, index]
+    assert flagship[0]["point"]["rho"] == 0.05
+    assert 1 < flagship[0]["ratio"] < 6
+
+
+def test_every_claim_has_a_sweep_and_every_private_one_a_control() -> None:
+    assert set(CLAIMS) == {sweep.claim for sweep in SWEEPS}
+    without = set(CLAIMS) - set(PRIVATE)
+    assert without == {"sparse-mean/statistics/zCDP"}  # no privacy term to break
+
+
+def test_halved_noise_is_seen() -> None:
+    """The upper bound of half the noise is violated by the real estimator."""
+    claim = CLAIMS["bounded-mean/tracing/zCDP"]
+    point = {"n": 1000, "d": 200, "sigma": 1.0, "radius": 1.0, "rho": 0.05}
+    assert claim.upper is not None
+    weaker = claim.upper(weakened(point, 0.5)).value()
+    cheating = replace(claim, upper=lambda p: claim.upper(weakened(p, 0.5)))  # type: ignore[misc]
+    code, found = check(cheating)
+    assert code == 1
+    cell = found["cells"][0]  # type: ignore[index]
+    assert cell["ci_low"] > weaker
+
+
+def test_the_worst_case_risk_grows_like_log_d_not_its_square() -> None:
+    cases = [refutation.worst_case(log_d, 800, 3, 1e-6) for log_d in (1e5, 1e6)]
+    slope = fit_slope([c.log_d for c in cases], [c.measured for c in cases], 1e-6)
+    assert judge_slope(slope, 1.0) is Verdict.CONSISTENT
+    assert judge_slope(slope, 2.0) is Verdict.VIOLATED
+    for case in cases:
+        assert case.measured.ci_high < case.claimed / 3
+        assert case.measured.ci_low > case.lower
+
+
+def test_null_maxima_have_the_law_of_the_two_largest() -> None:
+    """At log d small enough to enumerate: compare with real order statistics."""
+    from scipy import stats
+
+    d, draws = 4000, 3000
+    rng = np.random.default_rng(5)
+    simulated = refutation.null_maxima(np.log(d), 1.0, draws, rng) * np.sqrt(refutation.N)
+    real = np.sort(np.abs(rng.standard_normal((draws, d))), axis=1)[:, -2:]
+    for k in (0, 1):
+        assert stats.ks_2samp(simulated[:, k], real[:, 1 - k]).pvalue > 1e-6
+    assert stats.ks_2samp(simulated[:, 0], real[:, 0]).pvalue < 1e-6
+
+
+def measurement(low: float, high: float) -> Measurement:
+    return Measurement((low + high) / 2, low, high, 100, 0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "lower", "upper", "verdict"),
+    [
+        (1.0, 1.2, 0.5, 2.0, Verdict.CONSISTENT),
+        (0.95, 1.05, 1.0, None, Verdict.CONSISTENT),
+        (0.5, 1.5, 1.0, None, Verdict.INCONCLUSIVE),
+        (0.5, 0.9, 1.0, None, Verdict.VIOLATED),
+        (2.1, 2.2, 1.0, 2.0, Verdict.VIOLATED),
+        (1.9, 2.5, 1.0, 2.0, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_level_verdicts(
+    low: float, high: float, lower: float, upper: float | None, verdict: Verdict
+) -> None:
+    assert judge_level(measurement(low, high), lower, upper) is verdict
+
+
+def test_slope_of_an_exact_power_is_recovered() -> None:
+    x = [1.0, 2.0, 4.0, 8.0]
+    cells = [measurement(0.99 * v**-1.5, 1.01 * v**-1.5) for v in x]
+    slope = fit_slope(x, cells, 1e-3)
+    assert slope.fitted == pytest.approx(-1.5)
+    assert slope.ci_low < -1.5 < slope.ci_high
+    assert judge_slope(slope, -0.5) is Verdict.VIOLATED
+
+
+def test_interval_covers_and_seeds_depend_on_the_label_only() -> None:
+    rng = np.random.default_rng(0)
+    misses = 0
+    for _ in range(400):
+        found = interval(rng.exponential(size=50), 0.2, 0)
+        misses += not found.ci_low <= 1 <= found.ci_high
+    assert 40 < misses < 140  # 80 expected; the exponential law is skewed
+    assert cell_seed(1, "a") == cell_seed(1, "a") != cell_seed(2, "a")
+    assert cell_seed(1, "a") != cell_seed(1, "b")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_command_writes_json_and_plots(jobs: int, tmp_path: Path) -> None:
+    arguments = ["--only", "bounded-mean/tracing/GDP", "--seed", "4", "--jobs", str(jobs)]
+    path = tmp_path / f"{jobs}.json"
+    code = main([*arguments, "--json", str(path), "--plots", str(tmp_path / "plots")])
+    assert code == 0
+    found = json.loads(path.read_text())
+    assert set(found) == {"summary", "cells", "slopes", "controls", "dropped"}
+    assert all(set(cell) >= CELL_KEYS for cell in found["cells"])
+    assert (tmp_path / "plots" / "bounded-mean-tracing-GDP.png").stat().st_size > 10_000
+    assert {p.name for p in tmp_path.iterdir()} == {f"{jobs}.json", "plots"}  # no leftovers
+    assert len({cell["seed"] for cell in found["cells"]}) == len(found["cells"])
+
+
+def test_jobs_do_not_change_the_numbers() -> None:
+    claim = CLAIMS["bounded-mean/tracing/GDP"]
+    alone = run([claim], BASE_ONLY, seed=9, jobs=1, with_refutation=False)
+    shared = run([claim], BASE_ONLY, seed=9, jobs=2, with_refutation=False)
+    assert alone.as_dict() == shared.as_dict()
+    other = run([claim], BASE_ONLY, seed=10, jobs=1, with_refutation=False)
+    assert other.cells[0]["risk"] != alone.cells[0]["risk"]
+
+
+def test_list_names_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    shown = capsys.readouterr().out
+    for name in CLAIMS:
+        assert name.split("/")[-1] in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "nothing like this"], "--only"),
+        (["--profile", "huge"], "--profile"),
+        (["--jobs", "0"], "--jobs"),
+        (["--seed", "-3"], "--seed"),
+        (["--json", "no/such/folder/x.json"], "--json"),
+        (["--json", "."], "--json"),
+        (["--plots", "/proc/nowhere"], "--plots"),
+    ],
+)
+def test_bad_usage_is_refused_before_anything_runs(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,125 @@
+"""The calculator: known values, its JSON, its inversion in n, and bad usage."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from minimax.__main__ import main
+from minimax.calculator import PROBLEMS, best_lower, plan
+from minimax.privacy import Approximate, Pure, ZeroConcentrated
+
+KEYS = {"name", "source", "kind", "statistical", "privacy", "total", "assumptions"}
+APPROXIMATE = ["--epsilon", ".5", "--delta", str(10 / 10_000**1.1)]
+MEAN = ["mean", "--n", "10000", "--d", "20"]
+SPARSE = ["sparse-mean", "--n", "10000", "--d", "1000", "--s", "10"]
+BOUNDED = ["bounded-mean", "--n", "10000", "--d", "20"]
+
+
+def rows(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, Any]]:
+    assert main([*arguments, "--json"]) == 0
+    return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "part", "value"),
+    [
+        ([*MEAN, *APPROXIMATE], "van Trees: Gaussian data", "statistical", 1.998e-3),
+        ([*MEAN, *APPROXIMATE], "tracing: Gaussian data", "statistical", 1.998e-3),
+        ([*MEAN, *APPROXIMATE], "tracing: Gaussian data", "privacy", 1.88e-5),
+        ([*MEAN, "--epsilon", ".5"], "tracing: Gaussian data", "privacy", 2.27e-5),
+        ([*MEAN, "--rho", ".125"], "tracing: Gaussian data", "privacy", 1.57e-5),
+        ([*MEAN, "--mu", ".194"], "tracing: Gaussian data", "privacy", 1.04e-4),
+        ([*MEAN, *APPROXIMATE], "packing: sub-Gaussian data", "privacy", 6.7e-5),
+        ([*BOUNDED, *APPROXIMATE], "packing: bounded data", "privacy", 4.9e-6),
+        ([*BOUNDED, "--epsilon", ".5"], "van Trees: sign data", "statistical", 1.95e-3),
+        ([*BOUNDED, "--epsilon", ".5"], "tracing: sign data", "privacy", 1.58e-5),
+        ([*BOUNDED, "--rho", ".125"], "tracing: sign data", "privacy", 1.55e-5),
+        ([*SPARSE, *APPROXIMATE], "Fano: Gaussian data, blocks", "statistical", 2.65e-3),
+        ([*SPARSE, *APPROXIMATE], "packing: sub-Gaussian data, blocks", "privacy", 9.3e-5),
+        ([*SPARSE, *APPROXIMATE], "tracing: known support", "privacy", 4.7e-6),
+    ],
+)
+def test_reference_values(
+    arguments: list[str], name: str, part: str, value: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rows(arguments, capsys)[name][part] == pytest.approx(value, rel=0.02)
+
+
+def test_rows_have_the_keys_and_name_their_method(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (MEAN, BOUNDED, SPARSE):
+        for name, row in rows([*arguments, "--epsilon", ".5", "--delta", "1e-6"], capsys).items():
+            assert set(row) == KEYS
+            assert name.split(":")[0] in {"van Trees", "tracing", "packing", "Fano"}
+            if row["statistical"] is not None and row["privacy"] is not None:
+                assert row["total"] == pytest.approx(row["statistical"] + row["privacy"])
+
+
+def test_outside_its_regime_a_row_has_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    found = rows([*MEAN, "--epsilon", ".5", "--delta", "0.01"], capsys)
+    row = found["tracing: claimed rate of Theorem 3.1"]
+    assert row["total"] is None
+    assert any(text.startswith("NOT MET") for text in row["assumptions"])
+
+
+def test_table_shows_every_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SPARSE, "--epsilon", ".5"]) == 0
+    shown = capsys.readouterr().out
+    assert "refuted" in shown
+    assert "known support" in shown
+
+
+@pytest.mark.parametrize("problem", ["mean", "bounded-mean", "sparse-mean"])
+@pytest.mark.parametrize("privacy", [Pure(0.5), Approximate(0.5, 1e-7), ZeroConcentrated(0.05)])
+def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
+    chosen, risk = PROBLEMS[problem], 0.05
+    point = {"d": 30.0, "sigma": 1.0, "radius": 1.0} | (
+        {"s": 3.0} if problem == "sparse-mean" else {}
+    )
+    found = plan(chosen, privacy, point, risk)
+    assert found.enough_at is not None
+    assert found.impossible_below <= found.enough_at
+    below = {**point, "n": found.impossible_below - 1}
+    assert best_lower(chosen, privacy, below)[0] > risk
+    assert best_lower(chosen, privacy, {**point, "n": found.impossible_below})[0] <= risk
+    assert chosen.upper({**point, "n": found.enough_at}, privacy)[0] <= risk
+    assert chosen.upper({**point, "n": found.enough_at - 1}, privacy)[0] > risk
+
+
+def test_plan_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["mean", "--d", "20", "--rho", ".1", "--plan", "--risk", ".01"]
+    assert main(arguments) == 0
+    assert "no private estimator reaches it with n <" in capsys.readouterr().out
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["enough_at"] > 2000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["median", "--n", "10", "--d", "2", "--rho", "1"], "median"),
+        ([*MEAN, "--epsilon", "0"], "--epsilon"),
+        ([*MEAN, "--epsilon", "1", "--delta", "1"], "delta"),
+        ([*MEAN, "--rho", "-1"], "--rho"),
+        ([*MEAN, "--rho", "nan"], "--rho"),
+        (MEAN, "epsilon"),
+        ([*MEAN, "--rho", "1", "--mu", "1"], "rho and mu"),
+        ([*MEAN, "--s", "3", "--rho", "1"], "--s"),
+        (["mean", "--d", "2", "--rho", "1"], "--n"),
+        (["mean", "--n", "1.5", "--d", "2", "--rho", "1"], "--n"),
+        (["sparse-mean", "--n", "10", "--d", "2", "--s", "3", "--rho", "1"], "--s"),
+        (["sparse-mean", "--n", "10", "--d", "2", "--rho", "1"], "--s"),
+        ([*MEAN, "--rho", "1", "--plan"], "--risk"),
+        ([*MEAN, "--rho", "1", "--plan", "--risk", "1"], "--n"),
+        ([*BOUNDED, "--rho", "1", "--radius", "3"], "--radius"),
+    ],
+)
+def test_bad_usage_names_the_option(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
