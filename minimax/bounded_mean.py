@@ -55,6 +55,12 @@ def _sign_prior(p: Point, parts: Parts) -> Prior:
     return SignPrior(int(p["d"]), p["sigma"], parts.free["u"])
 
 
+SMALL_EPSILON = Assumption(
+    "epsilon <= 1 (beyond, the closed form's gain is far from the best shift's)",
+    lambda p: p.get("epsilon", 0.0) <= 1,
+)
+
+
 def _sign_gain(model: Model, p: Point) -> float:
     return gain(at_point(model, p), SUBGAUSSIAN, member=2 * math.sqrt(p["d"]))
 
@@ -102,6 +108,7 @@ def tracing_signs(model: Model) -> Bound:
         expr=expr,
         prior_at=_sign_prior,
         slack=3.0,
+        slack_regime=SMALL_EPSILON,
     )
 
 
@@ -150,10 +157,17 @@ def tracing_signs_additive(model: Model) -> Bound:
         prior_at=_sign_prior,
         slack=6.0,
         slack_regime=Assumption(
-            "d >= 64 G^2 and n >= 100",
-            lambda p: p["d"] >= 64 * _sign_gain(model, p) ** 2 and p["n"] >= 100,
+            "epsilon <= 1, d >= 64 G^2, n >= 100 and n G >= sqrt(d) n^(1/4)",
+            lambda p: (
+                _additive_closed_form_is_good(p["n"], p["d"], _sign_gain(model, p))
+                and SMALL_EPSILON.holds(p)
+            ),
         ),
     )
+
+
+def _additive_closed_form_is_good(n: float, d: float, G: float) -> bool:
+    return d >= 64 * G**2 and n >= 100 and n * G >= math.sqrt(d) * n**0.25
 
 
 def _sign_residual(n: Any, d: Any, u: Any, G: Any) -> Residual:
@@ -287,10 +301,12 @@ def _dilution_optimum(p: Point, privacy: Any, closed_size: float) -> Parts:
     n, d, sigma = p["n"], p["d"], p["sigma"]
     alpha_top = min(1.0, p["radius"] / sigma)
     top = max(closed_size, 1.0)
-    sizes = np.append(np.geomspace(min(0.05, n * alpha_top), 4 * top, 48), closed_size / 4)
+    smallest = min(0.02, n * alpha_top / 50)
+    sizes = np.append(np.geomspace(smallest, 4 * top, 64), closed_size / 4)
     best = _dilution_scan(n, d, privacy, alpha_top, sizes)
-    near = best[1] * np.geomspace(0.8, 1.25, 15)
-    best = max(best, _dilution_scan(n, d, privacy, alpha_top, near))
+    for width in (0.15, 0.02):
+        near = best[1] * np.linspace(1 - width, 1 + width, 17)
+        best = max(best, _dilution_scan(n, d, privacy, alpha_top, near))
     root, size, m, u = best
     value = (sigma * root) ** 2
     return Parts(None, value, value, {"u": u, "m": m, "alpha": size * m / n})
@@ -357,6 +373,9 @@ def in_sample(model: Model) -> Bound:
         expr=symbols.sigma**2 * closed**2,
         prior_at=_sign_prior,
         slack=4.0,
-        slack_regime=Assumption("d >= 16 G^2", lambda p: p["d"] >= 16 * _sign_gain(model, p) ** 2),
+        slack_regime=Assumption(
+            "d >= 16 G^2 and epsilon <= 1",
+            lambda p: p["d"] >= 16 * _sign_gain(model, p) ** 2 and SMALL_EPSILON.holds(p),
+        ),
         loss="squared l2 distance to the sample mean",
     )

@@ -131,7 +131,7 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
     **Constants.** `shifted=False` takes G from the moment bound as it stands,
     sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2); `shifted=True` takes the sharper G of `gains`,
     smaller by 5 % at eps = 1/2 and by half at eps = 2. The closed form linearises the square root
-    and takes t = 2 sqrt(3 log nd); it is within the stated factor when sqrt d >= 2 G.
+    and takes t^2 = 4 log((nd)^3 (1 + a/sigma)^2); it is within the stated factor when sqrt d >= 2 G.
 
     **Source.** CWZ19: Theorem 3.1 (privacy term), by a proof that keeps its constants.
     """
@@ -213,6 +213,12 @@ def _leak_terms(n: Any, d: Any, sigma: Any, radius: Any, t: Any) -> tuple[Any, A
     return sigma * (root(n) + root(d) + t), tail, kappa * root(n * d * (d + 2))
 
 
+def _closed_form_t(n: Any, d: Any, sigma: Any, radius: Any) -> Any:
+    """The t at which the closed form is taken: q = e^{-t^2/4} = (nd)^{-3} (1 + a/sigma)^{-2}."""
+    root, log = (sp.sqrt, sp.log) if isinstance(n, sp.Basic) else (math.sqrt, math.log)
+    return 2 * root(3 * log(n * d) + 2 * log(1 + radius / sigma))
+
+
 def gaussian_residual(
     n: float, d: float, sigma: float, radius: float, G: float, delta: float
 ) -> tuple[float, float]:
@@ -226,7 +232,7 @@ def gaussian_residual(
         root = math.sqrt(delta * n)
         return residual.floor(lambda e: root * (math.sqrt((slope * e) ** 2 + tail) + constant))
 
-    start = 2 * math.sqrt(3 * math.log(n * d))
+    start = _closed_form_t(n, d, sigma, radius)
     found = optimize.minimize_scalar(
         lambda t: -eta(t), bounds=(1.0, 2 * start + 4), method="bounded", options={"xatol": 1e-3}
     )
@@ -240,7 +246,7 @@ def _gaussian_expression(model: Model, d: Any, shifted: bool) -> sp.Expr:
     constant: Any = 0
     slope: Any = 0
     if model is Approximate:
-        per_eta, tail, fixed = _leak_terms(n, d, sigma, radius, 2 * sp.sqrt(3 * sp.log(n * d)))
+        per_eta, tail, fixed = _leak_terms(n, d, sigma, radius, _closed_form_t(n, d, sigma, radius))
         root = sp.sqrt(symbols.delta * n)
         constant, slope = root * (sp.sqrt(tail) + fixed), root * per_eta
     return kappa * d + residual.linear_floor(constant, slope) ** 2

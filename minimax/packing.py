@@ -165,7 +165,7 @@ def packing_bound(
     largest = float(log_guess_probability(m, s).max())
     alphas = _mixing_weights(n, privacy, largest, closed_form_size(m, s, privacy))
     best = packing.best(privacy, alphas, RADII)
-    for width in (0.16, 0.02):
+    for width in (0.16, 0.02, 0.0025):
         near = np.minimum(best.alpha * np.linspace(1 - width, 1 + width, 33), 1.0)
         radii = np.clip(best.r + width / 8 * np.linspace(-1, 1, 21), 1e-3, 1 - 1e-3)
         best = max(best, packing.best(privacy, near, radii), key=lambda found: found.value)
@@ -197,7 +197,7 @@ def _group_sizes(privacy: Privacy, log_guess: float, n: int) -> Array:
 
 def _mixing_weights(n: int, privacy: Privacy, log_guess: float, closed: float) -> Array:
     top = _trivial_size(privacy, log_guess)
-    centres = np.geomspace(max(top / 200, 1e-3), max(4 * top, 1.0), 60) / n
+    centres = np.geomspace(max(top / 200, 1e-3), max(4 * top, 1.0), 160) / n
     alphas = np.append(centres, min(closed, n) / (2 * n))
     return np.unique(np.minimum(alphas[alphas > 0], 1.0))
 

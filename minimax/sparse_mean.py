@@ -22,7 +22,12 @@ from minimax.mean import (
     clip_bias,
     tracing_gaussian,
 )
-from minimax.packing import information_bound, packing_bound, packing_expression
+from minimax.packing import (
+    closed_form_size,
+    information_bound,
+    packing_bound,
+    packing_expression,
+)
 from minimax.papers import THIS_WORK
 from minimax.priors import BlockPrior, CosinePrior, GaussianBlockPrior
 from minimax.privacy import Approximate, Model, Pure, at_point, parameter_names
@@ -169,7 +174,12 @@ def packing(model: Model, data: str = "sub-Gaussian") -> Bound:
         ),
         slack=300.0,
         slack_regime=Assumption(
-            "s log(d/s) >= 12", lambda p: p["s"] * math.log(p["d"] / p["s"]) >= 12
+            "s log(d/s) >= 12, radius <= 10 sigma and N_0 <= n/10",
+            lambda p: (
+                p["s"] * math.log(p["d"] / p["s"]) >= 12
+                and p["radius"] <= 10 * p["sigma"]
+                and 10 * closed_form_size(_block_size(p), int(p["s"]), at_point(model, p)) <= p["n"]
+            ),
         ),
     )
 
