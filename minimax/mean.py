@@ -131,7 +131,7 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
     **Constants.** `shifted=False` takes G from the moment bound as it stands,
     sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2); `shifted=True` takes the sharper G of `gains`,
     smaller by 5 % at eps = 1/2 and by half at eps = 2. The closed form linearises the square root
-    and takes t^2 = 4 log((nd)^3 (1 + a/sigma)^2); it is within the stated factor when sqrt d >= 2 G.
+    and takes t^2 = 4 log((nd)^3 (1 + a/sigma)^2); it is within the stated factor in its regime.
 
     **Source.** CWZ19: Theorem 3.1 (privacy term), by a proof that keeps its constants.
     """

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 from minimax import bound as symbols
 from minimax.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
@@ -126,6 +126,22 @@ class BlockPacking:
             top = self.sigma / np.sqrt(np.maximum(kearns_saul(alpha), 1e-300))
         return np.minimum(top, self.radius / alpha)
 
+    def saturation(self) -> float:
+        """The smallest alpha at which the mean's entries alpha B reach the radius (or 1)."""
+
+        def excess(log_alpha: float) -> float:
+            alpha = math.exp(log_alpha)
+            free = self.sigma
+            if self.data != "bounded":
+                free = self.sigma / math.sqrt(float(kearns_saul(alpha)))
+            return alpha * free - self.radius
+
+        if excess(math.log(1 - 1e-9)) <= 0:
+            return 1.0
+        if excess(-600.0) >= 0:
+            return math.exp(-600.0)
+        return math.exp(float(optimize.brentq(excess, -600.0, math.log(1 - 1e-9))))
+
     def best(self, privacy: Privacy, alphas: Array, radii: Array) -> PackingOptimum:
         """The largest value over the given mixing weights and success radii."""
         log_guess = log_guess_probability(self.m, self.s, radii)
@@ -164,6 +180,7 @@ def packing_bound(
     packing = BlockPacking(n, m, s, sigma, radius, data)
     largest = float(log_guess_probability(m, s).max())
     alphas = _mixing_weights(n, privacy, largest, closed_form_size(m, s, privacy))
+    alphas = np.append(alphas, packing.saturation())
     best = packing.best(privacy, alphas, RADII)
     for width in (0.16, 0.02, 0.0025):
         near = np.minimum(best.alpha * np.linspace(1 - width, 1 + width, 33), 1.0)

@@ -108,7 +108,7 @@ SWEEPS: tuple[Sweep, ...] = (
         "statistics",
         {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
         {**UNIT, "n": 1e9, "d": 1e3, "rho": 200.0},
-        ("n", "d"),
+        ("n", "d", "rho"),
         weight=4,
     ),
     Sweep("mean/tracing/zCDP/best R", "privacy", {**UNIT, "n": 1000, "d": 200, "rho": 0.05}),
@@ -163,7 +163,7 @@ SWEEPS: tuple[Sweep, ...] = (
         "statistics",
         {**UNIT, "n": 2000, "d": 40, "rho": 5.0},
         {**UNIT, "n": 1e12, "d": 1e3, "rho": 5.0},
-        ("n", "d"),
+        ("n", "d", "rho"),
         weight=4,
     ),
     Sweep(
@@ -192,7 +192,7 @@ SWEEPS: tuple[Sweep, ...] = (
         "privacy",
         {**UNIT, "n": 400, "d": 800, "s": 100, "rho": 0.02},
         {**UNIT, "n": 1e12, "d": 1e10, "s": 1e9, "rho": 1e-6},
-        ("n", "s", "rho"),
+        ("n", "d", "s", "rho"),
     ),
     Sweep(
         "sparse-mean/known support/approximate/peeling",
