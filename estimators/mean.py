@@ -13,51 +13,23 @@ from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, PrivateEstimator, ball_clipped_sum, clipped_sum, split
 from estimators.mechanisms import (
     Calibration,
-    FractionBelow,
     Release,
-    above_threshold_quantile,
     check_between,
     check_positive,
     gaussian,
     gaussian_scale,
     laplace,
 )
+from estimators.truncation import LEVELS, TruncatingEstimator, Truncation
 from minimax.bound import Bound
 from minimax.mean import BoundedMeanProblem, MeanProblem, noisy_mean_upper
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
-Truncation = float | Literal["theory", "quantile"]
-THEORY_FACTOR = 4.0
-"""K in R = radius + K sigma sqrt(log n); CWZ19 §5.1 uses 4."""
-LEVELS = (1e-150, 1e150)
-"""Where levels and scales must lie, so that squares and sums stay in the floating-point range."""
 LAST_BIN = 2**50
 """Bins are numbered -LAST_BIN..LAST_BIN: up to here rounding cannot change the number of a bin."""
 Rng = np.random.Generator
 Histogram = tuple[NDArray[np.int64], NDArray[np.int64]]
 """The nonempty bins in increasing order, and how many records each holds."""
-
-
-def theoretical_truncation(n: int, sigma: float, radius: float) -> float:
-    """R = radius + K sigma sqrt(log n), the choice of CWZ19: Theorem 3.2 with K = 4.
-
-    With K >= sqrt 2 it keeps all n records of a sub-Gaussian(sigma) coordinate with high
-    probability: n P(|x - mean| > K sigma sqrt(log n)) <= 2 n^{1 - K^2/2}.
-    """
-    return float(radius) + THEORY_FACTOR * float(sigma) * math.sqrt(math.log(max(n, 2)))
-
-
-def private_truncation(X: Array, epsilon: float, quantile: float, rng: Rng) -> Release[float]:
-    """A data-driven level R, epsilon-DP, for data of unknown and unbounded range.
-
-    The quantile of |x_ij| over all entries, found by AboveThreshold on a geometric grid; see
-    `above_threshold_quantile`. CWZ19 §5.1 does the same with the two outer percentiles.
-    """
-    below, n, about = FractionBelow(X), len(X), f"truncation level, quantile {quantile:g}"
-    level, entry = above_threshold_quantile(
-        below, quantile, records=n, start=1e-6, growth=1.1, epsilon=epsilon, rng=rng, about=about
-    )
-    return Release(min(level, LEVELS[1]), entry)
 
 
 def noisy_mean(
@@ -70,14 +42,7 @@ def noisy_mean(
     return gaussian(mean, l2_sensitivity=l2, scale=scale, rng=rng, about="mean")
 
 
-def pure_share(budget: Guarantee) -> float:
-    """epsilon of a pure mechanism that spends exactly this budget."""
-    if isinstance(budget, (Pure, Approximate)):
-        return budget.epsilon
-    return math.sqrt(2 * budget.to_zcdp().rho)
-
-
-class NoisyMean(PrivateEstimator):
+class NoisyMean(TruncatingEstimator):
     """Clip, average, add noise.
 
     **Algorithm** (CWZ19: Algorithm 3.1). Each coordinate of each record is clipped to [-R, R]
@@ -143,14 +108,11 @@ class NoisyMean(PrivateEstimator):
         X = self._validated(X)
         self._check_options()
         budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
-        if self.R == "quantile":
-            search, budget = self._split_for_range(budget)
+        search, budget = self._split_for_range(budget)
         self._noise(1, X.shape[1], 1.0, budget)  # raises if the calibration does not fit the budget
-        rng, ledger = self._rng(), []
-        level = self._fixed_level(len(X))
-        if self.R == "quantile":
-            level, entry = private_truncation(X, pure_share(search), self.quantile, rng)
-            ledger.append(entry)
+        rng = self._rng()
+        ledger: list[LedgerEntry] = []
+        level = self._level(X, search, rng, ledger)
         average, (n, d) = self._clipped_mean(X, level), X.shape
         l1, l2 = self._l1(n, d, level), self._l2(n, d, level)
         self.mean_, entry = noisy_mean(average, l1, l2, budget, rng, self.calibration)
@@ -176,29 +138,7 @@ class NoisyMean(PrivateEstimator):
             raise ValueError(
                 f"calibration must be 'analytic', 'classical' or 'paper', got {self.calibration!r}"
             )
-        if isinstance(self.R, str):
-            if self.R not in ("theory", "quantile"):
-                raise ValueError(f"R must be a number, 'theory' or 'quantile', got {self.R!r}")
-        else:
-            check_between(*LEVELS, R=self.R)
-        check_between(*LEVELS, sigma=self.sigma, radius=self.radius)
-        check_between(0, 1, range_share=self.range_share, quantile=self.quantile)
-
-    def _split_for_range(self, budget: Guarantee) -> tuple[Guarantee, Guarantee]:
-        """The range search is pure, so all of delta stays with the release."""
-        share = float(self.range_share)
-        if isinstance(budget, Approximate):
-            search = Pure(budget.epsilon * share)
-            return search, Approximate(budget.epsilon - search.epsilon, budget.delta)
-        if isinstance(budget, Gaussian):
-            raise TypeError("R='quantile' needs a Pure, Approximate or ZeroConcentrated budget")
-        first, second = split(budget, share, 1 - share)
-        return first, second
-
-    def _fixed_level(self, n: int) -> float:
-        if isinstance(self.R, str):
-            return theoretical_truncation(n, self.sigma, self.radius)
-        return float(self.R)
+        self._check_truncation()
 
     def _clipped_mean(self, X: Array, level: float) -> Array:
         if self.clip == "coordinate":

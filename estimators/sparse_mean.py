@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.accounting import Guarantee, LedgerEntry, total
-from estimators.base import Array, PrivateEstimator, clipped_sum, split
-from estimators.mean import (
-    LEVELS,
-    Truncation,
-    private_truncation,
-    pure_share,
-    theoretical_truncation,
-)
+from estimators.base import Array, clipped_sum, split
 from estimators.mechanisms import (
     FractionBelow,
     above_threshold_quantile,
@@ -29,6 +22,7 @@ from estimators.mechanisms import (
     laplace,
     peeling,
 )
+from estimators.truncation import TruncatingEstimator, Truncation, pure_share
 from minimax.bound import Bound
 from minimax.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.sparse_mean import Scales, SparseMeanProblem, sparse_mean_upper, sparse_scales
@@ -156,44 +150,6 @@ def choose_sparsity(
     return grid[chosen], [*ledger, entry]
 
 
-class TruncatingEstimator(PrivateEstimator):
-    """What the sparse estimators share: how R is given or found."""
-
-    R: Truncation
-    sigma: float
-    radius: float
-    quantile: float
-    range_share: float
-
-    def _check_truncation(self) -> None:
-        if isinstance(self.R, str):
-            if self.R not in ("theory", "quantile"):
-                raise ValueError(f"R must be a number, 'theory' or 'quantile', got {self.R!r}")
-        else:
-            check_between(*LEVELS, R=self.R)
-        check_between(*LEVELS, sigma=self.sigma, radius=self.radius)
-        check_between(0, 1, range_share=self.range_share, quantile=self.quantile)
-
-    def _level(
-        self, X: Array, budget: Guarantee, rng: np.random.Generator, ledger: list[LedgerEntry]
-    ) -> tuple[float, Guarantee]:
-        """R, and what finding it leaves of the budget (all of delta: the search is pure)."""
-        if self.R == "theory":
-            return theoretical_truncation(len(X), self.sigma, self.radius), budget
-        if self.R != "quantile":
-            return float(self.R), budget
-        search: Guarantee
-        left: Guarantee
-        if isinstance(budget, Approximate):
-            search = Pure(budget.epsilon * self.range_share)
-            left = Approximate(budget.epsilon - search.epsilon, budget.delta)
-        else:
-            search, left = split(budget, self.range_share, 1 - self.range_share)
-        level, entry = private_truncation(X, pure_share(search), self.quantile, rng)
-        ledger.append(entry)
-        return min(level, LEVELS[1]), left
-
-
 class SparseMean(TruncatingEstimator):
     """Clip, average, select the largest coordinates privately, release them with noise.
 
@@ -285,7 +241,8 @@ class SparseMean(TruncatingEstimator):
         budget = self._check_options(*X.shape)
         rng = self._rng()
         ledger: list[LedgerEntry] = []
-        level, budget = self._level(X, budget, rng, ledger)
+        search, budget = self._split_for_range(budget)
+        level = self._level(X, search, rng, ledger)
         s = self.s
         if s == "cv":
             tuning, budget = split(budget, self.tuning_share, 1 - self.tuning_share)
@@ -334,8 +291,7 @@ class SparseMean(TruncatingEstimator):
             raise ValueError("risk_bound covers R given or 'theory'")
         if isinstance(self.s, str):
             raise ValueError("risk_bound covers a given s")
-        level = theoretical_truncation(problem.n, self.sigma, self.radius)
-        level = level if isinstance(self.R, str) else float(self.R)
+        level = self._fixed_level(problem.n)
         scales = self._scales(problem.n, self.s, level, budget)
         return sparse_mean_upper(problem, s=self.s, R=level, method=self.method, scales=scales)
 

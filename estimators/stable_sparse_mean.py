@@ -9,14 +9,14 @@ import numpy as np
 
 from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, clipped_sum
-from estimators.mean import Truncation
 from estimators.mechanisms import (
     check_sparsity,
     exponential_mechanism,
     laplace,
     propose_test_release,
 )
-from estimators.sparse_mean import Indices, TruncatingEstimator
+from estimators.sparse_mean import Indices
+from estimators.truncation import TruncatingEstimator, Truncation
 from minimax.privacy import Approximate
 
 CHOICE_MARGIN = 20.0
@@ -171,7 +171,8 @@ class StableSparseMean(TruncatingEstimator):
             raise ValueError(f"privacy.delta must be below 1/2, got {budget.delta!r}")
         rng = self._rng()
         ledger: list[LedgerEntry] = []
-        level, left = self._level(X, budget, rng, ledger)
+        search, left = self._split_for_range(budget)
+        level = self._level(X, search, rng, ledger)
         assert isinstance(left, Approximate)
         average = clipped_sum(X, np.float64(-level), np.float64(level)) / len(X)
         order = largest_first(np.abs(average), min(self.s + 1, len(average)))

@@ -8,6 +8,7 @@ data lie in both classes, so that bound serves both.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -412,6 +413,11 @@ def best_upper(problem: MeanProblem | BoundedMeanProblem, privacy: Any) -> tuple
 
     if isinstance(problem, BoundedMeanProblem):
         return risk(problem.sigma), problem.sigma
+    return best_truncation(risk, problem)
+
+
+def best_truncation(risk: Callable[[float], float], problem: Any) -> tuple[float, float]:
+    """(risk, R) at the R, within reach of a sub-Gaussian sample, where a proven risk is least."""
     spread = problem.sigma * math.sqrt(2 * math.log(problem.n + 2))
     found = optimize.minimize_scalar(
         lambda R: math.log(risk(R)),

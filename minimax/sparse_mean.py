@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
-from scipy import optimize
 
 from minimax import bound as symbols
 from minimax.bound import Assumption, Bound, Parts, Point
 from minimax.mean import (
+    best_truncation,
     clip_bias,
     tracing_gaussian,
 )
@@ -403,10 +403,4 @@ def best_upper(problem: SparseMeanProblem, privacy: Any) -> tuple[float, float]:
         bound = sparse_mean_upper(problem, s=problem.s, R=R, method="gumbel", scales=scales)
         return bound.value()
 
-    spread = problem.sigma * math.sqrt(2 * math.log(problem.n + 2))
-    found = optimize.minimize_scalar(
-        lambda R: math.log(risk(R)),
-        bounds=(problem.radius, problem.radius + 4 * spread),
-        method="bounded",
-    )
-    return risk(float(found.x)), float(found.x)
+    return best_truncation(risk, problem)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from estimators.mean import theoretical_truncation
 from estimators.stable_sparse_mean import stable_release
+from estimators.truncation import theoretical_truncation
 from minimax.packing import information_bound, packing_bound
 from minimax.privacy import Approximate
 from verify.measure import Measurement, cell_seed, interval

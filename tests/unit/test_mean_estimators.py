@@ -23,8 +23,8 @@ from estimators.mean import (
     noisy_argmax,
     stability_threshold,
     stable_argmax,
-    theoretical_truncation,
 )
+from estimators.truncation import theoretical_truncation
 from minimax.mean import MeanProblem
 from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 
