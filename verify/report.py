@@ -277,7 +277,7 @@ def _worst_case_figure(rows: list[dict[str, Any]], slope: dict[str, Any]) -> Fig
         [r["risk"] for r in rows],
         "o-",
         color="tab:blue",
-        label=f"StableSparseMean, worst case, measured (exponent {slope['fitted']:.2f})",
+        label=f"StableSparseMean, measured (exponent {slope['fitted']:.2f})",
     )
     axis.plot(
         x, [r["lower"] for r in rows], "^--", color="tab:green", label="certified lower bound"
@@ -287,7 +287,7 @@ def _worst_case_figure(rows: list[dict[str, Any]], slope: dict[str, Any]) -> Fig
         [r["packing"] for r in rows],
         "v:",
         color="tab:olive",
-        label="packing bound (privacy): stops at log(ε/δ)",
+        label="packing bound: stops at log(ε/δ)",
     )
     axis.plot([], [], "s--", color="tab:red", label="claimed by CWZ19: Theorem 3.3")
     point = rows[0]["point"]
@@ -299,5 +299,5 @@ def _worst_case_figure(rows: list[dict[str, Any]], slope: dict[str, Any]) -> Fig
     axis.set_xlabel("log d")
     axis.set_ylabel("worst-case squared ℓ₂ risk")
     axis.grid(alpha=0.3, which="both")
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
