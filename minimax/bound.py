@@ -94,9 +94,15 @@ class Bound:
     loss: str = "squared l2 distance to the population mean"
     remark: str = ""
     defaults: Mapping[str, float] = field(default_factory=dict)
+    """For an upper bound: the problem it was made for, whose noise and truncation it contains."""
 
     def point(self, given: Point) -> dict[str, float]:
         """The named numbers this bound needs, checked to be there, finite and positive."""
+        changed = [k for k in given if k in self.defaults and given[k] != self.defaults[k]]
+        if changed:
+            raise TypeError(
+                f"{self.name}: {', '.join(changed)} belong to the problem it was made for"
+            )
         merged = {**self.defaults, **given}
         missing = [name for name in self.names if name not in merged]
         if missing:

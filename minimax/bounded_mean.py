@@ -167,7 +167,7 @@ def tracing_signs_additive(model: Model) -> Bound:
 
 
 def _additive_closed_form_is_good(n: float, d: float, G: float) -> bool:
-    return d >= 64 * G**2 and n >= 100 and n * G >= math.sqrt(d) * n**0.25
+    return math.sqrt(d) >= 8 * G and n >= 100 and n * G >= math.sqrt(d) * n**0.25
 
 
 def _sign_residual(n: Any, d: Any, u: Any, G: Any) -> Residual:
@@ -375,7 +375,7 @@ def in_sample(model: Model) -> Bound:
         slack=4.0,
         slack_regime=Assumption(
             "d >= 16 G^2 and epsilon <= 1",
-            lambda p: p["d"] >= 16 * _sign_gain(model, p) ** 2 and SMALL_EPSILON.holds(p),
+            lambda p: math.sqrt(p["d"]) >= 4 * _sign_gain(model, p) and SMALL_EPSILON.holds(p),
         ),
         loss="squared l2 distance to the sample mean",
     )

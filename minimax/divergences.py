@@ -54,9 +54,8 @@ def group_delta(epsilon: ArrayLike, delta: float, size: ArrayLike) -> NDArray[np
     k = np.asarray(size, dtype=float)
     if delta == 0:
         return np.zeros(np.broadcast_shapes(eps.shape, k.shape))
-    with np.errstate(over="ignore"):
-        grown = delta * np.expm1(np.minimum(k * eps, 700.0)) / np.expm1(eps)
-    return np.minimum(grown, 1.0)
+    grown = delta * np.expm1(np.minimum(k * eps, 700.0)) / np.expm1(np.minimum(eps, 700.0))
+    return np.where(k * eps > 700.0, 1.0, np.minimum(grown, 1.0))
 
 
 def total_variation_gaussian(distance: ArrayLike) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import sympy as sp
@@ -30,7 +30,7 @@ from minimax.packing import packing_bound, packing_expression
 from minimax.papers import THIS_WORK
 from minimax.priors import BlockPrior, CosinePrior
 from minimax.privacy import Approximate, Model, Pure, at_point, parameter_names
-from minimax.tracing import GAUSSIAN, Residual, gain, gain_expression
+from minimax.tracing import GAUSSIAN, SUBGAUSSIAN, Residual, gain, gain_expression
 from minimax.van_trees import cosine_information, van_trees
 
 Array = NDArray[np.float64]
@@ -125,9 +125,12 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
     kappa^2 n sqrt F_4/sigma^4 + kappa^2 J sqrt F_2], q = e^{-t^2/4}, F_k the k-th moment of
     sum |x_i - mu|^2.
 
-    An estimator for n records is one for any n' >= n that ignores the rest, so the bound at n'
-    holds at n; below about n*, n*^2 = (pi sigma/a)^3 sqrt(d)/G, the prior, not the data, limits the
-    residual, and the best n' is taken.
+    *Side information.* The same holds if the attacker also has y ~ N(mu, sigma^2/theta), which M
+    ignores, for any theta >= 0: kappa = d/((n + theta) d/sigma^2 + J), and as
+    E<N, theta (y - mu)> = -kappa theta d the last term under the root becomes
+    kappa^2 d (1 + 2 theta/n)/sigma^2, with a fourth piece kappa^2 theta d sqrt F_2/sigma^2 in the
+    tail. theta > 0 helps where n is so small that the prior limits the residual; theta -> infinity is the direct attack <M - mu, x_i - mu>, and
+    sqrt R >= sigma d/(n G + sigma sqrt J). The best theta is taken.
 
     **Constants.** `shifted=False` takes G from the moment bound as it stands,
     sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2); `shifted=True` takes the sharper G of `gains`,
@@ -139,18 +142,7 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
 
     def compute(p: Point) -> Parts:
         G = gain(at_point(model, p), GAUSSIAN, shifted=shifted)
-        others = (p["d"], p["sigma"], p["radius"], G, p.get("delta", 0.0))
-        statistical, traced = gaussian_residual(p["n"], *others)
-        width = math.pi * p["sigma"] / p["radius"]
-        turning = math.sqrt(width**3 * math.sqrt(p["d"]) / G)
-        if turning > p["n"] / 2:
-            larger = optimize.minimize_scalar(
-                lambda log_n: -sum(gaussian_residual(math.exp(log_n), *others)),
-                bounds=(math.log(p["n"]), math.log(max(4 * turning, 2 * p["n"]))),
-                method="bounded",
-            )
-            if -larger.fun > statistical + traced:
-                statistical, traced = gaussian_residual(math.exp(larger.x), *others)
+        statistical, traced = _best_side_information(p, G)
         return Parts(statistical, traced, statistical + traced)
 
     label = "tracing: Gaussian data" + (", shifted score" if shifted else "")
@@ -168,49 +160,66 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
         slack_regime=Assumption(
             "d >= 16 G^2 and delta n d <= 1/100",
             lambda p: (
-                p["d"] >= 16 * gain(at_point(model, p), GAUSSIAN, shifted=shifted) ** 2
+                math.sqrt(p["d"]) >= 4 * gain(at_point(model, p), GAUSSIAN, shifted=shifted)
                 and p.get("delta", 0.0) * p["n"] * p["d"] <= 0.01
             ),
         ),
     )
 
 
+def _best_side_information(p: Point, G: float) -> tuple[float, float]:
+    """(statistical, privacy) at the best theta, which is 0 unless n is small for the prior."""
+    n = p["n"]
+    others = (p["d"], p["sigma"], p["radius"], G, p.get("delta", 0.0))
+    best = gaussian_residual(n, *others)
+    width = math.pi * p["sigma"] / p["radius"]
+    turning = math.sqrt(width**3 * math.sqrt(p["d"]) / G)
+    if turning <= n / 8:
+        return best
+    found = optimize.minimize_scalar(
+        lambda log_theta: -sum(gaussian_residual(n, *others, math.exp(log_theta))),
+        bounds=(math.log(n) - 7, math.log(max(turning, n)) + 9),
+        method="bounded",
+    )
+    return max(best, gaussian_residual(n, *others, math.exp(found.x)), key=sum)
+
+
 def _gaussian_equation(
-    n: Any, d: Any, sigma: Any, radius: Any, G: Any
-) -> tuple[Any, Any, Residual]:
-    """(kappa, J, the residual inequality) for numbers or symbols."""
+    n: Any, d: Any, sigma: Any, radius: Any, G: Any, theta: Any = 0
+) -> tuple[Any, Residual]:
+    """(kappa, the residual inequality) for numbers or symbols."""
     root = sp.sqrt if isinstance(n, sp.Basic) else math.sqrt
     J = cosine_information(d, radius)
-    kappa = d / (n * d / sigma**2 + J)
+    kappa = d / ((n + theta) * d / sigma**2 + J)
     residual = Residual(
         signal=sigma**2 * (d - kappa * J),
         drag=sigma**2 * root(J),
         weight=n * sigma * G,
         cross=2 * kappa * root(J) / n,
-        own=kappa * root(d) / sigma,
+        own=kappa * root(d * (1 + 2 * theta / n)) / sigma,
     )
-    return kappa, J, residual
+    return kappa, residual
 
 
-def _leak_terms(n: Any, d: Any, sigma: Any, radius: Any, t: Any) -> tuple[Any, Any, Any]:
+def _leak_terms(
+    n: Any, d: Any, sigma: Any, radius: Any, t: Any, theta: Any = 0
+) -> tuple[Any, Any, Any]:
     """(slope in eta, tail_t, constant) of D(eta), for numbers or symbols."""
     symbolic = isinstance(n, sp.Basic)
     root, exp = (sp.sqrt, sp.exp) if symbolic else (math.sqrt, math.exp)
     J = cosine_information(d, radius)
-    kappa = d / (n * d / sigma**2 + J)
+    kappa = d / ((n + theta) * d / sigma**2 + J)
     N = n * d
-    q = exp(-(t**2) / 4)
     F2 = sigma**4 * N * (N + 2)
     F4 = F2 * sigma**4 * (N + 4) * (N + 6)
-    tail = (
-        3
-        * q
-        * (
-            4 * radius**2 * d * root(F2)
-            + kappa**2 / sigma**4 * n * root(F4)
-            + kappa**2 * J * root(F2)
-        )
+    pieces = (
+        4 * radius**2 * d * root(F2)
+        + kappa**2 / sigma**4 * n * root(F4)
+        + kappa**2 * J * root(F2)
+        + kappa**2 * theta * d / sigma**2 * root(F2)
     )
+    terms = 3 if theta == 0 else 4  # |a + b + c|^2 <= 3 (...), |a + b + c + e|^2 <= 4 (...)
+    tail = terms * exp(-(t**2) / 4) * pieces
     return sigma * (root(n) + root(d) + t), tail, kappa * root(n * d * (d + 2))
 
 
@@ -221,15 +230,15 @@ def _closed_form_t(n: Any, d: Any, sigma: Any, radius: Any) -> Any:
 
 
 def gaussian_residual(
-    n: float, d: float, sigma: float, radius: float, G: float, delta: float
+    n: float, d: float, sigma: float, radius: float, G: float, delta: float, theta: float = 0.0
 ) -> tuple[float, float]:
-    """(kappa d, eta^2) of `tracing_gaussian`, optimised over t."""
-    kappa, _, residual = _gaussian_equation(n, d, sigma, radius, G)
+    """(kappa d, eta^2) of `tracing_gaussian` at theta, optimised over t."""
+    kappa, residual = _gaussian_equation(n, d, sigma, radius, G, theta)
     if delta == 0:
         return kappa * d, residual.floor() ** 2
 
     def eta(t: float) -> float:
-        slope, tail, constant = _leak_terms(n, d, sigma, radius, t)
+        slope, tail, constant = _leak_terms(n, d, sigma, radius, t, theta)
         root = math.sqrt(delta * n)
         return residual.floor(lambda e: root * (math.sqrt((slope * e) ** 2 + tail) + constant))
 
@@ -243,7 +252,7 @@ def gaussian_residual(
 def _gaussian_expression(model: Model, d: Any, shifted: bool) -> sp.Expr:
     n, sigma, radius = symbols.n, symbols.sigma, symbols.radius
     G = gain_expression(model, GAUSSIAN, shifted=shifted)
-    kappa, _, residual = _gaussian_equation(n, d, sigma, radius, G)
+    kappa, residual = _gaussian_equation(n, d, sigma, radius, G)
     constant: Any = 0
     slope: Any = 0
     if model is Approximate:
@@ -361,17 +370,32 @@ def clip_bias(R: float, sigma: float, radius: float) -> float:
     return sigma * (overshoot((R - radius) / sigma) - overshoot((R + radius) / sigma))
 
 
+def subgaussian_clip_bias(R: float, sigma: float, radius: float) -> float:
+    """A bound on |E clip(x, -R, R) - mu| over all sub-Gaussian(sigma) x with |mu| <= radius <= R.
+
+    E(x - R)^+ and E(-R - x)^+ have opposite signs in it and each is at most sigma times the
+    `SUBGAUSSIAN` excess at (R - radius)/sigma.
+    """
+    return sigma * float(SUBGAUSSIAN.excess(np.float64((R - radius) / sigma)))
+
+
 def noisy_mean_upper(
-    problem: MeanProblem | BoundedMeanProblem, *, R: float, noise_variance: float
+    problem: MeanProblem | BoundedMeanProblem,
+    *,
+    R: float,
+    noise_variance: float,
+    law: Literal["Gaussian", "sub-Gaussian"] = "Gaussian",
 ) -> Bound:
     r"""**Statement.** E|muhat - mu|^2 <= sigma^2 d/n + d bias^2 + d tau^2 for clip-average-noise.
 
     **Proof.** Clipping is 1-Lipschitz, so it does not raise a coordinate's variance; the bias is
-    `clip_bias` for Gaussian data and 0 for data in [-sigma, sigma] with R >= sigma; the noise is
-    independent with variance tau^2 a coordinate. **Source.** CWZ19: Theorem 3.2.
+    `clip_bias` for Gaussian data, `subgaussian_clip_bias` for the whole class (`law`), and 0 for
+    data in [-sigma, sigma] with R >= sigma; the noise is independent with variance tau^2 a
+    coordinate. **Source.** CWZ19: Theorem 3.2.
     """
     bounded = isinstance(problem, BoundedMeanProblem)
-    bias = 0.0 if bounded else clip_bias(R, problem.sigma, problem.radius)
+    bias_of = clip_bias if law == "Gaussian" else subgaussian_clip_bias
+    bias = 0.0 if bounded else bias_of(R, problem.sigma, problem.radius)
 
     def compute(p: Point) -> Parts:
         statistical = p["sigma"] ** 2 * p["d"] / p["n"]
@@ -404,12 +428,16 @@ def noise_variance(privacy: Any, n: float, d: float, R: float) -> float:
     return (2 * R * math.sqrt(d) / (n * privacy.to_gaussian().mu)) ** 2
 
 
-def best_upper(problem: MeanProblem | BoundedMeanProblem, privacy: Any) -> tuple[float, float]:
+def best_upper(
+    problem: MeanProblem | BoundedMeanProblem,
+    privacy: Any,
+    law: Literal["Gaussian", "sub-Gaussian"] = "sub-Gaussian",
+) -> tuple[float, float]:
     """(risk, R): the least risk `noisy_mean_upper` proves for NoisyMean over its truncation R."""
 
     def risk(R: float) -> float:
         variance = noise_variance(privacy, problem.n, problem.d, R)
-        return noisy_mean_upper(problem, R=R, noise_variance=variance).value()
+        return noisy_mean_upper(problem, R=R, noise_variance=variance, law=law).value()
 
     if isinstance(problem, BoundedMeanProblem):
         return risk(problem.sigma), problem.sigma

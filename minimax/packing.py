@@ -196,12 +196,15 @@ def _trivial_size(privacy: Privacy, log_guess: float) -> float:
     if isinstance(privacy, Gaussian):
         return (math.sqrt(2 * log_guess) + 6) / privacy.mu
     if isinstance(privacy, Approximate):
-        return (
-            min(log_guess, math.log1p(math.expm1(privacy.epsilon) / privacy.delta))
-            / privacy.epsilon
-        )
+        return min(log_guess, _log_room(privacy.epsilon, privacy.delta)) / privacy.epsilon
     assert isinstance(privacy, Pure)
     return log_guess / privacy.epsilon
+
+
+def _log_room(epsilon: float, delta: float) -> float:
+    """log(1 + (e^epsilon - 1)/delta): k epsilon at which the group's delta reaches 1."""
+    log_growth = epsilon + math.log(-math.expm1(-epsilon))
+    return float(np.logaddexp(0.0, log_growth - math.log(delta)))
 
 
 def _group_sizes(privacy: Privacy, log_guess: float, n: int) -> Array:
@@ -229,7 +232,7 @@ def closed_form_size(m: int, s: int, privacy: Privacy) -> float:
         return (math.sqrt(L) - math.sqrt(quarter)) / math.sqrt(privacy.to_zcdp().rho)
     room = L - quarter
     if isinstance(privacy, Approximate):
-        room = min(room, math.log1p(math.expm1(privacy.epsilon) / (4 * privacy.delta)))
+        room = min(room, _log_room(privacy.epsilon, 4 * privacy.delta))
     assert isinstance(privacy, (Pure, Approximate))
     return room / privacy.epsilon
 

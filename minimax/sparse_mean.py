@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
+from scipy import special
 
 from minimax import bound as symbols
 from minimax.bound import Assumption, Bound, Parts, Point
@@ -278,6 +279,17 @@ def gumbel_range_rms(d: int) -> float:
     return (highest + max(lowest, 1.0)) / 2
 
 
+def clip_distance(R: float, sigma: float, radius: float, d: int) -> float:
+    """sqrt(E max_j y_j^2), y_j the average over records of what clipping cuts off |x_ij|.
+
+    E max_j y_j^2 <= d E((|x| - R)^+)^2 <= 4 d sigma^2 int_u^inf (t - u) e^{-t^2/2} dt with
+    u = (R - radius)/sigma, from the tail 2 e^{-t^2/2} of |x - mu|/sigma, for any sub-Gaussian x.
+    """
+    u = (R - radius) / sigma
+    left = math.exp(-(u**2) / 2) - u * math.sqrt(2 * math.pi) * float(special.ndtr(-u))
+    return 2 * sigma * math.sqrt(d * max(left, 0.0))
+
+
 def paper_peeling_scale(sensitivity: float, s: int, epsilon: float, delta: float) -> float:
     """The scale printed in CWZ19: Algorithm 3.2, lambda 2 sqrt(3 s log(1/delta))/epsilon."""
     return sensitivity * 2 * math.sqrt(3 * s * math.log(1 / delta)) / epsilon
@@ -345,6 +357,7 @@ def sparse_mean_upper(
     R: float,
     method: str,
     scales: Scales,
+    law: Literal["Gaussian", "sub-Gaussian"] = "Gaussian",
 ) -> Bound:
     r"""Explicit risk bound for clip, average, select s coordinates privately, add noise.
 
@@ -352,7 +365,8 @@ def sparse_mean_upper(
 
         E|muhat - mu|^2 <= s e^2 + s tau^2 + 4 s* (e + w)^2,
 
-    e^2 = E|Xbar_R - mu|_inf^2 <= (bias + sigma sqrt((2 log 2d + 2)/n))^2, tau^2 the variance of the
+    e^2 = E|Xbar_R - mu|_inf^2 <= (b + sigma sqrt((2 log 2d + 2)/n))^2, b the `clip_bias` for
+    Gaussian data and `clip_distance` for the sub-Gaussian class, tau^2 the variance of the
     noise on a released value, w the root mean square of the largest selection noise.
 
     **Proof.** On the chosen set S the error is (Xbar - mu)_S plus independent noise. Off it, match
@@ -366,7 +380,10 @@ def sparse_mean_upper(
     **Constants.** Smaller than those of CWZ19: (A.4) (2, 12, 32, 2), which also needs its (A.1)
     corrected. **Source.** CWZ19: Theorem 3.4.
     """
-    bias = clip_bias(R, problem.sigma, problem.radius)
+    if law == "Gaussian":
+        bias = clip_bias(R, problem.sigma, problem.radius)
+    else:
+        bias = clip_distance(R, problem.sigma, problem.radius, problem.d)
     extreme = laplace_maximum_rms if method == "peeling" else gumbel_range_rms
     selection_rms = scales.selection * extreme(problem.d)
     value_variance = scales.value_variance
@@ -395,12 +412,14 @@ def sparse_mean_upper(
 
 
 def best_upper(problem: SparseMeanProblem, privacy: Any) -> tuple[float, float]:
-    """(risk, R): the least risk `sparse_mean_upper` proves for SparseMean over its truncation R."""
+    """(risk, R): the least risk proven for SparseMean over its R, for the sub-Gaussian class."""
     budget = privacy if isinstance(privacy, Pure) else privacy.to_zcdp()
 
     def risk(R: float) -> float:
         scales = sparse_scales(problem.n, problem.s, R, budget)
-        bound = sparse_mean_upper(problem, s=problem.s, R=R, method="gumbel", scales=scales)
+        bound = sparse_mean_upper(
+            problem, s=problem.s, R=R, method="gumbel", scales=scales, law="sub-Gaussian"
+        )
         return bound.value()
 
     return best_truncation(risk, problem)

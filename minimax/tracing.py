@@ -173,6 +173,20 @@ def gain_expression(model: type[Any], tail: Tail, *, member: Any = 0, shifted: b
         if model is Pure:
             return sp.Min(plain, sp.sqrt(2 * eps * sp.tanh(eps / 2)))
         return plain + leak * (member + sp.exp(-eps) / sp.sqrt(2))
+    return sp.Piecewise(
+        (_sharp_gain_expression(eps, leak, member), eps <= 40),
+        (_large_gain_expression(eps, leak, member), True),
+    )
+
+
+def _large_gain_expression(eps: Any, leak: Any, member: Any) -> Any:
+    """The gain at t = sqrt(2 eps), where 2 sinh(eps) E(Z - t)^+ <= 1/t (past erfinv)."""
+    t = sp.sqrt(2 * eps)
+    return t + 1 / t + leak * (member + sp.exp(-eps) * sp.sqrt(1 + t**2))
+
+
+def _sharp_gain_expression(eps: Any, leak: Any, member: Any) -> Any:
+    """The gain at the t that is best for a pure budget."""
     t = sp.sqrt(2) * sp.erfinv(sp.tanh(eps / 2))
     density = sp.exp(-(t**2) / 2) / sp.sqrt(2 * sp.pi)
     below = (1 + sp.tanh(eps / 2)) / 2

@@ -125,6 +125,7 @@ SWEEPS: tuple[Sweep, ...] = (
         {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5},
         {**_DEEP_PRIVACY, "epsilon": 1e-3},
         ("n", "epsilon"),
+        weight=2,
     ),
     Sweep(
         "mean/packing/pure",
@@ -172,6 +173,7 @@ SWEEPS: tuple[Sweep, ...] = (
         {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5},
         {**_DEEP_PRIVACY, "epsilon": 1e-3},
         ("n", "epsilon"),
+        weight=2,
     ),
     Sweep(
         "bounded-mean/tracing/approximate",

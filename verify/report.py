@@ -293,7 +293,7 @@ def _worst_case_figure(rows: list[dict[str, Any]], slope: dict[str, Any]) -> Fig
     point = rows[0]["point"]
     axis.set_title(
         "A private estimator below the claimed lower bound\n"
-        f"sparse mean, s = 1, n = {point['n']:.0e}, ε = {point['epsilon']:g},"
+        f"sparse mean, Gaussian data, s = 1, n = {point['n']:.0e}, ε = {point['epsilon']:g},"
         f" δ = {point['delta']:.0e}; {rows[0]['trials']} trials a point"
     )
     axis.set_xlabel("log d")

@@ -41,7 +41,7 @@ def points(draw: st.DrawFn) -> dict[str, float]:
         "s": draw(log_integers(1, d)),
         "sigma": draw(log_floats(0.01, 100)),
         "radius": draw(log_floats(0.01, 100)),
-        "epsilon": draw(log_floats(1e-3, 5)),
+        "epsilon": draw(log_floats(1e-3, 400)),
         "delta": draw(log_floats(1e-14, 1e-3)),
         "rho": draw(log_floats(1e-6, 10)),
         "mu": draw(log_floats(1e-3, 4)),
@@ -177,10 +177,38 @@ def test_a_bound_refuses_bad_points() -> None:
         mean.dense_packing(Pure).slope("n", n=100, d=2, sigma=1, radius=1, epsilon=1)
 
 
+def test_the_upper_bound_covers_the_whole_class_not_just_gaussians() -> None:
+    """A two-point coordinate that is exactly sub-Gaussian(1) and skewed beats the Gaussian bias."""
+    from minimax.packing import kearns_saul
+
+    R, alpha = 3.0869, 0.042393
+    height = 1 / math.sqrt(float(kearns_saul(alpha)))
+    values, chances = np.array([1 - height * alpha, 1 + height * (1 - alpha)]), [1 - alpha, alpha]
+    bias = abs(float(np.dot(np.clip(values, -R, R), chances)) - 1)
+    assert bias > 2 * mean.clip_bias(R, 1.0, 1.0)
+    assert bias <= mean.subgaussian_clip_bias(R, 1.0, 1.0)
+
+
+def test_an_upper_bound_belongs_to_its_problem() -> None:
+    bound = mean.noisy_mean_upper(MeanProblem(100, 5), R=3.0, noise_variance=0.1)
+    assert bound.value(n=100) == bound.value()
+    with pytest.raises(TypeError, match="n belong"):
+        bound.value(n=200)
+
+
+def test_side_information_helps_where_the_prior_limits() -> None:
+    bound = mean.tracing_gaussian(ZeroConcentrated)
+    point = {"n": 10, "d": 100, "sigma": 1.0, "radius": 1.0, "rho": 1e-4}
+    without = sum(mean.gaussian_residual(10, 100, 1.0, 1.0, math.sqrt(2e-4), 0.0))
+    direct = (100 / (10 * math.sqrt(2e-4) + math.sqrt(100 * math.pi**2))) ** 2
+    assert bound.value(**point) == pytest.approx(10.04, rel=1e-3)
+    assert bound.value(**point) >= direct * 0.999 > without
+
+
 def test_estimator_and_calculator_use_the_same_noise() -> None:
     from estimators.mean import NoisyMean
 
     for privacy in (Pure(0.5), Approximate(0.5, 1e-6), ZeroConcentrated(0.1), Gaussian(0.3)):
         problem = MeanProblem(1000, 20, 1.0, 1.0)
-        risk, R = mean.best_upper(problem, privacy)
+        risk, R = mean.best_upper(problem, privacy, law="Gaussian")
         assert NoisyMean(privacy=privacy, R=R).risk_bound(problem).value() == pytest.approx(risk)
