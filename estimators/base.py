@@ -34,9 +34,7 @@ class PrivateEstimator(BaseEstimator):
 
     def _validated(self, X: Any, *, minimum_records: int = 1) -> Array:
         """X as a finite, real, two-dimensional float array, or an error that says what is wrong."""
-        X = validate_data(self, X, dtype="numeric", ensure_min_samples=minimum_records)
-        # Integers stay integers until a chunk is clipped: a copy of the whole would double memory.
-        return X
+        return validated(self, X, minimum_records)
 
     def _budget(self, *allowed: type[Guarantee]) -> Guarantee:
         """The privacy parameter, checked to be of a kind this estimator can spend."""
@@ -56,7 +54,10 @@ class PrivateEstimator(BaseEstimator):
     def _rng(self) -> np.random.Generator:
         if isinstance(self.random_state, np.random.RandomState):
             return np.random.default_rng(self.random_state.randint(2**31, size=4))
-        return np.random.default_rng(self.random_state)
+        try:
+            return np.random.default_rng(self.random_state)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"random_state: {error}") from None
 
     def _account(self, ledger: list[LedgerEntry]) -> None:
         """Record the ledger and the guarantee it composes to.
@@ -75,6 +76,20 @@ class PrivateEstimator(BaseEstimator):
             given = min(delta_at(self.ledger_, asked.epsilon), 1 - 1e-16)
             reported = Approximate(asked.epsilon, given)
         self.privacy_ = reported
+
+
+def validated(estimator: BaseEstimator, X: Any, minimum_records: int = 1) -> Array:
+    """X as a finite, real, two-dimensional array, or an error that says what is wrong with X.
+
+    Integers stay integers until a chunk is clipped: a copy of the whole would double memory.
+    Objects that are all numbers are converted, as scikit-learn does.
+    """
+    if np.ma.isMaskedArray(X):
+        raise TypeError("X is a masked array: fill or drop the masked entries first")
+    X = validate_data(estimator, X, dtype="numeric", ensure_min_samples=minimum_records)
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"X must hold real numbers, got dtype {X.dtype}")
+    return np.asarray(X)
 
 
 def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:

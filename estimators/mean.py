@@ -226,21 +226,21 @@ class KarwaVadhanMean(PrivateEstimator):
         last = LAST_BIN if self.radius is None else round(float(self.radius) / float(self.sigma))
         half = float(self.sigma) * (1.5 + float(self.factor) * math.sqrt(math.log(max(n, 2))))
         rng = self._rng()
-        self.found_, self.centres_, offsets = np.zeros(d, dtype=bool), np.zeros(d), np.zeros(d)
+        found, centres, offsets = np.zeros(d, dtype=bool), np.zeros(d), np.zeros(d)
         for j, column in enumerate(_columns(X)):
             histogram = bin_counts(column, self.sigma, last)
             if isinstance(search, Approximate):
                 winner = stable_argmax(histogram, search, rng)
             else:
                 winner = noisy_argmax(histogram, last, search.epsilon, rng)
-            self.found_[j] = winner is not None
-            self.centres_[j] = (winner or 0) * float(self.sigma)
-            offsets[j] = centred_clipped_mean(column, self.centres_[j], half)
+            found[j] = winner is not None
+            centres[j] = (winner or 0) * float(self.sigma)
+            offsets[j] = centred_clipped_mean(column, centres[j], half)
         name = "histogram" if isinstance(search, Pure) else "stability histogram"
         bins = LedgerEntry(name, 2.0, "l1", 2 / search.epsilon, (search,), d, "one coordinate")
         step = 2 * half / n
         noisy, entry = noisy_mean(offsets, step * d, step * math.sqrt(d), release, rng, "analytic")
-        self.mean_ = self.centres_ + noisy
+        self.mean_, self.centres_, self.found_ = centres + noisy, centres, found
         self.half_width_, self.noise_scale_ = half, entry.scale
         self._account([bins, entry])
         return self
@@ -408,10 +408,11 @@ class CoinPressMean(PrivateEstimator):
             noisy, entry = noisy_mean(average, math.sqrt(d) * l2, l2, part, rng, "analytic")
             ledger.append(entry)
             shrunk = tail * math.hypot(sigma / math.sqrt(n), entry.scale)
-            self.mean_, self.noise_scale_ = centre + noisy, entry.scale
+            estimate, noise_scale = centre + noisy, entry.scale
             if shrunk < radii[-1]:
-                centre = self.mean_
+                centre = estimate
             radii.append(min(shrunk, radii[-1]))
+        self.mean_, self.noise_scale_ = estimate, noise_scale
         self.ball_radii_ = np.array(radii)
         self._account(ledger)
         return self

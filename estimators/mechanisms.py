@@ -8,6 +8,7 @@ privacy over the real numbers; it is not hardened against floating-point attacks
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,7 +33,7 @@ class Release(NamedTuple, Generic[T]):
 def check_positive(**named: float) -> None:
     """Raise naming the first argument that is not a positive finite number."""
     for name, value in named.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        if isinstance(value, bool) or not isinstance(value, Real):
             raise TypeError(f"{name} must be a number, got {value!r}")
         if not (value > 0 and math.isfinite(value)):
             raise ValueError(f"{name} must be positive and finite, got {value!r}")
@@ -323,9 +324,9 @@ def propose_test_release(
     return Release(passed, entry)
 
 
-def check_sparsity(k: int, d: int) -> None:
+def check_sparsity(k: int, d: int, name: str = "s") -> None:
     """Raise unless k is a whole number of coordinates between 1 and d."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-        raise TypeError(f"s must be an integer, got {k!r}")
+        raise TypeError(f"{name} must be an integer, got {k!r}")
     if not 1 <= k <= d:
-        raise ValueError(f"s must lie between 1 and d = {d}, got {k}")
+        raise ValueError(f"{name} must lie between 1 and d = {d}, got {k}")

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
-from estimators.base import Array
+from estimators.base import Array, validated
 from estimators.mechanisms import check_sparsity
 
 
@@ -97,5 +96,4 @@ class HardThresholdedMean(BaseEstimator):
 
 
 def _average(estimator: BaseEstimator, X: Any) -> Array:
-    X = validate_data(estimator, X, dtype="numeric")
-    return np.asarray(np.mean(X, axis=0, dtype=float))
+    return np.asarray(np.mean(validated(estimator, X), axis=0, dtype=float))

@@ -331,10 +331,10 @@ class SparseMean(TruncatingEstimator):
     def _check_tuning(self, n: int, d: int) -> None:
         if self.s != "cv":
             raise ValueError(f"s must be an integer or 'cv', got {self.s!r}")
-        if self.s_grid is None or isinstance(self.s_grid, (str, bytes)):
+        if not isinstance(self.s_grid, (list, tuple, range, np.ndarray)):
             raise ValueError(f"s='cv' needs s_grid, a sequence of integers; got {self.s_grid!r}")
         for s in self.s_grid:
-            check_sparsity(s, d)
+            check_sparsity(s, d, "s_grid")
         if len(set(self.s_grid)) < 2:
             raise ValueError(f"s_grid must hold at least two sizes, got {self.s_grid!r}")
         if isinstance(self.n_folds, bool) or not isinstance(self.n_folds, (int, np.integer)):

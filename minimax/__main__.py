@@ -33,6 +33,8 @@ def _positive(kind: type) -> Any:
             raise argparse.ArgumentTypeError(f"must be positive and finite, got {text}")
         if kind is int and value != int(value):
             raise argparse.ArgumentTypeError(f"must be a whole number, got {text}")
+        if kind is int and value > LARGEST_N:
+            raise argparse.ArgumentTypeError(f"must be at most {LARGEST_N:.0e}, got {text}")
         return kind(value)
 
     return convert

@@ -130,7 +130,8 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
     E<N, theta (y - mu)> = -kappa theta d the last term under the root becomes
     kappa^2 d (1 + 2 theta/n)/sigma^2, with a fourth piece kappa^2 theta d sqrt F_2/sigma^2 in the
     tail. theta > 0 helps where n is so small that the prior limits the residual;
-    theta -> infinity is the direct attack <M - mu, x_i - mu>, and sqrt R >= sigma d/(n G + sigma sqrt J). The best theta is taken.
+    theta -> infinity is the direct attack <M - mu, x_i - mu>, and
+    sqrt R >= sigma d/(n G + sigma sqrt J). The best theta is taken.
 
     **Constants.** `shifted=False` takes G from the moment bound as it stands,
     sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2); `shifted=True` takes the sharper G of `gains`,

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from numbers import Real
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -58,15 +59,16 @@ class _Numbers:
                     raise ValueError(f"scope must be one of {SCOPES}, got {self.scope!r}")  # type: ignore[attr-defined]
                 continue
             value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+            if isinstance(value, bool) or not isinstance(value, Real):
                 raise TypeError(f"{field.name} must be a number, got {value!r}")
+            value = float(value)
             if not value > 0 or math.isinf(value):
                 raise ValueError(f"{field.name} must be positive and finite, got {value!r}")
             if field.name == "delta" and not value < 1:
                 raise ValueError(f"delta must lie in (0, 1), got {value!r}")
             if field.name == "alpha" and not value > 1:
                 raise ValueError(f"alpha must exceed 1, got {value!r}")
-            object.__setattr__(self, field.name, float(value))
+            object.__setattr__(self, field.name, value)
 
     @property
     def parameters(self) -> dict[str, float]:

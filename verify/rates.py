@@ -404,7 +404,7 @@ def main(argv: list[str] | None = None, claims: list[Claim] | None = None) -> in
             near = difflib.get_close_matches(args.only, names, n=3, cutoff=0.0)
             parser.error(f"--only {args.only!r} matches no claim; nearest: {', '.join(near)}")
     if args.list:
-        list_claims(chosen, console)
+        list_claims(chosen, refutation.CLAIM if with_refutation else None, console)
         return 0
     if args.jobs == 0 or args.jobs < -1:
         parser.error(f"--jobs must be positive, or -1 for all cores; got {args.jobs}")
@@ -420,10 +420,12 @@ def main(argv: list[str] | None = None, claims: list[Claim] | None = None) -> in
         with_refutation=with_refutation,
         console=console,
     )
+    print_report(found.as_dict(), console)
     if args.json:
         write_json(args.json, found.as_dict())
+        console.print(f"JSON in {args.json}")
     plots = write_plots(args.plots, found.as_dict())
-    print_report(found.as_dict(), plots, console)
+    console.print(f"{len(plots)} plots in {args.plots}/")
     return found.exit_code
 
 
@@ -431,5 +433,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
+        print("interrupted: no file was left half-written", file=sys.stderr)
         sys.exit(130)

@@ -40,15 +40,22 @@ def check_outputs(json_path: Path | None, plots: Path) -> list[tuple[str, str]]:
             problems.append(("--json", f"no such folder: {json_path.parent}"))
         elif json_path.is_dir():
             problems.append(("--json", f"is a folder: {json_path}"))
-        elif not os.access(json_path if json_path.exists() else json_path.parent, os.W_OK):
-            problems.append(("--json", f"not writable: {json_path}"))
+        else:
+            problems += _write_problem("--json", json_path.parent)
     try:
         plots.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=plots):
-            pass
     except OSError as error:
-        problems.append(("--plots", f"cannot write to {plots}: {error.strerror}"))
-    return problems
+        return [*problems, ("--plots", f"cannot make {plots}: {error.strerror}")]
+    return problems + _write_problem("--plots", plots)
+
+
+def _write_problem(option: str, folder: Path) -> list[tuple[str, str]]:
+    """Nothing if a file can be made in the folder, else what is wrong."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return []
+    except OSError as error:
+        return [(option, f"cannot write to {folder}: {error.strerror}")]
 
 
 def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
@@ -70,8 +77,8 @@ def write_json(path: Path, found: dict[str, Any]) -> None:
     _write_whole(path, lambda p: p.write_text(text, encoding="utf-8"))
 
 
-def list_claims(claims: list[Claim], console: Console) -> None:
-    """The claims, one line each."""
+def list_claims(claims: list[Claim], worst_case: str | None, console: Console) -> None:
+    """The claims, one line each; `worst_case` names the simulation in log d if it is chosen."""
     table = Table("claim", "lower bound", "estimator", "upper bound", title="claims")
     for claim in claims:
         table.add_row(
@@ -80,10 +87,17 @@ def list_claims(claims: list[Claim], console: Console) -> None:
             claim.estimator,
             "proven" if claim.upper else "-",
         )
+    if worst_case:
+        table.add_row(
+            worst_case,
+            "packing and Fano [dim](against CWZ19: Theorem 3.3, refuted)[/dim]",
+            "StableSparseMean",
+            "-",
+        )
     console.print(table)
 
 
-def print_report(found: dict[str, Any], plots: list[Path], console: Console) -> None:
+def print_report(found: dict[str, Any], console: Console) -> None:
     """Cells, slopes, controls, what was dropped, and one line that sums it up."""
     console.print(_cell_table(found["cells"]))
     console.print(_slope_table(found["slopes"]))
@@ -97,8 +111,6 @@ def print_report(found: dict[str, Any], plots: list[Path], console: Console) -> 
         f" {s['controls_unbroken']} of them unbroken; {s['dropped']} points outside a regime."
         f" Profile {s['profile']}, seed {s['seed']}, error budget {s['alpha']:g} for the whole run."
     )
-    if plots:
-        console.print(f"{len(plots)} plots in {plots[0].parent}/")
 
 
 def _numbers(point: dict[str, float]) -> str:
@@ -250,7 +262,9 @@ def _panel(axis: Any, slope: dict[str, Any], rows: list[dict[str, Any]]) -> None
     axis.set_xlabel(LABELS.get(slope["variable"], slope["variable"]))
     axis.set_xticks(x, [f"{value:g}" for value in x])
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    low, high = axis.get_ylim()
+    subs = (1.0, 2.0, 5.0) if 4 < high / low < 1e3 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low >= 1e3 else subs))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.yaxis.set_minor_locator(NullLocator())
     axis.grid(alpha=0.3)

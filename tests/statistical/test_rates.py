@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy as sp
 
+from minimax.bound import Bound, Parts, Point
 from verify import refutation
 from verify.claims import Claim, all_claims
 from verify.grid import SWEEPS, Profile
@@ -72,6 +74,57 @@ def test_halved_noise_is_seen() -> None:
     assert code == 1
     cell = found["cells"][0]  # type: ignore[index]
     assert cell["ci_low"] > weaker
+
+
+SWEPT = Profile("swept", (-1, 0, 1), 60, 200)
+
+
+def test_a_wrong_exponent_is_found_out() -> None:
+    """The same values with a closed form that says n^-1 where the risk falls like n^-2."""
+    claim = CLAIMS["bounded-mean/tracing/GDP"]
+    n = sp.Symbol("n", positive=True)
+    lying = replace(claim.lower, expr=claim.lower.expr * n)
+    found = run([replace(claim, lower=lying)], SWEPT, seed=2, with_refutation=False)
+    assert found.exit_code == 1
+    verdicts = {row["variable"]: row["verdict"] for row in found.slopes}
+    assert verdicts == {"n": "VIOLATED", "mu": "CONSISTENT"}
+    unbroken = [c["kind"] for c in found.controls if not c["broke"]]
+    assert unbroken == ["exponent in n shifted by one (privacy)"]
+
+
+def test_every_kind_of_control_is_run() -> None:
+    found = run([CLAIMS["bounded-mean/tracing/GDP"]], SWEPT, seed=2, with_refutation=False)
+    assert found.exit_code == 0
+    assert [control["kind"] for control in found.controls] == [
+        "non-private twin",
+        "noise x 2",
+        "exponent in n shifted by one (privacy)",
+        "exponent in mu shifted by one (privacy)",
+    ]
+
+
+def test_a_vacuous_upper_bound_leaves_its_control_unbroken() -> None:
+    claim = CLAIMS["bounded-mean/tracing/GDP"]
+    upper = claim.upper
+    assert upper is not None
+
+    def vacuous(p: Point) -> Bound:
+        tight = upper(p)
+        return replace(tight, compute=lambda q: Parts(None, None, 1000 * tight.compute(q).total))
+
+    code, found = check(replace(claim, upper=vacuous))
+    assert code == 1
+    unbroken = [c["kind"] for c in found["controls"] if not c["broke"]]  # type: ignore[index, union-attr]
+    assert unbroken == ["noise x 2"]
+
+
+def test_a_claim_that_was_never_seen_is_a_failure() -> None:
+    claim = CLAIMS["bounded-mean/tracing/GDP"]
+    found = run([claim], replace(BASE_ONLY, trials=3), seed=1, with_refutation=False)
+    assert found.summary["inconclusive"] == found.summary["cells"] == 1
+    assert found.summary["violated"] == found.summary["controls_unbroken"] == 0
+    assert found.summary["claims_without_a_consistent_cell"] == [claim.name]
+    assert found.exit_code == 1
 
 
 def test_the_worst_case_risk_grows_like_log_d_not_its_square() -> None:
@@ -164,7 +217,7 @@ def test_jobs_do_not_change_the_numbers() -> None:
 def test_list_names_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     shown = capsys.readouterr().out
-    for name in CLAIMS:
+    for name in (*CLAIMS, refutation.CLAIM):
         assert name.split("/")[-1] in shown
 
 
@@ -177,6 +230,7 @@ def test_list_names_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
         (["--seed", "-3"], "--seed"),
         (["--json", "no/such/folder/x.json"], "--json"),
         (["--json", "."], "--json"),
+        (["--json", "/proc/x.json"], "--json"),
         (["--plots", "/proc/nowhere"], "--plots"),
     ],
 )

@@ -109,6 +109,7 @@ def test_plan_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
         ([*MEAN, "--s", "3", "--rho", "1"], "--s"),
         (["mean", "--d", "2", "--rho", "1"], "--n"),
         (["mean", "--n", "1.5", "--d", "2", "--rho", "1"], "--n"),
+        (["mean", "--n", "1e20", "--d", "2", "--rho", "1"], "--n"),
         (["sparse-mean", "--n", "10", "--d", "2", "--s", "3", "--rho", "1"], "--s"),
         (["sparse-mean", "--n", "10", "--d", "2", "--rho", "1"], "--s"),
         ([*MEAN, "--rho", "1", "--plan"], "--risk"),
