@@ -248,7 +248,22 @@ def dilution(model: Model) -> Bound:
         prior_at=lambda p, parts: DilutedPrior(
             int(p["d"]), p["sigma"], parts.free["u"], int(parts.free["m"]), parts.free["alpha"]
         ),
+        slack=600.0,
+        slack_regime=Assumption(
+            "d >= 100, epsilon <= 1, d delta <= 1/1000, k_0 >= 4 log d, and the points fit",
+            lambda p: _dilution_closed_form_is_good(model, p),
+        ),
     )
+
+
+def _dilution_closed_form_is_good(model: Model, p: Point) -> bool:
+    d, epsilon, delta = p["d"], p["epsilon"], p.get("delta", 0.0)
+    if d < 100 or epsilon > 1 or d * delta > 1e-3:
+        return False
+    size = _closed_group_size(model, d, epsilon, delta)
+    points = math.sqrt(d) / _closed_gamma(model, d, epsilon, delta) + 1
+    room = p["n"] * min(1.0, p["radius"] / p["sigma"])
+    return size >= 4 * math.log(d) and size / 4 * points <= room
 
 
 def _closed_group_size(model: Model, d: Any, epsilon: Any, delta: Any) -> Any:
@@ -301,15 +316,18 @@ def _dilution_optimum(p: Point, privacy: Any, closed_size: float) -> Parts:
     n, d, sigma = p["n"], p["d"], p["sigma"]
     alpha_top = min(1.0, p["radius"] / sigma)
     top = max(closed_size, 1.0)
-    smallest = min(0.02, n * alpha_top / 50)
+    smallest = min(0.02, n * alpha_top / 5000)
     sizes = np.append(np.geomspace(smallest, 4 * top, 64), closed_size / 4)
+    # Sizes at which m points use the whole of alpha: between them rounding m down would waste it.
+    whole = n * alpha_top / np.unique(np.round(np.geomspace(1, 5000, 64)))
+    sizes = np.append(sizes, whole[whole <= 4 * top])
     best = _dilution_scan(n, d, privacy, alpha_top, sizes)
     for width in (0.15, 0.02):
         near = best[1] * np.linspace(1 - width, 1 + width, 17)
         best = max(best, _dilution_scan(n, d, privacy, alpha_top, near))
     root, size, m, u = best
     value = (sigma * root) ** 2
-    return Parts(None, value, value, {"u": u, "m": m, "alpha": size * m / n})
+    return Parts(None, value, value, {"u": u, "m": m, "alpha": min(size * m / n, alpha_top)})
 
 
 def _dilution_scan(
@@ -325,16 +343,17 @@ def _dilution_scan(
     below = stats.binom.cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n)
     mass = np.diff(below, axis=0)
     gamma = np.sqrt(gain_of**2 @ mass + cap**2 * (1 - below[-1]))[:, None, None]
-    u = np.append(np.geomspace(0.05, 400, 60), 2.0)[None, None, :]
+    u = np.append(np.geomspace(1e-3, 400, 100), 2.0)[None, None, :]
     kappa = u / (u + 1)
-    m_top = np.floor(n * alpha_top / sizes)[:, None]
+    m_top = np.floor(n * alpha_top / sizes * (1 + 1e-12))[:, None]
     closed_m = np.floor(math.sqrt(d) / gamma[:, :, 0]) + 1
     m = np.floor(np.exp(np.linspace(0, 1, 50) * np.log(np.maximum(m_top, 1))))
     m = np.hstack([m, np.minimum(closed_m, np.maximum(m_top, 1))])[:, :, None]
-    alpha = sizes[:, None, None] * m / n
+    wanted = sizes[:, None, None] * m / n
+    alpha = np.minimum(wanted, alpha_top)
     root = alpha * (kappa * d - gamma * np.sqrt(kappa * d))
     root = root / (m * gamma + kappa * np.sqrt((u + 1) * d))
-    root = np.where(alpha <= alpha_top, np.maximum(root, 0.0), 0.0)
+    root = np.where(wanted <= alpha_top * (1 + 1e-9), np.maximum(root, 0.0), 0.0)
     i, j, k = np.unravel_index(int(np.argmax(root)), root.shape)
     return float(root[i, j, k]), float(sizes[i]), float(m[i, j, 0]), float(u[0, 0, k])
 

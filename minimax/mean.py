@@ -26,7 +26,7 @@ from minimax.bounded_mean import (
     tracing_signs,
     tracing_signs_additive,
 )
-from minimax.packing import packing_bound, packing_expression
+from minimax.packing import closed_form_size, packing_bound, packing_expression
 from minimax.papers import THIS_WORK
 from minimax.priors import BlockPrior, CosinePrior
 from minimax.privacy import Approximate, Model, Pure, at_point, parameter_names
@@ -288,6 +288,15 @@ def dense_packing(model: Model, data: str = "sub-Gaussian") -> Bound:
         assumptions=(at_least("n", 4),),
         prior_at=lambda p, parts: BlockPrior(
             int(p["d"]), int(p["d"]), parts.free["alpha"], parts.free["height"]
+        ),
+        slack=300.0,
+        slack_regime=Assumption(
+            "d >= 18, radius <= 10 sigma and 1 <= N_0 <= n/10",
+            lambda p: (
+                p["d"] >= 18
+                and p.get("radius", p["sigma"]) <= 10 * p["sigma"]
+                and 1 <= closed_form_size(1, int(p["d"]), at_point(model, p)) <= p["n"] / 10
+            ),
         ),
     )
 

@@ -175,11 +175,13 @@ def packing(model: Model, data: str = "sub-Gaussian") -> Bound:
         ),
         slack=300.0,
         slack_regime=Assumption(
-            "s log(d/s) >= 12, radius <= 10 sigma and N_0 <= n/10",
+            "s log(d/s) >= 12, radius <= 10 sigma and 1 <= N_0 <= n/10",
             lambda p: (
                 p["s"] * math.log(p["d"] / p["s"]) >= 12
                 and p["radius"] <= 10 * p["sigma"]
-                and 10 * closed_form_size(_block_size(p), int(p["s"]), at_point(model, p)) <= p["n"]
+                and 1
+                <= closed_form_size(_block_size(p), int(p["s"]), at_point(model, p))
+                <= p["n"] / 10
             ),
         ),
     )

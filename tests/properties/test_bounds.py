@@ -164,6 +164,10 @@ def test_every_bound_prints_and_has_a_slope(name: str) -> None:
             bound.prior(**point)
 
 
+def test_every_certified_bound_states_its_factor() -> None:
+    assert [name for name, bound in CERTIFIED.items() if bound.slack is None] == []
+
+
 def test_a_bound_refuses_bad_points() -> None:
     bound = mean.tracing_gaussian(Approximate)
     good = {"n": 100, "d": 5, "sigma": 1, "radius": 1, "epsilon": 1, "delta": 1e-6}
