@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
-from minimax.bound import Prior
+from minimax.bound import Prior, fit_arguments
 from minimax.privacy import Approximate, Privacy
 from minimax.tracing import Tail, gain
 
@@ -338,10 +338,10 @@ def _trial(
     instance = prior.draw(rng)
     sample, fresh = instance.sample(n, rng), instance.sample(n, rng)
     fitted = fresh_estimator(estimator, rng)
-    fitted.fit(sample)
+    fitted.fit(*fit_arguments(sample))
     if not hasattr(fitted, attribute):
         raise TypeError(f"estimator must set {attribute} in fit, {type(fitted).__name__} does not")
-    release = np.asarray(getattr(fitted, attribute), dtype=float)
+    release = np.asarray(getattr(fitted, attribute), dtype=float).ravel()
     if release.shape != np.shape(instance.target):
         raise ValueError(
             f"estimator must release shape {np.shape(instance.target)}, got {release.shape}"
@@ -358,7 +358,7 @@ def _trial(
         out_square=float(np.mean(outside**2)),
         spread=attack.spread(release, instance, n),
         in_square=float(np.mean(np.maximum(inside, 0.0) ** 2)),
-        loss=float(np.sum((release - instance.target) ** 2)),
+        loss=instance.loss(release),
         auc=_auc(inside, outside),
         tpr=_curve(inside, outside),
         in_scores=inside[place],

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from estimators.accounting import Guarantee, LedgerEntry, delta_at, total
+from estimators.design import clamped
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Array = NDArray[np.float64]
@@ -35,6 +37,10 @@ class PrivateEstimator(BaseEstimator):
     def _validated(self, X: Any, *, minimum_records: int = 1) -> Array:
         """X as a finite, real, two-dimensional float array, or an error that says what is wrong."""
         return validated(self, X, minimum_records)
+
+    def _validated_pair(self, X: Any, y: Any, *, sparse_rows: bool = False) -> tuple[Any, Array]:
+        """X and y as finite real arrays of equal length, clamped; X may be CSR if `sparse_rows`."""
+        return validated_pair(self, X, y, sparse_rows=sparse_rows)
 
     def _budget(self, *allowed: type[Guarantee]) -> Guarantee:
         """The privacy parameter, checked to be of a kind this estimator can spend."""
@@ -78,6 +84,27 @@ class PrivateEstimator(BaseEstimator):
         self.privacy_ = reported
 
 
+class LinearPredictor(RegressorMixin, BaseEstimator):
+    """What every linear regressor shares once `coef_` is there, private or not."""
+
+    coef_: Array
+    _sparse_rows = False
+    """Whether `fit` and `predict` take CSR matrices."""
+
+    def predict(self, X: Any) -> Array:
+        """<x, coef_> for each row of X."""
+        check_is_fitted(self, "coef_")
+        accepted = "csr" if self._sparse_rows else False
+        X = validate_data(self, X, reset=False, accept_sparse=accepted, dtype=np.float64)
+        return np.asarray(X @ self.coef_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse_rows
+        tags.regressor_tags.poor_score = True  # noise, and no intercept
+        return tags
+
+
 def validated(estimator: BaseEstimator, X: Any, minimum_records: int = 1) -> Array:
     """X as a finite, real, two-dimensional array, or an error that says what is wrong with X.
 
@@ -90,6 +117,30 @@ def validated(estimator: BaseEstimator, X: Any, minimum_records: int = 1) -> Arr
     if X.dtype.kind not in "fiub":
         raise TypeError(f"X must hold real numbers, got dtype {X.dtype}")
     return np.asarray(X)
+
+
+def validated_pair(
+    estimator: BaseEstimator, X: Any, y: Any, *, sparse_rows: bool = False
+) -> tuple[Any, Array]:
+    """X (dense, or CSR if `sparse_rows`) and y, real, finite and clamped, or an error that says
+    what is wrong with which of them."""
+    for name, value in (("X", X), ("y", y)):
+        if np.ma.isMaskedArray(value):
+            raise TypeError(f"{name} is a masked array: fill or drop the masked entries first")
+        if np.asarray(getattr(value, "dtype", 0.0)).dtype.kind == "c" or np.iscomplexobj(value):
+            raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        dtype=np.float64,
+        accept_sparse="csr" if sparse_rows else False,
+        y_numeric=True,
+    )
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return clamped(X), clamped(np.asarray(y, dtype=float))
 
 
 def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:

@@ -47,6 +47,15 @@ def check_between(low: float, high: float, **named: float) -> None:
             raise ValueError(f"{name} must lie in ({low:g}, {high:g}), got {value!r}")
 
 
+def check_whole(least: int = 1, **named: int) -> None:
+    """Raise naming the first argument that is not a whole number of at least `least`."""
+    for name, value in named.items():
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise TypeError(f"{name} must be an integer, got {value!r}")
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
 def laplace(
     value: Array,
     *,

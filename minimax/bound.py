@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import mpmath
 import numpy as np
@@ -53,15 +53,33 @@ class Parts:
     """The free parameters of the proof at which the value was reached."""
 
 
+class Labelled(NamedTuple):
+    """A sample of a regression problem: the arguments of `fit`, in order."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+Sample = NDArray[np.float64] | Labelled
+
+
+def fit_arguments(sample: Sample) -> tuple[NDArray[np.float64], ...]:
+    """What `fit` is called with: X, or X and y."""
+    return tuple(sample) if isinstance(sample, Labelled) else (sample,)
+
+
 class Instance(Protocol):
-    """One draw from a prior: the quantity to estimate, and the law of the data given it."""
+    """One draw from a prior: the quantity to estimate, the law of the data given it, the loss."""
 
     @property
     def target(self) -> NDArray[np.float64]:
         """The quantity to estimate."""
 
-    def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """n records."""
+    def sample(self, n: int, rng: np.random.Generator) -> Any:
+        """n records: an array, or `Labelled` for a regression problem."""
+
+    def loss(self, estimate: NDArray[np.float64]) -> float:
+        """The loss of an estimate of the target."""
 
 
 class Prior(Protocol):

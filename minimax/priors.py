@@ -5,12 +5,21 @@ A prior draws an `Instance`: the quantity to be estimated and the law of the dat
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
+
+from minimax.bound import Labelled
+from minimax.van_trees import ball_exponent
 
 Array = NDArray[np.float64]
+
+
+def _squared_distance(estimate: Array, target: Array) -> float:
+    return float(np.sum((estimate - target) ** 2))
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,9 @@ class GaussianInstance:
         X += self.target
         return X
 
+    def loss(self, estimate: Array) -> float:
+        return _squared_distance(estimate, self.target)
+
 
 @dataclass(frozen=True)
 class SignInstance:
@@ -37,6 +49,9 @@ class SignInstance:
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         chance = (1 + self.target / self.sigma) / 2
         return np.where(rng.random((n, len(self.target))) < chance, self.sigma, -self.sigma)
+
+    def loss(self, estimate: Array) -> float:
+        return _squared_distance(estimate, self.target)
 
 
 @dataclass(frozen=True)
@@ -53,6 +68,9 @@ class DilutedInstance:
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         rows = self.points[rng.integers(len(self.points), size=n)]
         return np.asarray(rows * (rng.random(n) < self.alpha)[:, None])
+
+    def loss(self, estimate: Array) -> float:
+        return _squared_distance(estimate, self.target)
 
 
 @dataclass(frozen=True)
@@ -149,3 +167,103 @@ def _block_signs(d: int, s: int, rng: np.random.Generator) -> Array:
     v = np.zeros(d)
     v[np.arange(s) * size + rng.integers(size, size=s)] = rng.choice([-1.0, 1.0], size=s)
     return v
+
+
+# --- Regression -----------------------------------------------------------------------------------
+
+
+def _signs(n: int, d: int, scale: float, rng: np.random.Generator) -> Array:
+    """Independent uniform signs times `scale`."""
+    return np.where(rng.integers(0, 2, size=(n, d), dtype=np.int8) == 1, scale, -scale)
+
+
+@dataclass(frozen=True)
+class LinearInstance:
+    """x uniform on {-scale, scale}^d and y = <x, target> + N(0, sigma^2).
+
+    The loss is |estimate - target|^2_Sigma with Sigma = E x x' = scale^2 I.
+    """
+
+    target: Array
+    sigma: float
+    scale: float
+
+    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
+        X = _signs(n, len(self.target), self.scale, rng)
+        return Labelled(X, X @ self.target + self.sigma * rng.standard_normal(n))
+
+    def loss(self, estimate: Array) -> float:
+        return self.scale**2 * _squared_distance(estimate, self.target)
+
+
+@dataclass(frozen=True)
+class LogisticInstance:
+    """x uniform on {-scale, scale}^d and y = 1 with probability 1/(1 + exp(-<x, target>)), else 0.
+
+    The loss is |estimate - target|^2_Sigma with Sigma = E x x' = scale^2 I.
+    """
+
+    target: Array
+    scale: float
+
+    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
+        X = _signs(n, len(self.target), self.scale, rng)
+        return Labelled(X, (rng.random(n) < special.expit(X @ self.target)).astype(float))
+
+    def loss(self, estimate: Array) -> float:
+        return self.scale**2 * _squared_distance(estimate, self.target)
+
+
+def _ball_vector(d: int, radius: float, rng: np.random.Generator) -> Array:
+    """A draw with density proportional to (1 - |v|^2/radius^2)^k, k = `ball_exponent`(d).
+
+    The direction is uniform and |v|^2/radius^2 is Beta(d/2, k + 1).
+    """
+    direction = rng.standard_normal(d)
+    length = math.sqrt(rng.beta(d / 2, ball_exponent(d) + 1))
+    return np.asarray(radius * length * direction / np.linalg.norm(direction))
+
+
+@dataclass(frozen=True)
+class RegressionPrior:
+    """Coefficients from the ball prior; linear model with uniform signs of size 1/sqrt(d).
+
+    With `support` only the first `support` coefficients are drawn, the others are zero, and the
+    signs have size 1/sqrt(support).
+    """
+
+    d: int
+    radius: float
+    sigma: float
+    support: int | None = None
+
+    def draw(self, rng: np.random.Generator) -> LinearInstance:
+        size = self.d if self.support is None else self.support
+        target = np.zeros(self.d)
+        target[:size] = _ball_vector(size, self.radius, rng)
+        return LinearInstance(target, self.sigma, 1 / math.sqrt(size))
+
+
+@dataclass(frozen=True)
+class LogisticPrior:
+    """Coefficients from the ball prior; logistic model with uniform signs of size 1/sqrt(d)."""
+
+    d: int
+    radius: float
+
+    def draw(self, rng: np.random.Generator) -> LogisticInstance:
+        return LogisticInstance(_ball_vector(self.d, self.radius, rng), 1 / math.sqrt(self.d))
+
+
+@dataclass(frozen=True)
+class RegressionBlockPrior:
+    """One coefficient +-height in each of s blocks; linear model, signs of size 1/sqrt(s)."""
+
+    d: int
+    s: int
+    height: float
+    sigma: float
+
+    def draw(self, rng: np.random.Generator) -> LinearInstance:
+        target = self.height * _block_signs(self.d, self.s, rng)
+        return LinearInstance(target, self.sigma, 1 / math.sqrt(self.s))

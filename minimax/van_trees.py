@@ -27,6 +27,28 @@ def cosine_information(dimension: Any, half_width: Any) -> Any:
     return dimension * pi**2 / half_width**2
 
 
+def ball_exponent(dimension: Any) -> Any:
+    """k = 1 + sqrt(d/2 + 1), the exponent of the ball prior: see `ball_information`."""
+    root = sp.sqrt if isinstance(dimension, sp.Basic) else math.sqrt
+    return 1 + root(dimension / 2 + 1)
+
+
+def ball_information(dimension: Any, radius: Any) -> Any:
+    r"""Information of the prior with density proportional to (1 - |v|^2/a^2)^k on a ball of R^d.
+
+    **Statement.** J = 2d (1 + sqrt(d/2 + 1))^2/a^2 for k = 1 + sqrt(d/2 + 1), the best k.
+
+    **Proof.** With pi = u^2, u = (1 - r^2)^{k/2} and a = 1, J = 4 \int|grad u|^2/\int u^2, and both
+    are Beta integrals in r^2: J = 2d (k/(k-1)) (d/2 + k). With m = k - 1 that is
+    2d (1 + 1/m)(d/2 + 1 + m), least at m = sqrt(d/2 + 1).
+
+    The least information of any prior on the ball is 4 j^2, j the first zero of the Bessel function
+    of order d/2 - 1 (the Dirichlet eigenfunction squared); this one is within 7 % of it for every
+    d, and can be written down and sampled in closed form.
+    """
+    return 2 * dimension * ball_exponent(dimension) ** 2 / radius**2
+
+
 def sign_bayes_risk(n: Any, u: Any) -> Any:
     r"""Exact Bayes risk, per coordinate, of the mean p of n signs under p ~ (1 - p^2)^{u/2 - 1}.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from minimax.bound import Point, Prior
+from minimax.bound import Point, Prior, fit_arguments
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def cell_seed(seed: int, label: str) -> int:
 def losses(
     make: Callable[[Point], Any], prior: Prior, point: Point, trials: int, seed: int
 ) -> NDArray[np.float64]:
-    """Squared l2 losses of independent trials: draw theta, draw data, fit, compare."""
+    """Losses of independent trials: draw theta, draw data, fit, compare."""
     out = np.empty(trials)
     for t, child in enumerate(np.random.SeedSequence(seed).spawn(trials)):
         rng = np.random.default_rng(child)
@@ -42,9 +42,15 @@ def losses(
         estimator = make(point)
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=rng)
-        estimate = estimator.fit(instance.sample(int(point["n"]), rng)).mean_
-        out[t] = np.sum((estimate - instance.target) ** 2)
+        estimator.fit(*fit_arguments(instance.sample(int(point["n"]), rng)))
+        out[t] = instance.loss(released(estimator))
     return out
+
+
+def released(estimator: Any) -> NDArray[np.float64]:
+    """What a fitted estimator gives out: its `mean_` or its `coef_`, flat."""
+    release = estimator.coef_ if hasattr(estimator, "coef_") else estimator.mean_
+    return np.asarray(release, dtype=float).ravel()
 
 
 def interval(values: NDArray[np.float64], alpha: float, seed: int) -> Measurement:

@@ -1,0 +1,76 @@
+"""A design matrix, dense or sparse, whose rows can be shortened without copying it.
+
+Clipping a record's row, or its gradient, to an l2 ball multiplies the row by a number in (0, 1].
+So all that clipping needs is the row norms and one weight per record inside the two products of a
+gradient step; the matrix itself is never copied, made dense or changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.float64]
+LARGEST = 1e100
+"""Entries beyond this are taken as this, so that squares and products stay finite. A function of
+the record alone, like every other clip."""
+
+
+def clamped(values: Any) -> Any:
+    """The same values, dense or CSR, with entries brought into [-LARGEST, LARGEST]."""
+    held = values.data if sparse.issparse(values) else values
+    if held.size == 0 or max(float(held.max()), -float(held.min())) <= LARGEST:
+        return values
+    if sparse.issparse(values):
+        brought = values.copy()
+        np.clip(brought.data, -LARGEST, LARGEST, out=brought.data)
+        return brought
+    return np.clip(values, -LARGEST, LARGEST)
+
+
+class Design:
+    """X with its row norms and the products that gradient methods need."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = clamped(X)
+        self.n, self.d = X.shape
+        self.norms = self._norms()
+
+    def _norms(self) -> Array:
+        if sparse.issparse(self.X):
+            return np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=float)).ravel()
+        return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
+
+    def shortening(self, bound: float) -> Array:
+        """For each row the factor that brings its l2 norm down to `bound`, or 1."""
+        return bound / np.maximum(self.norms, bound)
+
+    def predict(self, coef: Array) -> Array:
+        """<x_i, coef> for every row; for a sparse `coef` only its support is touched."""
+        support = np.flatnonzero(coef)
+        if not sparse.issparse(self.X) and 8 * len(support) < self.d:
+            return np.asarray(self.X[:, support] @ coef[support])
+        return np.asarray(self.X @ coef)
+
+    def correlate(self, weights: Array) -> Array:
+        """sum_i weights_i x_i."""
+        return np.asarray(self.X.T @ weights)
+
+    def gram(self, weights: Array) -> Array:
+        """sum_i weights_i^2 x_i x_i', without a copy of X."""
+        out = np.zeros((self.d, self.d))
+        for rows in self.chunks():
+            part = self.X[rows]
+            part = part.toarray() if sparse.issparse(part) else part
+            part = part * weights[rows, None]
+            out += part.T @ part
+        return out
+
+    def chunks(self, bytes_per_chunk: int = 1 << 22) -> Iterator[slice]:
+        """Slices of rows whose dense form has about `bytes_per_chunk` bytes."""
+        rows = max(1, bytes_per_chunk // (8 * max(1, self.d)))
+        return (slice(i, min(i + rows, self.n)) for i in range(0, self.n, rows))
