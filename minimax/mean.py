@@ -26,11 +26,11 @@ from minimax.bounded_mean import (
     tracing_signs,
     tracing_signs_additive,
 )
-from minimax.packing import closed_form_size, packing_bound, packing_expression
+from minimax.packing import BlockPacking, closed_form_size, packing_bound, packing_expression
 from minimax.papers import THIS_WORK
 from minimax.priors import BlockPrior, CosinePrior
 from minimax.privacy import Approximate, Model, Pure, at_point, parameter_names
-from minimax.tracing import GAUSSIAN, SUBGAUSSIAN, Residual, gain, gain_expression
+from minimax.tracing import GAUSSIAN, SUBGAUSSIAN, ScoreModel, gain, gain_expression
 from minimax.van_trees import cosine_information, van_trees
 
 Array = NDArray[np.float64]
@@ -102,36 +102,24 @@ def _cosine_prior(p: Point, parts: Parts) -> Prior:
 def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
     r"""Tracing with the leave-one-out residual, Gaussian data.
 
-    **Statement.** For N(mu, sigma^2 I_d), |mu_j| <= a, J = d pi^2/a^2, kappa = d/(nd/sigma^2 + J),
+    **Statement.** For N(mu, sigma^2 I_d), |mu_j| <= a: `minimax.tracing.ScoreModel` with the
+    scores (x_i - mu)/sigma^2, information d/sigma^2, spread 1/sigma and the cosine-squared prior,
+    J = d pi^2/a^2. With kappa = d/(nd/sigma^2 + J) it gives R >= kappa d + eta^2, eta the root of
 
-        R >= kappa d + eta^2,
+        d - kappa J - sqrt(J) eta = (n G/sigma) sqrt(eta^2 + 2 kappa sqrt(J) eta/n
+            + kappa^2 d/sigma^2) + sqrt(delta n) D,  for any t > 0
+        D = sqrt((sqrt n + sqrt d + t)^2 eta^2/sigma^2 + tail_t) + kappa sqrt(n d (d+2))/sigma^2.
 
-    eta the root of  sigma^2 (d - kappa J - sqrt(J) eta)
-    = n sigma G sqrt(eta^2 + 2 kappa sqrt(J) eta/n + kappa^2 d/sigma^2) + sqrt(delta n) D(eta),
-    D(eta) = sqrt(sigma^2 (sqrt n + sqrt d + t)^2 eta^2 + tail_t) + kappa sqrt(n d (d+2)), t > 0.
     Roughly sigma^2 d/n + sigma^2 d^2/(n G)^2: statistics plus privacy.
 
     **Assumptions.** n a >= pi sigma.
 
-    **Proof.** M may be projected on [-a, a]^d. The joint score U = sum_i (x_i - mu)/sigma^2 +
-    grad log pi has E<M - mu, U> = d and E|U|^2 = nd/sigma^2 + J, so N = M - mu - kappa U is
-    orthogonal to U and R = kappa d + E|N|^2. The attack A_i = <V_i, x_i - mu> with
-    V_i = N + kappa (x_i - mu)/sigma^2 has V_i free of x_i except through M, and
-    sum_i E A_i = sigma^2 (d - kappa J) - sigma^2 E<N, grad log pi>. Privacy bounds each E A_i by
-    sigma G sqrt(E|V_i|^2) (`gains`), and for delta > 0 by sqrt(delta E A_i^2) more; sum with
-    Jensen. For the latter E sum <N, x_i - mu>^2 <= E|N|^2 lambda_max, where
-    lambda_max <= sigma^2 (sqrt n + sqrt d + t)^2 but for a chance e^{-t^2/2} (Davidson and Szarek)
-    whose contribution, by Cauchy-Schwarz, is tail_t = 3 q [4 a^2 d sqrt F_2 +
-    kappa^2 n sqrt F_4/sigma^4 + kappa^2 J sqrt F_2], q = e^{-t^2/4}, F_k the k-th moment of
-    sum |x_i - mu|^2.
-
-    *Side information.* The same holds if the attacker also has y ~ N(mu, sigma^2/theta), which M
-    ignores, for any theta >= 0: kappa = d/((n + theta) d/sigma^2 + J), and as
-    E<N, theta (y - mu)> = -kappa theta d the last term under the root becomes
-    kappa^2 d (1 + 2 theta/n)/sigma^2, with a fourth piece kappa^2 theta d sqrt F_2/sigma^2 in the
-    tail. theta > 0 helps where n is so small that the prior limits the residual;
-    theta -> infinity is the direct attack <M - mu, x_i - mu>, and
-    sqrt R >= sigma d/(n G + sigma sqrt J). The best theta is taken.
+    **Proof.** M may be projected on [-a, a]^d. A score's inner product with an independent V is
+    N(0, |V|^2/sigma^2). For delta > 0, lambda_max(sum s_i s_i') <= (sqrt n + sqrt d + t)^2/sigma^2
+    but for a chance e^{-t^2/2} (Davidson and Szarek) whose contribution, by Cauchy-Schwarz with
+    |M - mu|^2 <= 4 a^2 d and |sum s_i|^2 <= n F, F = sum |s_i|^2, is tail_t =
+    3 q [(4 a^2 d + kappa^2 J) sqrt(E F^2) + kappa^2 n sqrt(E F^4)], q = e^{-t^2/4}; with side
+    information there are four terms in place of three.
 
     **Constants.** `shifted=False` takes G from the moment bound as it stands,
     sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2); `shifted=True` takes the sharper G of `gains`,
@@ -143,7 +131,10 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
 
     def compute(p: Point) -> Parts:
         G = gain(at_point(model, p), GAUSSIAN, shifted=shifted)
-        statistical, traced = _best_side_information(p, G)
+        place = (p["n"], p["d"], p["sigma"], p["radius"])
+        statistical, traced = _gaussian_model(*place).best(
+            G, delta=p.get("delta", 0.0), leak=GaussianLeak(*place)
+        )
         return Parts(statistical, traced, statistical + traced)
 
     label = "tracing: Gaussian data" + (", shifted score" if shifted else "")
@@ -168,99 +159,45 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
     )
 
 
-def _best_side_information(p: Point, G: float) -> tuple[float, float]:
-    """(statistical, privacy) at the best theta, which is 0 unless n is small for the prior."""
-    n = p["n"]
-    others = (p["d"], p["sigma"], p["radius"], G, p.get("delta", 0.0))
-    best = gaussian_residual(n, *others)
-    width = math.pi * p["sigma"] / p["radius"]
-    turning = math.sqrt(width**3 * math.sqrt(p["d"]) / G)
-    if turning <= n / 8:
-        return best
-    found = optimize.minimize_scalar(
-        lambda log_theta: -sum(gaussian_residual(n, *others, math.exp(log_theta))),
-        bounds=(math.log(n) - 7, math.log(max(turning, n)) + 9),
-        method="bounded",
-    )
-    return max(best, gaussian_residual(n, *others, math.exp(found.x)), key=sum)
+def _gaussian_model(n: Any, d: Any, sigma: Any, radius: Any) -> ScoreModel:
+    return ScoreModel(n, d, d / sigma**2, 1 / sigma, cosine_information(d, radius))
 
 
-def _gaussian_equation(
-    n: Any, d: Any, sigma: Any, radius: Any, G: Any, theta: Any = 0
-) -> tuple[Any, Residual]:
-    """(kappa, the residual inequality) for numbers or symbols."""
-    root = sp.sqrt if isinstance(n, sp.Basic) else math.sqrt
-    J = cosine_information(d, radius)
-    kappa = d / ((n + theta) * d / sigma**2 + J)
-    residual = Residual(
-        signal=sigma**2 * (d - kappa * J),
-        drag=sigma**2 * root(J),
-        weight=n * sigma * G,
-        cross=2 * kappa * root(J) / n,
-        own=kappa * root(d * (1 + 2 * theta / n)) / sigma,
-    )
-    return kappa, residual
+@dataclass(frozen=True)
+class GaussianLeak:
+    """The delta term of `tracing_gaussian`, scores (x_i - mu)/sigma^2: see its proof."""
 
+    n: Any
+    d: Any
+    sigma: Any
+    radius: Any
 
-def _leak_terms(
-    n: Any, d: Any, sigma: Any, radius: Any, t: Any, theta: Any = 0
-) -> tuple[Any, Any, Any]:
-    """(slope in eta, tail_t, constant) of D(eta), for numbers or symbols."""
-    symbolic = isinstance(n, sp.Basic)
-    root, exp = (sp.sqrt, sp.exp) if symbolic else (math.sqrt, math.exp)
-    J = cosine_information(d, radius)
-    kappa = d / ((n + theta) * d / sigma**2 + J)
-    N = n * d
-    F2 = sigma**4 * N * (N + 2)
-    F4 = F2 * sigma**4 * (N + 4) * (N + 6)
-    pieces = (
-        4 * radius**2 * d * root(F2)
-        + kappa**2 / sigma**4 * n * root(F4)
-        + kappa**2 * J * root(F2)
-        + kappa**2 * theta * d / sigma**2 * root(F2)
-    )
-    terms = 3 if theta == 0 else 4  # |a + b + c|^2 <= 3 (...), |a + b + c + e|^2 <= 4 (...)
-    tail = terms * exp(-(t**2) / 4) * pieces
-    return sigma * (root(n) + root(d) + t), tail, kappa * root(n * d * (d + 2))
+    def terms(self, kappa: Any, side: Any, t: Any) -> tuple[Any, Any, Any]:
+        """(slope, tail, own) of `minimax.tracing.Leak`."""
+        root, exp = (sp.sqrt, sp.exp) if isinstance(self.n, sp.Basic) else (math.sqrt, math.exp)
+        n, d, variance = self.n, self.d, self.sigma**2
+        N = n * d
+        F2 = N * (N + 2) / variance**2
+        F4 = F2 * (N + 4) * (N + 6) / variance**2
+        J = cosine_information(d, self.radius)
+        pieces = (4 * self.radius**2 * d + kappa**2 * (J + side)) * root(F2)
+        pieces += kappa**2 * n * root(F4)
+        terms = 3 if side == 0 else 4  # |a + b + c|^2 <= 3 (...), |a + b + c + e|^2 <= 4 (...)
+        tail = terms * exp(-(t**2) / 4) * pieces
+        slope = (root(n) + root(d) + t) / self.sigma
+        return slope, tail, kappa * root(n * d * (d + 2)) / variance
 
-
-def _closed_form_t(n: Any, d: Any, sigma: Any, radius: Any) -> Any:
-    """The t at which the closed form is taken: q = e^{-t^2/4} = (nd)^{-3} (1 + a/sigma)^{-2}."""
-    root, log = (sp.sqrt, sp.log) if isinstance(n, sp.Basic) else (math.sqrt, math.log)
-    return 2 * root(3 * log(n * d) + 2 * log(1 + radius / sigma))
-
-
-def gaussian_residual(
-    n: float, d: float, sigma: float, radius: float, G: float, delta: float, theta: float = 0.0
-) -> tuple[float, float]:
-    """(kappa d, eta^2) of `tracing_gaussian` at theta, optimised over t."""
-    kappa, residual = _gaussian_equation(n, d, sigma, radius, G, theta)
-    if delta == 0:
-        return kappa * d, residual.floor() ** 2
-
-    def eta(t: float) -> float:
-        slope, tail, constant = _leak_terms(n, d, sigma, radius, t, theta)
-        root = math.sqrt(delta * n)
-        return residual.floor(lambda e: root * (math.sqrt((slope * e) ** 2 + tail) + constant))
-
-    start = _closed_form_t(n, d, sigma, radius)
-    found = optimize.minimize_scalar(
-        lambda t: -eta(t), bounds=(1.0, 2 * start + 4), method="bounded", options={"xatol": 1e-3}
-    )
-    return kappa * d, max(eta(start), -float(found.fun)) ** 2
+    def closed_form_t(self) -> Any:
+        """q = e^{-t^2/4} = (nd)^{-3} (1 + a/sigma)^{-2}."""
+        root, log = (sp.sqrt, sp.log) if isinstance(self.n, sp.Basic) else (math.sqrt, math.log)
+        return 2 * root(3 * log(self.n * self.d) + 2 * log(1 + self.radius / self.sigma))
 
 
 def _gaussian_expression(model: Model, d: Any, shifted: bool) -> sp.Expr:
-    n, sigma, radius = symbols.n, symbols.sigma, symbols.radius
+    place = (symbols.n, d, symbols.sigma, symbols.radius)
+    leak = GaussianLeak(*place) if model is Approximate else None
     G = gain_expression(model, GAUSSIAN, shifted=shifted)
-    kappa, residual = _gaussian_equation(n, d, sigma, radius, G)
-    constant: Any = 0
-    slope: Any = 0
-    if model is Approximate:
-        per_eta, tail, fixed = _leak_terms(n, d, sigma, radius, _closed_form_t(n, d, sigma, radius))
-        root = sp.sqrt(symbols.delta * n)
-        constant, slope = root * (sp.sqrt(tail) + fixed), root * per_eta
-    return kappa * d + residual.linear_floor(constant, slope) ** 2
+    return _gaussian_model(*place).closed_form(G, delta=symbols.delta, leak=leak)
 
 
 # --- Packing and claims --------------------------------------------------------------------------
@@ -272,7 +209,8 @@ def dense_packing(model: Model, data: str = "sub-Gaussian") -> Bound:
     def compute(p: Point) -> Parts:
         d = int(p["d"])
         radius = p.get("radius", p["sigma"])
-        found = packing_bound(int(p["n"]), 1, d, at_point(model, p), p["sigma"], radius, data)
+        packing = BlockPacking(int(p["n"]), 1, d, p["sigma"], radius, data)
+        found = packing_bound(packing, at_point(model, p))
         free = {"alpha": found.alpha, "height": found.height}
         return Parts(None, found.value, found.value, free)
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from minimax import bound as symbols
 from minimax.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
@@ -107,9 +107,41 @@ class PackingOptimum:
     r: float
 
 
+class Packing(Protocol):
+    """A family of laws indexed by the sign blocks v, each coupled record by record with one law.
+
+    Given v, a record differs from that of the common law with probability alpha, independently.
+    """
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+
+    @property
+    def m(self) -> int:
+        """Coordinates in a block."""
+
+    @property
+    def s(self) -> int:
+        """Number of blocks."""
+
+    def height(self, alpha: Array) -> Array:
+        """The size of a non-zero entry that goes with alpha."""
+
+    def separation(self, alpha: Array) -> Array:
+        """The loss of an estimate at relative squared distance 1 from v."""
+
+    def saturation(self) -> float:
+        """The largest alpha worth having (it may be 1)."""
+
+
 @dataclass(frozen=True)
 class BlockPacking:
-    """s blocks of m coordinates as means of n records: the law of the proof of `packing_bound`."""
+    """Means alpha B v: a record is B v with probability alpha and 0 otherwise.
+
+    B = sigma for bounded data; for sub-Gaussian data B = sigma/sqrt(v_alpha) with the Kearns-Saul
+    proxy v_alpha, lowered to radius/alpha where the class asks |mean_j| <= radius.
+    """
 
     n: int
     m: int
@@ -125,6 +157,10 @@ class BlockPacking:
         if self.data != "bounded":
             top = self.sigma / np.sqrt(np.maximum(kearns_saul(alpha), 1e-300))
         return np.minimum(top, self.radius / alpha)
+
+    def separation(self, alpha: Array) -> Array:
+        """s (alpha B)^2."""
+        return np.asarray(self.s * (alpha * self.height(alpha)) ** 2)
 
     def saturation(self) -> float:
         """The smallest alpha at which the mean's entries alpha B reach the radius (or 1)."""
@@ -142,50 +178,105 @@ class BlockPacking:
             return math.exp(-600.0)
         return math.exp(float(optimize.brentq(excess, -600.0, math.log(1 - 1e-9))))
 
-    def best(self, privacy: Privacy, alphas: Array, radii: Array) -> PackingOptimum:
-        """The largest value over the given mixing weights and success radii."""
-        log_guess = log_guess_probability(self.m, self.s, radii)
-        sizes = _group_sizes(privacy, float(log_guess.max()), self.n)
-        success = np.stack(
-            [privacy.group(int(k)).tradeoff(-log_guess) if k else np.exp(-log_guess) for k in sizes]
-        )
-        below = stats.binom.cdf(sizes[:, None], self.n, alphas[None, :])
-        weights = np.diff(below, axis=0, prepend=0.0)
-        failure = np.clip(below[-1][:, None] - weights.T @ success, 0.0, 1.0)
-        B = self.height(alphas)
-        values = radii * self.s * (alphas * B)[:, None] ** 2 * failure
-        i, k = np.unravel_index(int(np.argmax(values)), values.shape)
-        return PackingOptimum(float(values[i, k]), float(alphas[i]), float(B[i]), float(radii[k]))
+
+@dataclass(frozen=True)
+class RegressionPacking:
+    r"""Regression coefficients g v with x uniform on {-1/sqrt s, 1/sqrt s}^d, loss |.|^2/s.
+
+    N(<x, beta>, sigma^2) and N(0, sigma^2) agree but for a chance 2 Phi(|<x, beta>|/(2 sigma)) - 1
+    (maximal coupling), and <x, beta> = g W with W the mean of s signs times sqrt(s). So a record
+    differs from one of beta = 0 with probability alpha(g) = E 2 Phi(g |W|/(2 sigma)) - 1
+    (`difference`). At relative squared distance r from v the loss is r g^2. The class asks
+    g sqrt(s) <= radius.
+    """
+
+    n: int
+    m: int
+    s: int
+    sigma: float
+    radius: float
+
+    def difference(self, g: ArrayLike) -> Array:
+        r"""alpha(g): exact for s <= 500, beyond that a bound with the normal law in place of W.
+
+        For Z ~ N(0, 1), E 2 Phi(c |Z|) - 1 = (2/pi) arctan c; the Wasserstein distance of W and Z
+        is at most 1/sqrt(s) (Goldstein, 2010), and the function has slope at most 2 c/sqrt(2 pi).
+        By Jensen's inequality alpha(g) <= 2 Phi(c) - 1 for every s.
+        """
+        c = np.asarray(g, dtype=float) / (2 * self.sigma)
+        if self.s > 500:
+            normal = 2 / math.pi * np.arctan(c) + 2 * c / math.sqrt(2 * math.pi * self.s)
+            return np.minimum(normal, special.erf(c / math.sqrt(2)))
+        ups = np.arange(self.s + 1)
+        W = np.abs(2 * ups - self.s) / math.sqrt(self.s)
+        chance = stats.binom.pmf(ups, self.s, 0.5)
+        return np.asarray(special.erf(c[..., None] * W / math.sqrt(2)) @ chance)
+
+    def height(self, alpha: ArrayLike) -> Array:
+        """A g with alpha(g) <= alpha, or the largest the class allows.
+
+        alpha(g) is concave and 0 at 0, so from a g that is small enough g alpha/alpha(g) is
+        again; it converges in a few rounds. The first g is, by Jensen's inequality.
+        """
+        alpha = np.asarray(alpha, dtype=float)
+        g = math.sqrt(8) * self.sigma * special.erfinv(np.minimum(alpha, 1 - 1e-12))
+        for _ in range(8):
+            g = g * np.maximum(alpha / self.difference(g), 1.0)
+        return np.minimum(g, self.radius / math.sqrt(self.s))
+
+    def separation(self, alpha: Array) -> Array:
+        """g^2."""
+        return np.asarray(self.height(alpha) ** 2)
+
+    def saturation(self) -> float:
+        """The alpha at which g reaches radius/sqrt(s)."""
+        return min(max(float(self.difference(self.radius / math.sqrt(self.s))), 1e-250), 1.0)
+
+    @staticmethod
+    def expression(model: type[Any], log_size: Any, s: Any) -> Any:
+        """The closed form at alpha = N_0/(2n), where g >= sigma sqrt(2 pi) alpha."""
+        alpha = _closed_size_expression(model, log_size, s) / (2 * symbols.n)
+        reach = 2 * sp.pi * (symbols.sigma * alpha) ** 2
+        return sp.Min(reach, symbols.radius**2 / s) / 8
 
 
-def packing_bound(
-    n: int, m: int, s: int, privacy: Privacy, sigma: float, radius: float, data: str
-) -> PackingOptimum:
-    r"""The private packing bound, optimised over its mixing weight and success radius.
+def _best(packing: Packing, privacy: Privacy, alphas: Array, radii: Array) -> PackingOptimum:
+    """The largest value over the given alphas and success radii."""
+    log_guess = log_guess_probability(packing.m, packing.s, radii)
+    sizes = _group_sizes(privacy, float(log_guess.max()), packing.n)
+    success = np.stack(
+        [privacy.group(int(k)).tradeoff(-log_guess) if k else np.exp(-log_guess) for k in sizes]
+    )
+    below = stats.binom.cdf(sizes[:, None], packing.n, alphas[None, :])
+    weights = np.diff(below, axis=0, prepend=0.0)
+    failure = np.clip(below[-1][:, None] - weights.T @ success, 0.0, 1.0)
+    values = radii * packing.separation(alphas)[:, None] * failure
+    i, k = np.unravel_index(int(np.argmax(values)), values.shape)
+    height = float(packing.height(alphas)[i])
+    return PackingOptimum(float(values[i, k]), float(alphas[i]), height, float(radii[k]))
 
-    **Statement.** Records are B v with probability alpha and 0 otherwise, so the mean is
-    alpha B v. For every private M and every r in (0, 1),
 
-        E|M - alpha B v|^2 >= r s alpha^2 B^2 (1 - E_N T_N(q_r)),  N ~ Binomial(n, alpha),
+def packing_bound(packing: Packing, privacy: Privacy) -> PackingOptimum:
+    r"""The private packing bound, optimised over alpha and the success radius.
+
+    **Statement.** For every private M, some law of the packing and every r in (0, 1),
+
+        risk >= r separation(alpha) (1 - E_N T_N(q_r)),  N ~ Binomial(n, alpha),
 
     where q_r is the probability with which a guess without data comes within the radius and
     T_k(q) the largest probability that privacy lets such an event have after changing k records.
 
-    **Proof.** Given N = k, the data are k records away from the all-zero data set, whose release is
-    independent of v. Markov's inequality for the loss.
-
-    B = sigma for bounded data; for sub-Gaussian data B = sigma/sqrt(v_alpha) with the Kearns-Saul
-    proxy v_alpha, lowered to radius/alpha where the class asks |mean_j| <= radius.
+    **Proof.** Couple the data with n records of the common law, whose release is independent of v:
+    N of them differ. Markov's inequality for the loss.
     """
-    packing = BlockPacking(n, m, s, sigma, radius, data)
-    largest = float(log_guess_probability(m, s).max())
-    alphas = _mixing_weights(n, privacy, largest, closed_form_size(m, s, privacy))
-    alphas = np.append(alphas, packing.saturation())
-    best = packing.best(privacy, alphas, RADII)
+    largest = float(log_guess_probability(packing.m, packing.s).max())
+    closed = closed_form_size(packing.m, packing.s, privacy)
+    alphas = np.append(_mixing_weights(packing.n, privacy, largest, closed), packing.saturation())
+    best = _best(packing, privacy, alphas, RADII)
     for width in (0.16, 0.02, 0.0025):
         near = np.minimum(best.alpha * np.linspace(1 - width, 1 + width, 33), 1.0)
         radii = np.clip(best.r + width / 8 * np.linspace(-1, 1, 21), 1e-3, 1 - 1e-3)
-        best = max(best, packing.best(privacy, near, radii), key=lambda found: found.value)
+        best = max(best, _best(packing, privacy, near, radii), key=lambda found: found.value)
     return best
 
 
@@ -238,13 +329,24 @@ def closed_form_size(m: int, s: int, privacy: Privacy) -> float:
 
 
 def packing_expression(model: type[Any], log_size: Any, s: Any, data: str) -> Any:
-    r"""The closed form s N_0^2 B^2/(32 n^2), with alpha = N_0/(2n).
+    r"""The closed form s N_0^2 B^2/(32 n^2) of a `BlockPacking`, with alpha = N_0/(2n).
 
     Take r = 1/2 and b = log(2m)/2 (h_m vanishes there), so that a guess succeeds with chance at
     most e^{-L}, L = s log(2m)/4 (`log_size` is a lower bound on log 2m). N_0 is chosen so that
     success after changing N_0 records has chance at most 1/2; Markov gives P(N <= N_0) >= 1/2.
     """
     n, sigma, radius = symbols.n, symbols.sigma, symbols.radius
+    size = _closed_size_expression(model, log_size, s)
+    if data == "bounded":
+        return s * size**2 * sigma**2 / (32 * n**2)
+    # With alpha < 1/2 the proxy is at most 1/4 but the exact one carries a logarithm more.
+    alpha = sp.Max(size, n * sp.Float("1e-30")) / (2 * n)
+    squared_height = sp.Min(sigma**2 / kearns_saul(alpha), radius**2 / alpha**2)
+    return s * size**2 * squared_height / (32 * n**2)
+
+
+def _closed_size_expression(model: type[Any], log_size: Any, s: Any) -> Any:
+    """N_0 of `closed_form_size` as an expression, at most .99 n."""
     L, quarter = s * log_size / 4, sp.log(4)
     if model in (ZeroConcentrated, Gaussian):
         rho = symbols.rho if model is ZeroConcentrated else symbols.mu**2 / 2
@@ -255,13 +357,7 @@ def packing_expression(model: type[Any], log_size: Any, s: Any, data: str) -> An
             growth = (sp.exp(symbols.epsilon) - 1) / (4 * symbols.delta)
             room = sp.Min(room, sp.log(1 + growth))
         size = room / symbols.epsilon
-    size = sp.Min(symbols.positive_part(size), n * sp.Rational(99, 100))
-    if data == "bounded":
-        return s * size**2 * sigma**2 / (32 * n**2)
-    # With alpha < 1/2 the proxy is at most 1/4 but the exact one carries a logarithm more.
-    alpha = sp.Max(size, n * sp.Float("1e-30")) / (2 * n)
-    squared_height = sp.Min(sigma**2 / kearns_saul(alpha), radius**2 / alpha**2)
-    return s * size**2 * squared_height / (32 * n**2)
+    return sp.Min(symbols.positive_part(size), symbols.n * sp.Rational(99, 100))
 
 
 def information_bound(n: float, m: int, s: int, sigma: float, radius: float) -> tuple[float, float]:

@@ -24,6 +24,7 @@ from minimax.mean import (
     tracing_gaussian,
 )
 from minimax.packing import (
+    BlockPacking,
     closed_form_size,
     information_bound,
     packing_bound,
@@ -149,15 +150,9 @@ def packing(model: Model, data: str = "sub-Gaussian") -> Bound:
     """
 
     def compute(p: Point) -> Parts:
-        found = packing_bound(
-            int(p["n"]),
-            _block_size(p),
-            int(p["s"]),
-            at_point(model, p),
-            p["sigma"],
-            p["radius"],
-            data,
-        )
+        size, s = _block_size(p), int(p["s"])
+        blocks = BlockPacking(int(p["n"]), size, s, p["sigma"], p["radius"], data)
+        found = packing_bound(blocks, at_point(model, p))
         free = {"alpha": found.alpha, "height": found.height}
         return Parts(None, found.value, found.value, free)
 

@@ -19,7 +19,7 @@ from scipy import special
 
 from estimators.stable_sparse_mean import stable_release
 from estimators.truncation import theoretical_truncation
-from minimax.packing import information_bound, packing_bound
+from minimax.packing import BlockPacking, information_bound, packing_bound
 from minimax.privacy import Approximate
 from verify.measure import Measurement, cell_seed, interval
 
@@ -103,7 +103,7 @@ def worst_case(log_d: float, draws: int, seed: int, alpha: float) -> WorstCase:
     measured = interval(worst_case_losses(log_d, signal, draws, fresh), alpha, own)
     blocks = 2 ** round(log_d / math.log(2))  # an integer with that logarithm
     privacy = Approximate(EPSILON, DELTA)
-    packing = packing_bound(N, blocks, 1, privacy, 1.0, 1.0, "sub-Gaussian").value
+    packing = packing_bound(BlockPacking(N, blocks, 1, 1.0, 1.0, "sub-Gaussian"), privacy).value
     statistical, _ = information_bound(N, blocks, 1, 1.0, 1.0)
     return WorstCase(
         log_d,

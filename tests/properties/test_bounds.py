@@ -14,6 +14,7 @@ from minimax.bound import Bound, OutsideRegime
 from minimax.mean import BoundedMeanProblem, MeanProblem
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.sparse_mean import SparseMeanProblem
+from minimax.tracing import ScoreModel
 from tests.strategies import log_floats, log_integers, privacies
 
 MODELS = (Pure, Approximate, ZeroConcentrated, Gaussian)
@@ -203,7 +204,8 @@ def test_an_upper_bound_belongs_to_its_problem() -> None:
 def test_side_information_helps_where_the_prior_limits() -> None:
     bound = mean.tracing_gaussian(ZeroConcentrated)
     point = {"n": 10, "d": 100, "sigma": 1.0, "radius": 1.0, "rho": 1e-4}
-    without = sum(mean.gaussian_residual(10, 100, 1.0, 1.0, math.sqrt(2e-4), 0.0))
+    J = 100 * math.pi**2
+    without = sum(ScoreModel(10, 100, 100.0, 1.0, J).at(math.sqrt(2e-4)))
     direct = (100 / (10 * math.sqrt(2e-4) + math.sqrt(100 * math.pi**2))) ** 2
     assert bound.value(**point) == pytest.approx(10.04, rel=1e-3)
     assert bound.value(**point) >= direct * 0.999 > without

@@ -11,6 +11,7 @@ from scipy import integrate, special, stats
 
 from minimax import tracing
 from minimax.packing import (
+    BlockPacking,
     block_exponent,
     free_exponent,
     kearns_saul,
@@ -185,10 +186,10 @@ def test_guess_probability_covers_the_best_constant_guess() -> None:
 
 def test_packing_bound_takes_dimensions_beyond_floating_point() -> None:
     privacy = Approximate(1e-3, 1e-20)
-    small = packing_bound(10**10, 2**1000, 1, privacy, 1.0, 1.0, "sub-Gaussian")
-    large = packing_bound(10**10, 2**1_000_000, 1, privacy, 1.0, 1.0, "sub-Gaussian")
+    small = packing_bound(BlockPacking(10**10, 2**1000, 1, 1.0, 1.0, "sub-Gaussian"), privacy)
+    large = packing_bound(BlockPacking(10**10, 2**1_000_000, 1, 1.0, 1.0, "sub-Gaussian"), privacy)
     assert 0 < small.value <= large.value < 1.2 * small.value  # it stops at log(eps/delta)
     pure = Pure(1e-3)
-    a = packing_bound(10**10, 2**1000, 1, pure, 1.0, 1.0, "bounded").value
-    b = packing_bound(10**10, 2**100_000, 1, pure, 1.0, 1.0, "bounded").value
+    a = packing_bound(BlockPacking(10**10, 2**1000, 1, 1.0, 1.0, "bounded"), pure).value
+    b = packing_bound(BlockPacking(10**10, 2**100_000, 1, 1.0, 1.0, "bounded"), pure).value
     assert b / a == pytest.approx(1e4, rel=0.5)  # without delta it goes on like (log d)^2
