@@ -127,7 +127,7 @@ def validated_pair(
     for name, value in (("X", X), ("y", y)):
         if np.ma.isMaskedArray(value):
             raise TypeError(f"{name} is a masked array: fill or drop the masked entries first")
-        if np.asarray(getattr(value, "dtype", 0.0)).dtype.kind == "c" or np.iscomplexobj(value):
+        if getattr(getattr(value, "dtype", None), "kind", "") == "c":
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
     X, y = validate_data(
         estimator,

@@ -19,6 +19,9 @@ examples:
   python -m minimax mean --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
   python -m minimax bounded-mean --n 10000 --d 20 --rho 0.125 --json
   python -m minimax sparse-mean --n 10000 --d 1000 --s 10 --mu 0.2
+  python -m minimax regression --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
+  python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --sigma 0.5 --epsilon 0.5
+  python -m minimax logistic --n 10000 --d 20 --rho 0.125
   python -m minimax mean --d 20 --epsilon 0.5 --delta 1e-6 --plan --risk 0.01
 """
 
@@ -41,7 +44,7 @@ def _positive(kind: type) -> Any:
 
 
 def _parser() -> argparse.ArgumentParser:
-    problems = "\n".join(f"  {p.name:13s} {p.about}" for p in PROBLEMS.values())
+    problems = "\n".join(f"  {p.name:18s} {p.about}" for p in PROBLEMS.values())
     parser = argparse.ArgumentParser(
         prog="python -m minimax",
         description="Certified minimax lower bounds on the squared l2 risk under privacy.\n\n"
@@ -52,10 +55,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("problem", choices=list(PROBLEMS), metavar="PROBLEM")
     parser.add_argument("--n", type=_positive(int), help="number of records")
     parser.add_argument("--d", type=_positive(int), required=True, help="dimension")
-    parser.add_argument("--s", type=_positive(int), help="sparsity (sparse-mean)")
-    parser.add_argument("--sigma", type=_positive(float), default=1.0, help="scale (default 1)")
+    parser.add_argument("--s", type=_positive(int), help="sparsity (sparse problems)")
+    parser.add_argument("--sigma", type=_positive(float), help="scale of the noise (default 1)")
     parser.add_argument(
-        "--radius", type=_positive(float), help="bound on each |mean_j| (default sigma)"
+        "--radius",
+        type=_positive(float),
+        help="bound on each |mean_j| (default sigma), or on |beta| (default 1)",
     )
     privacy = parser.add_argument_group("privacy (one of epsilon, rho, mu)")
     privacy.add_argument("--epsilon", type=_positive(float), help="pure, or with --delta")
@@ -96,18 +101,24 @@ def _point(parser: argparse.ArgumentParser, args: argparse.Namespace) -> dict[st
         parser.error("--n is what --plan computes: leave it out")
     if not args.plan and args.n is None:
         parser.error("the following arguments are required: --n")
-    if args.problem == "sparse-mean":
+    problem = PROBLEMS[args.problem]
+    for name in ("s", "sigma"):
+        if name not in problem.needs and getattr(args, name) is not None:
+            users = ", ".join(p.name for p in PROBLEMS.values() if name in p.needs)
+            parser.error(f"--{name} is for {users}, not for {problem.name}")
+    point = {"d": args.d}
+    if "s" in problem.needs:
         if args.s is None:
-            parser.error("sparse-mean needs --s")
+            parser.error(f"{problem.name} needs --s")
         if args.s > args.d:
             parser.error(f"--s must be at most --d = {args.d}, got {args.s}")
-    elif args.s is not None:
-        parser.error(f"--s is for sparse-mean, not for {args.problem}")
-    if args.problem == "bounded-mean" and args.radius not in (None, args.sigma):
-        parser.error("--radius is sigma for bounded-mean: leave it out")
-    point = {"d": args.d, "sigma": args.sigma, "radius": args.radius or args.sigma}
-    if args.s is not None:
         point["s"] = args.s
+    sigma = 1.0 if args.sigma is None else args.sigma
+    if "sigma" in problem.needs:
+        point["sigma"] = sigma
+    if problem.name == "bounded-mean" and args.radius not in (None, sigma):
+        parser.error("--radius is sigma for bounded-mean: leave it out")
+    point["radius"] = args.radius or problem.radius or sigma
     if args.n is not None:
         point["n"] = args.n
     return point

@@ -6,10 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from minimax import mean, sparse_mean
+from minimax import (
+    logistic,
+    mean,
+    regression,
+    regression_upper,
+    sparse_mean,
+    sparse_regression,
+    sparse_upper,
+)
 from minimax.bound import Bound, OutsideRegime
+from minimax.logistic import LogisticProblem
 from minimax.mean import BoundedMeanProblem, MeanProblem
+from minimax.regression import RegressionProblem
 from minimax.sparse_mean import SparseMeanProblem
+from minimax.sparse_regression import SparseRegressionProblem
 
 POPULATION_LOSS = "squared l2 distance to the population mean"
 LARGEST_N = 10**15
@@ -24,6 +35,10 @@ class ProblemClass:
     needs: tuple[str, ...]
     lower: Callable[[type[Any]], list[Bound]]
     upper: Callable[[dict[str, float], Any], tuple[float, str]]
+    loss: str = POPULATION_LOSS
+    """The loss in which the lower bounds and the upper bound are compared."""
+    radius: float | None = None
+    """The default radius; None for sigma."""
 
 
 def _mean_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
@@ -45,6 +60,23 @@ def _sparse_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
     )
     risk, R = sparse_mean.best_upper(problem, privacy)
     return risk, f"SparseMean with s = {problem.s}, R = {R:.4g}"
+
+
+def _regression_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
+    problem = RegressionProblem(int(point["n"]), int(point["d"]), point["sigma"], point["radius"])
+    return regression_upper.best_upper(problem, privacy)
+
+
+def _sparse_regression_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
+    problem = SparseRegressionProblem(
+        int(point["n"]), int(point["d"]), int(point["s"]), point["sigma"], point["radius"]
+    )
+    return sparse_upper.best_upper(problem, privacy)
+
+
+def _logistic_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
+    problem = LogisticProblem(int(point["n"]), int(point["d"]), point["radius"])
+    return regression_upper.logistic_upper(problem, privacy)
 
 
 PROBLEMS: dict[str, ProblemClass] = {
@@ -71,6 +103,33 @@ PROBLEMS: dict[str, ProblemClass] = {
             sparse_mean.lower_bounds,
             _sparse_upper,
         ),
+        ProblemClass(
+            "regression",
+            "y = <x, beta> + N(0, sigma^2), |x| <= 1, E x x' = I/d, |beta| <= radius",
+            ("n", "d", "sigma", "radius"),
+            regression.lower_bounds,
+            _regression_upper,
+            regression.LOSS,
+            1.0,
+        ),
+        ProblemClass(
+            "sparse-regression",
+            "the same with at most s non-zero beta_j, |x_j| <= 1/sqrt(s) and E x x' = I/s",
+            ("n", "d", "s", "sigma", "radius"),
+            sparse_regression.lower_bounds,
+            _sparse_regression_upper,
+            regression.LOSS,
+            1.0,
+        ),
+        ProblemClass(
+            "logistic",
+            "P(y = 1) = 1/(1 + exp(-<x, beta>)), |x| <= 1, E x x' = I/d, |beta| <= radius",
+            ("n", "d", "radius"),
+            logistic.lower_bounds,
+            _logistic_upper,
+            regression.LOSS,
+            1.0,
+        ),
     )
 }
 
@@ -89,7 +148,7 @@ def rows(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> list[d
             "total": None,
             "assumptions": [a.text for a in bound.assumptions],
         }
-        if bound.loss != POPULATION_LOSS:
+        if bound.loss != problem.loss:
             row["assumptions"].append(f"loss: {bound.loss}")
         if bound.remark:
             row["assumptions"].append(bound.remark)
@@ -108,11 +167,11 @@ def rows(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> list[d
 
 
 def best_lower(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> tuple[float, str]:
-    """The largest certified lower bound on the population risk, and its name."""
+    """The largest certified lower bound on the risk in the problem's loss, and its name."""
     best, name = 0.0, "none"
     full = {**point, **privacy.parameters}
     for bound in problem.lower(type(privacy)):
-        if bound.kind != "certified" or bound.loss != POPULATION_LOSS:
+        if bound.kind != "certified" or bound.loss != problem.loss:
             continue
         try:
             value = bound.value(**full)

@@ -236,11 +236,11 @@ def packing(model: Model, *, sparse: bool) -> Bound:
         prior_at=lambda p, parts: RegressionBlockPrior(
             int(p["d"]), shape(p)[1], parts.free["height"], p["sigma"]
         ),
-        slack=100.0,
+        slack=500.0,
         slack_regime=Assumption(
-            "s log(2m) >= 12 and 1 <= N_0 <= n/10",
+            "s log(d/s) >= 12 (dense: d >= 18) and 1 <= N_0 <= n/10",
             lambda p: (
-                shape(p)[1] * math.log(2 * shape(p)[0]) >= 12
+                shape(p)[1] * math.log(p["d"] / p["s"] if sparse else 2) >= 12
                 and 1 <= closed_form_size(*shape(p), at_point(model, p)) <= p["n"] / 10
             ),
         ),

@@ -1,19 +1,13 @@
-"""Where claims are checked: sweeps of one parameter around a base point, by profile.
-
-A sweep lies in one regime. Its `deep` point is far inside the regime (sizes nobody could simulate);
-the bound's exponent is read off there, as the slope of its closed form.
-"""
+"""The cells and series that the sweeps of the claims come to under a profile."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
 from minimax.bound import Point
-from verify.claims import Claim
-
-Regime = Literal["privacy", "statistics"]
+from verify.claim import Claim, Regime, Sweep
+from verify.claims import SWEEPS
 
 
 @dataclass(frozen=True)
@@ -35,27 +29,13 @@ PROFILES: dict[str, Profile] = {
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """One parameter moved around a base point of a claim, inside one regime."""
-
-    claim: str
-    regime: Regime
-    base: Mapping[str, float]
-    deep: Mapping[str, float] = field(default_factory=dict)
-    variables: tuple[str, ...] = ()
-    """Parameters whose slope is fitted; with none, only the base point is checked."""
-    weight: int = 1
-    """How many times the profile's trials: more where bounds are tight or losses heavy-tailed."""
-
-
-@dataclass(frozen=True)
 class Cell:
     """A claim at a point."""
 
     claim: Claim
     regime: Regime
     point: Point
-    weight: int = 1
+    weight: float = 1
 
     @property
     def label(self) -> str:
@@ -83,147 +63,7 @@ class Dropped:
     reason: str
 
 
-UNIT = {"sigma": 1.0, "radius": 1.0}
 WHOLE = ("n", "d", "s")
-
-_DEEP_PRIVACY = {**UNIT, "n": 1e12, "d": 1e9}
-
-SWEEPS: tuple[Sweep, ...] = (
-    Sweep(
-        "mean/tracing/approximate",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5, "delta": 1e-7},
-        {**_DEEP_PRIVACY, "epsilon": 1e-3, "delta": 1e-30},
-        ("n", "d", "epsilon"),
-    ),
-    Sweep(
-        "mean/tracing/zCDP",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "rho": 0.05},
-        {**_DEEP_PRIVACY, "rho": 1e-6},
-        ("n", "d", "rho"),
-    ),
-    Sweep(
-        "mean/tracing/zCDP",
-        "statistics",
-        {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
-        {**UNIT, "n": 1e9, "d": 1e3, "rho": 200.0},
-        ("n", "d", "rho"),
-        weight=4,
-    ),
-    Sweep("mean/tracing/zCDP/best R", "privacy", {**UNIT, "n": 1000, "d": 200, "rho": 0.05}),
-    Sweep(
-        "mean/tracing/GDP",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "mu": 0.3},
-        {**_DEEP_PRIVACY, "mu": 1e-3},
-        ("n", "mu"),
-    ),
-    Sweep(
-        "mean/tracing/pure",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5},
-        {**_DEEP_PRIVACY, "epsilon": 1e-3},
-        ("n", "epsilon"),
-        weight=2,
-    ),
-    Sweep(
-        "mean/packing/pure",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 50, "epsilon": 0.5},
-        {**UNIT, "n": 1e20, "d": 1e4, "epsilon": 1e-2},
-        ("n", "d", "epsilon"),
-    ),
-    Sweep(
-        "mean/dilution/approximate",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 400, "epsilon": 0.5, "delta": 1e-9},
-        {**UNIT, "n": 1e12, "d": 1e8, "epsilon": 1e-3, "delta": 1e-60},
-        ("n", "d", "epsilon"),
-    ),
-    Sweep(
-        "mean/tracing/zCDP/CoinPress",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "rho": 0.05},
-        {**_DEEP_PRIVACY, "rho": 1e-6},
-    ),
-    Sweep(
-        "mean/tracing/approximate/KarwaVadhan",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5, "delta": 1e-7},
-    ),
-    Sweep(
-        "bounded-mean/tracing/zCDP",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "rho": 0.05},
-        {**_DEEP_PRIVACY, "rho": 1e-6},
-        ("n", "d", "rho"),
-    ),
-    Sweep(
-        "bounded-mean/tracing/zCDP",
-        "statistics",
-        {**UNIT, "n": 2000, "d": 40, "rho": 5.0},
-        {**UNIT, "n": 1e12, "d": 1e3, "rho": 5.0},
-        ("n", "d", "rho"),
-        weight=4,
-    ),
-    Sweep(
-        "bounded-mean/tracing/pure",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5},
-        {**_DEEP_PRIVACY, "epsilon": 1e-3},
-        ("n", "epsilon"),
-        weight=2,
-    ),
-    Sweep(
-        "bounded-mean/tracing/approximate",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5, "delta": 1e-7},
-        {**_DEEP_PRIVACY, "epsilon": 1e-3, "delta": 1e-30},
-        ("n", "epsilon"),
-    ),
-    Sweep(
-        "bounded-mean/tracing/GDP",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "mu": 0.3},
-        {**_DEEP_PRIVACY, "mu": 1e-3},
-        ("n", "mu"),
-    ),
-    Sweep(
-        "sparse-mean/known support/zCDP",
-        "privacy",
-        {**UNIT, "n": 400, "d": 800, "s": 100, "rho": 0.02},
-        {**UNIT, "n": 1e12, "d": 1e10, "s": 1e9, "rho": 1e-6},
-        ("n", "d", "s", "rho"),
-    ),
-    Sweep(
-        "sparse-mean/known support/approximate/peeling",
-        "privacy",
-        {**UNIT, "n": 400, "d": 800, "s": 100, "epsilon": 0.2, "delta": 1e-7},
-        {**UNIT, "n": 1e12, "d": 1e10, "s": 1e9, "epsilon": 1e-3, "delta": 1e-30},
-        ("n", "s", "epsilon"),
-    ),
-    Sweep(
-        "sparse-mean/packing/pure",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 2000, "s": 10, "epsilon": 0.5},
-        {**UNIT, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
-        ("n", "s", "epsilon"),
-        weight=4,
-    ),
-    Sweep(
-        "sparse-mean/statistics/zCDP",
-        "statistics",
-        {**UNIT, "n": 1000, "d": 1000, "s": 10, "rho": 500.0},
-        {**UNIT, "n": 1e9, "d": 1e5, "s": 1e3, "rho": 500.0},
-        ("n", "s"),
-    ),
-    Sweep(
-        "sparse-mean/packing/approximate/stable",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 2000, "s": 1, "epsilon": 0.1, "delta": 1e-7},
-    ),
-)
 
 
 def build(claims: list[Claim], profile: Profile) -> tuple[list[Cell], list[Series], list[Dropped]]:

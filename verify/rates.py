@@ -26,7 +26,8 @@ from minimax.bound import Point
 from minimax.papers import THIS_WORK
 from minimax.privacy import Approximate, at_point
 from verify import refutation
-from verify.claims import Claim, all_claims
+from verify.claim import Claim
+from verify.claims import all_claims
 from verify.grid import PROFILES, Cell, Dropped, Profile, Series, base_cells, build
 from verify.judge import (
     SLOPE_TOLERANCE,
@@ -79,15 +80,6 @@ def simulate(task: Task, seed: int, alpha: float) -> Measurement:
         own,
     )
     return interval(values, alpha, own)
-
-
-def noise_factor(claim: Claim) -> float:
-    """How much more noise must push the risk above the upper bound.
-
-    Twice as much where the bound is an equality up to the statistical term, twenty times where its
-    proof loses constants.
-    """
-    return 2.0 if claim.estimator.startswith("NoisyMean") else 20.0
 
 
 def weakened(point: Point, factor: float) -> dict[str, float]:
@@ -152,7 +144,8 @@ def run(
 
 def _tasks(cells: list[Cell], profile: Profile) -> list[Task]:
     tasks = [
-        Task(c.label, c.claim, c.point, c.point, True, profile.trials * c.weight) for c in cells
+        Task(c.label, c.claim, c.point, c.point, True, round(profile.trials * c.weight))
+        for c in cells
     ]
     for cell in base_cells(cells):
         trials = max(profile.trials // 2, 60)
@@ -160,7 +153,7 @@ def _tasks(cells: list[Cell], profile: Profile) -> list[Task]:
             Task(f"control|{cell.label}", cell.claim, cell.point, cell.point, False, trials)
         )
         if cell.claim.upper is not None:
-            noisier = weakened(cell.point, noise_factor(cell.claim))
+            noisier = weakened(cell.point, cell.claim.noise_factor)
             tasks.append(
                 Task(f"noisier|{cell.label}", cell.claim, cell.point, noisier, True, trials)
             )
@@ -301,7 +294,7 @@ def _level_controls(cells: list[Cell], measured: dict[str, Measurement]) -> list
         noisier = measured.get(f"noisier|{cell.label}")
         if noisier is not None and cell.claim.upper is not None:
             upper = cell.claim.upper(cell.point).value()
-            factor = noise_factor(cell.claim)
+            factor = cell.claim.noise_factor
             out.append(
                 _control(
                     cell, f"noise x {factor:g}", noisier, upper, "upper", noisier.ci_low > upper

@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from rich.console import Console
 from rich.table import Table
 
-from verify.claims import Claim
+from verify.claim import Claim
 
 STYLE = {"CONSISTENT": "green", "VIOLATED": "bold red", "INCONCLUSIVE": "yellow"}
 LABELS = {

@@ -12,8 +12,9 @@ import sympy as sp
 
 from minimax.bound import Bound, Parts, Point
 from verify import refutation
-from verify.claims import Claim, all_claims
-from verify.grid import SWEEPS, Profile
+from verify.claim import Claim
+from verify.claims import SWEEPS, all_claims
+from verify.grid import Profile
 from verify.judge import Verdict, fit_slope, judge_level, judge_slope
 from verify.measure import Measurement, cell_seed, interval
 from verify.rates import main, run, weakened

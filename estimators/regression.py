@@ -1,0 +1,301 @@
+"""Private linear regression in low dimension: noisy gradient descent on clipped data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from estimators.accounting import Guarantee, LedgerEntry
+from estimators.base import Array, LinearPredictor
+from estimators.design import Design
+from estimators.mechanisms import check_between, check_positive, check_whole, gaussian
+from estimators.truncation import LEVELS, TruncatingEstimator, Truncation, theoretical_truncation
+from minimax.bound import Bound
+from minimax.composition import Composition, repeated_noise
+from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.regression import RegressionProblem
+from minimax.regression_upper import gradient_sensitivity, noisy_gradient_upper
+
+SCALES = (1e-30, 1e30)
+"""Where bounds on rows, responses and coefficients must lie: products of all of them are formed."""
+GRAM_FEATURES, GRAM_STEPS = 200, 6
+"""Up to so many features and from so many steps on the Gram matrix is formed: it costs about as
+much as three to seven gradient steps."""
+MOST_STEPS = 1000
+Gradient = Callable[[Array], Array]
+
+
+def expected_spectrum(n: int, d: int, L: float, row_bound: float) -> tuple[float, float]:
+    """[(1-r)^2/(L d), (1+r)^2 L/d] row_bound^2, r = sqrt(d/n), with 0 below if d >= n.
+
+    The eigenvalues of the covariance lie in [1/(L d), L/d] row_bound^2; those of a sample of n
+    spread by the factors (1 -+ r)^2 in the limit of a design with independent entries.
+    """
+    r, unit = math.sqrt(d / n), row_bound**2 / d
+    return max(1 - r, 0.0) ** 2 / L * unit, (1 + r) ** 2 * L * unit
+
+
+def best_schedule(
+    spectrum: tuple[float, float],
+    radius: float,
+    d: int,
+    noise: Callable[[int], float],
+    *,
+    step_size: float | None = None,
+    steps: int | None = None,
+) -> tuple[float, int]:
+    """eta and T, where not given, for small q^{2T} radius^2 + eta^2 d noise(T)^2 sum_k q^{2k}.
+
+    That bounds the squared distance to least squares after T steps if the sample covariance has
+    this spectrum: q = max |1 - eta eigenvalue| is the contraction of a step, the first term what is
+    left of the start at 0, the sum over k < T the noise, which grows with T because the budget is
+    shared. eta is at most 2/(least + largest), which contracts most; a shorter step lets less noise
+    in. T is the first that its successor does not improve. All of it is public, given R.
+    """
+    least, largest = spectrum
+    sizes = np.geomspace(1, 1e-3, 61) * 2 / (least + largest)
+    if step_size is not None:
+        sizes = np.array([step_size])
+    q = np.minimum(np.maximum(abs(1 - sizes * least), abs(1 - sizes * largest)), 1.0) ** 2
+    best, shortest = (float(sizes[0]), steps or 1), math.inf
+    for T in range(1, MOST_STEPS + 1) if steps is None else (steps,):
+        kept = np.where(q < 1, (1 - q**T) / np.maximum(1 - q, 1e-300), T)
+        length = np.minimum(sizes * (noise(T) / radius), 1e120)  # its square is finite
+        distance = q**T + d * kept * length**2
+        if not distance.min() < shortest:
+            break
+        shortest, best = distance.min(), (float(sizes[distance.argmin()]), T)
+    return best
+
+
+def clipped_gradient(X: Any, y: Array, R: float, row_bound: float, *, gram: bool) -> Gradient:
+    """b -> (1/n) sum_i (<x_i, b> - y_i) x_i, rows shortened to `row_bound` and y clipped to R.
+
+    With `gram` the data enter once, through X'X and X'y; otherwise each call costs two products
+    with X. X is not copied: clipping a row is a weight per record.
+    """
+    design = Design(X)
+    weights = design.shortening(row_bound)
+    clipped, n = np.clip(y, -R, R), design.n
+    if gram:
+        quadratic, linear = design.gram(weights) / n, design.correlate(weights * clipped) / n
+        return lambda coef: quadratic @ coef - linear
+    return lambda coef: design.correlate(weights * (weights * design.predict(coef) - clipped)) / n
+
+
+def projected(coef: Array, radius: float) -> Array:
+    """The nearest point of the l2 ball."""
+    unit = max(float(np.abs(coef).max()), radius)  # in this unit squares cannot overflow
+    norm = unit * float(np.linalg.norm(coef / unit))
+    return coef * (radius / norm) if norm > radius else coef
+
+
+class _Plan(NamedTuple):
+    """What a fit will do, known before it does it."""
+
+    sensitivity: float
+    step_size: float
+    steps: int
+    noise: float
+
+
+class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
+    """Gradient descent on least squares with clipped records and noise in every step.
+
+    **Algorithm** (CWZ19: Algorithm 4.1). Rows are shortened to l2 norm `row_bound` and responses
+    clipped to [-R, R]. From b = 0, T times: b <- b - eta [(1/n) sum_i (<x_i, b> - y_i) x_i + noise]
+    and b is projected on the l2 ball of `radius`. The last b is released. There is no intercept.
+
+    **Privacy.** Every b is in the ball, so replacing a record moves each averaged gradient by at
+    most `gradient_sensitivity`, whatever the data. T Gaussian releases compose, to the same total
+    for every T; the step and the projection come after.
+
+    **Risk.** `risk_bound`; CWZ19: Theorem 4.2 has the rate
+    sigma^2 [d/n + d^2 log(1/delta) log^3(n)/(n eps)^2] in the norm of the covariance.
+
+    **Source.** CWZ19: Algorithm 4.1, Lemma 4.2, Theorem 4.2, §5.1.
+
+    **Departures from the paper.** Rows are clipped, so that privacy does not rest on (D1). The
+    noise has the exact sensitivity and the T releases are composed as one Gaussian mechanism;
+    ``composition="basic"`` is the paper's noise to the letter, B = 4 (R + c0 c_x) c_x with
+    (eps/T, delta/T) each, and `privacy_` then reports the smaller epsilon it really spends.
+    R = sigma sqrt(2 log n) ignores <x, beta> and clips some response with probability near 0.16 at
+    n = 10^4; here R = c0 c_x + 4 sigma sqrt(log n). eta = d/(2L) and T = 8 L^2 log(c0^2 n) make the
+    budget pay for far more steps than it needs (74 at L = 1, n = 10^4, where one or two do); both
+    can be given as numbers. Eigenvalues of the covariance are taken relative to `row_bound`^2.
+
+    Parameters
+    ----------
+    privacy : Approximate, ZeroConcentrated or Gaussian, default Approximate(1, 1e-6)
+    R : float, "theory" or "quantile"
+        Truncation of the responses: given; ``radius row_bound + 4 sigma sqrt(log n)``; or a private
+        quantile of |y|, which spends `range_share` of the budget.
+    row_bound, radius : float
+        c_x and c0: bounds on the norm of the rows and on that of the coefficients.
+    L : float, at least 1
+        The eigenvalues of E xx' are expected in [1/(L d), L/d] row_bound^2; used by "theory" only.
+        Too small a value can make the steps too long; accuracy then suffers, privacy does not.
+    step_size : float or "theory"
+        eta; the default balances contraction against noise, see `best_schedule`.
+    steps : int or "theory"
+        T; the default balances what is left of the start against noise, see `best_schedule`.
+    composition : {"zcdp", "basic"}
+        "basic" needs an Approximate budget, and `steps` given if ``R="quantile"``.
+    sigma : float
+        Standard deviation of the responses' noise, used by ``R="theory"`` only.
+    quantile, range_share : float
+        Used by ``R="quantile"`` only.
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    coef_, n_iter_ (T), step_size_, R_, noise_scale_ (of each averaged gradient), privacy_,
+    ledger_, n_features_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimax import ZeroConcentrated
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.choice([-0.5, 0.5], (50_000, 4))
+    >>> y = X @ [0.6, 0, 0, -0.6] + 0.1 * rng.standard_normal(50_000)
+    >>> model = NoisyGradientRegression(ZeroConcentrated(0.1), sigma=0.1, random_state=0).fit(X, y)
+    >>> bool(np.abs(model.coef_ - [0.6, 0, 0, -0.6]).max() < 0.02), str(model.privacy_)
+    (True, 'zCDP(rho=0.1)')
+    """
+
+    _sparse_rows = True
+
+    def __init__(
+        self,
+        privacy: Guarantee | None = None,
+        R: Truncation = "theory",
+        row_bound: float = 1.0,
+        radius: float = 1.0,
+        L: float = 1.0,
+        step_size: float | Literal["theory"] = "theory",
+        steps: int | Literal["theory"] = "theory",
+        composition: Composition = "zcdp",
+        sigma: float = 1.0,
+        quantile: float = 0.975,
+        range_share: float = 0.1,
+        random_state: Any = None,
+    ) -> None:
+        self.privacy = privacy
+        self.R = R
+        self.row_bound, self.radius, self.L = row_bound, radius, L
+        self.step_size, self.steps = step_size, steps
+        self.composition = composition
+        self.sigma = sigma
+        self.quantile, self.range_share = quantile, range_share
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> NoisyGradientRegression:
+        """Release private coefficients of y on the columns of X."""
+        X, y = self._validated_pair(X, y, sparse_rows=True)
+        search, budget = self._split_for_range(self._check_options())
+        rng, (n, d) = self._rng(), X.shape
+        ledger: list[LedgerEntry] = []
+        level = min(self._level(y, search, rng, ledger), SCALES[1])
+        plan = self._plan(n, d, level, budget)
+        gram = d <= GRAM_FEATURES and plan.steps >= GRAM_STEPS
+        gradient = clipped_gradient(X, y, level, float(self.row_bound), gram=gram)
+        coef = np.zeros(d)
+        for _ in range(plan.steps):
+            noisy, entry = gaussian(
+                gradient(coef),
+                l2_sensitivity=plan.sensitivity,
+                scale=plan.noise,
+                rng=rng,
+                about="averaged gradient",
+            )
+            coef = projected(coef - plan.step_size * noisy, float(self.radius))
+        ledger.append(replace(entry, count=plan.steps))
+        self.coef_, self.R_ = coef, level
+        self.n_iter_, self.step_size_, self.noise_scale_ = plan.steps, plan.step_size, plan.noise
+        self._account(ledger)
+        return self
+
+    def risk_bound(self, problem: RegressionProblem) -> Bound:
+        """The proven upper bound on the risk, CWZ19: Theorem 4.2: see `noisy_gradient_upper`."""
+        budget = self._check_options()
+        if self.R == "quantile":
+            raise ValueError("risk_bound covers R given or 'theory'")
+        level = self._fixed_level(problem.n)
+        plan = self._plan(problem.n, problem.d, level, budget)
+        return noisy_gradient_upper(
+            problem,
+            row_bound=float(self.row_bound),
+            radius=float(self.radius),
+            R=level,
+            step_size=plan.step_size,
+            steps=plan.steps,
+            noise=plan.noise,
+        )
+
+    def _fixed_level(self, n: int) -> float:
+        if isinstance(self.R, str):
+            reach = float(self.radius) * float(self.row_bound)
+            return theoretical_truncation(n, self.sigma, reach)
+        return float(self.R)
+
+    def _plan(self, n: int, d: int, level: float, budget: Guarantee) -> _Plan:
+        """Step, number of steps and noise: functions of public numbers and of R."""
+        assert not isinstance(budget, Pure)
+        c, radius = float(self.row_bound), float(self.radius)
+        if self.composition == "zcdp":
+            sensitivity = calibrated = gradient_sensitivity(n, level, c, radius)
+        else:
+            # Not the exact one: its ratio to B/n would depend on R, which may come from the data.
+            sensitivity = 2 * (level + radius * c) * c / n
+            calibrated = 2 * sensitivity
+
+        def noise(steps: int) -> float:
+            return repeated_noise(budget, calibrated, steps, self.composition)
+
+        step_size, steps = best_schedule(
+            expected_spectrum(n, d, float(self.L), c),
+            radius,
+            d,
+            noise,
+            step_size=None if isinstance(self.step_size, str) else float(self.step_size),
+            steps=None if isinstance(self.steps, str) else int(self.steps),
+        )
+        return _Plan(sensitivity, step_size, steps, noise(steps))
+
+    def _check_options(self) -> Guarantee:
+        """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
+        self._check_truncation()
+        check_between(*SCALES, row_bound=self.row_bound, radius=self.radius, sigma=self.sigma)
+        if not isinstance(self.R, str):
+            check_between(*SCALES, R=self.R)
+        check_positive(L=self.L)
+        if not 1 <= self.L < SCALES[1]:
+            raise ValueError(f"L must lie in [1, {SCALES[1]:g}), got {self.L!r}")
+        if isinstance(self.step_size, str):
+            _check_theory(step_size=self.step_size)
+        else:
+            check_between(*LEVELS, step_size=self.step_size)
+        if isinstance(self.steps, str):
+            _check_theory(steps=self.steps)
+        else:
+            check_whole(steps=self.steps)
+        if self.composition not in ("zcdp", "basic"):
+            raise ValueError(f"composition must be 'zcdp' or 'basic', got {self.composition!r}")
+        budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
+        if self.composition == "basic" and not isinstance(budget, Approximate):
+            raise ValueError(f"composition='basic' needs an Approximate budget, got {budget}")
+        if self.composition == "basic" and self.R == "quantile" and isinstance(self.steps, str):
+            # What T basic compositions really spend depends on T, so T may not depend on the data.
+            raise ValueError("steps must be given for composition='basic' with R='quantile'")
+        return budget
+
+
+def _check_theory(**named: str) -> None:
+    for name, value in named.items():
+        if value != "theory":
+            raise ValueError(f"{name} must be a number or 'theory', got {value!r}")
