@@ -5,20 +5,39 @@ numbers. It is not hardened against floating-point attacks: do not release real 
 """
 
 from estimators.accounting import LedgerEntry, delta_at, total
+from estimators.baselines import AdaptiveSufficientStatistics, JohnsonLindenstraussRegression
+from estimators.losses import LogisticLoss, SquaredLoss
 from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
 from estimators.nonprivate import HardThresholdedMean, SampleMean
+from estimators.nonprivate_regression import IterativeHardThresholding, LeastSquares
+from estimators.regression import NoisyGradientRegression
+from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression
+from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from estimators.sparse_mean import SparseMean
+from estimators.sparse_regression import PrivateHardThresholding
 from estimators.stable_sparse_mean import StableSparseMean
 
 __all__ = [
+    "AdaptiveSufficientStatistics",
     "CoinPressMean",
     "HardThresholdedMean",
+    "IterativeHardThresholding",
+    "JohnsonLindenstraussRegression",
     "KarwaVadhanMean",
+    "LeastSquares",
     "LedgerEntry",
+    "LogisticLoss",
+    "NoisyGradientRegression",
+    "NoisyHardThresholding",
+    "NoisyHardThresholdingClassifier",
     "NoisyMean",
+    "PrivateFrankWolfe",
+    "PrivateHardThresholding",
     "SampleMean",
     "SparseMean",
+    "SquaredLoss",
     "StableSparseMean",
+    "TwoStageRegression",
     "delta_at",
     "total",
 ]

@@ -137,6 +137,8 @@ def validated_pair(
         accept_sparse="csr" if sparse_rows else False,
         y_numeric=True,
     )
+    if np.iscomplexobj(y):  # a plain list has no dtype to look at before
+        raise ValueError("Complex data not supported: y must hold real numbers")
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

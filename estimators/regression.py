@@ -11,7 +11,7 @@ import numpy as np
 
 from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, LinearPredictor
-from estimators.design import Design
+from estimators.design import SCALES, Design
 from estimators.mechanisms import check_between, check_positive, check_whole, gaussian
 from estimators.truncation import LEVELS, TruncatingEstimator, Truncation, theoretical_truncation
 from minimax.bound import Bound
@@ -20,8 +20,6 @@ from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.regression import RegressionProblem
 from minimax.regression_upper import gradient_sensitivity, noisy_gradient_upper
 
-SCALES = (1e-30, 1e30)
-"""Where bounds on rows, responses and coefficients must lie: products of all of them are formed."""
 GRAM_FEATURES, GRAM_STEPS = 200, 6
 """Up to so many features and from so many steps on the Gram matrix is formed: it costs about as
 much as three to seven gradient steps."""

@@ -210,7 +210,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "regression/tracing/zCDP",
         "privacy",
-        {"n": 50_000, "d": 8, "sigma": 0.05, "radius": 1.0, "rho": 2.5e-5},
+        {"n": 50_000, "d": 8, "sigma": 0.05, "radius": 1.0, "rho": 1e-4},
         {**_DEEP, "rho": 1e-14},
         ("n", "d", "rho"),
         weight=4,
@@ -226,7 +226,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "regression/tracing/approximate",
         "privacy",
-        {"n": 200_000, "d": 4, "sigma": 0.05, "radius": 1.0, "epsilon": 4e-3, "delta": 1e-9},
+        {"n": 200_000, "d": 4, "sigma": 0.05, "radius": 1.0, "epsilon": 8e-3, "delta": 1e-9},
         {**_DEEP, "epsilon": 1e-7, "delta": 1e-60},
         ("epsilon",),
         weight=4,
@@ -234,7 +234,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "regression/tracing/GDP",
         "privacy",
-        {"n": 50_000, "d": 8, "sigma": 0.05, "radius": 1.0, "mu": 7e-3},
+        {"n": 50_000, "d": 8, "sigma": 0.05, "radius": 1.0, "mu": 0.014},
         {**_DEEP, "mu": 1e-7},
         ("mu",),
         weight=4,

@@ -1,0 +1,519 @@
+"""What others do for private sparse learning: Frank-Wolfe on the l1 ball, and two stages.
+
+Both take sparse matrices and never make one dense; both clip first, so their privacy does not rest
+on the data.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, sparse, special
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso
+
+from estimators.accounting import Guarantee, LedgerEntry
+from estimators.base import Array, LinearPredictor, PrivateEstimator
+from estimators.baselines import ROOM
+from estimators.design import SCALES, Design
+from estimators.losses import chosen_loss
+from estimators.mechanisms import (
+    check_between,
+    check_sparsity,
+    check_whole,
+    exponential_mechanism,
+    gumbel_top_k,
+    report_noisy_max,
+)
+from minimax.privacy import Approximate, Pure, ZeroConcentrated
+
+LossName = Literal["squared", "logistic"]
+Selection = Literal["exponential", "laplace"]
+CURVATURE = {"squared": 1.0, "logistic": 0.25}
+"""Largest second derivative of each loss in the prediction."""
+MOST_STEPS = 1000
+
+
+def clipped_entries(X: Any, bound: float) -> Any:
+    """X with entries clipped to [-bound, bound]; the same object if none is outside."""
+    held = X.data if sparse.issparse(X) else X
+    if held.size == 0 or max(float(held.max()), -float(held.min())) <= bound:
+        return X
+    if sparse.issparse(X):
+        inside = X.copy()
+        np.clip(inside.data, -bound, bound, out=inside.data)
+        return inside
+    return np.clip(X, -bound, bound)
+
+
+def largest_slope(loss: LossName, R: float, prediction: float) -> float:
+    """Largest |derivative of the loss| over |y| <= R (or y in [0, 1]), |<x, b>| <= prediction."""
+    return R + prediction if loss == "squared" else 1.0
+
+
+def frank_wolfe_sensitivity(
+    n: int, loss: LossName, R: float, entry_bound: float, l1_radius: float
+) -> float:
+    r"""How far replacing a record moves the score <v, gradient> of a vertex v of the l1 ball.
+
+    A record adds slope(<x,b>, y) <v, x>/n. With |x_j| <= c and |b|_1, |v|_1 <= K both |<x,b>| and
+    |<v,x>| are at most K c, so the slope is at most R + K c for the squared loss and 1 for the
+    logistic one, and two records differ by at most 2 K c slope/n.
+    """
+    reach = l1_radius * entry_bound
+    return 2 * reach * largest_slope(loss, R, reach) / n
+
+
+def round_epsilon(
+    budget: Guarantee, rounds: int, selection: Selection, calibration: str = "zcdp"
+) -> float:
+    """epsilon of each of `rounds` selections that spend the budget together.
+
+    A pure budget is divided. Otherwise rounds eps^2/8 = rho for the exponential mechanism, whose
+    bounded range makes it (eps^2/8)-zCDP, and rounds eps^2/2 = rho for Laplace noise; for few
+    rounds dividing an (epsilon, delta) budget can be better. ``paper``: the Laplace noise that
+    Talwar, Thakurta and Zhang print, half the sensitivity over eps' = epsilon/sqrt(8 T
+    log(1/delta)). A noisy max needs twice the sensitivity over eps', so each round really is (4
+    eps')-DP.
+    """
+    if calibration == "paper":
+        assert isinstance(budget, Approximate)
+        return 4 * budget.epsilon / math.sqrt(8 * rounds * math.log(1 / budget.delta))
+    if isinstance(budget, Pure):
+        return budget.epsilon / rounds
+    share = 8 if selection == "exponential" else 2
+    concentrated = math.sqrt(share * budget.to_zcdp().rho / rounds)
+    if isinstance(budget, Approximate):
+        return max(concentrated, budget.epsilon / rounds)
+    return concentrated
+
+
+def best_rounds(curvature: float, noise: Callable[[int], float]) -> int:
+    """T that minimises 2 curvature/(T + 2) + noise(T), what Frank-Wolfe is known to leave.
+
+    `noise(T)` is about the largest error of a score when the budget is shared by T rounds.
+    """
+    return min(range(1, MOST_STEPS + 1), key=lambda T: 2 * curvature / (T + 2) + noise(T))
+
+
+class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
+    """Frank-Wolfe over the l1 ball, each vertex chosen privately.
+
+    **Algorithm** (Talwar, Thakurta and Zhang, 2015: Algorithm 2). Entries are clipped to
+    [-entry_bound, entry_bound], responses to [-R, R]. From b = 0, for t = 1, ..., T: pick the
+    vertex v = +-K e_j, K = `l1_radius`, for which <v, gradient> is smallest up to noise, and b <-
+    (1 - m) b + m v with m = 2/(t + 2). A step costs one product with X'. No intercept.
+
+    **Privacy.** b stays in the l1 ball, so replacing a record moves every score by at most
+    `frank_wolfe_sensitivity`, whatever the data; each step is a private selection among 2d
+    vertices, and T of them compose by zCDP (or by addition under a pure budget).
+
+    **Risk.** Excess empirical risk of order 1/T + (noise of a score) log d; with the best T that is
+    (n eps)^{-2/3} up to logarithms, for every design. b has up to T non-zero coefficients.
+
+    **Source.** Talwar, Thakurta and Zhang (2015), "Nearly optimal private LASSO", NIPS; the
+    comparison of CWZ19 §5.3 and of WG19 §6.
+
+    **Departures from the paper.** Data are clipped. The exponential mechanism (Gumbel noise) is the
+    default, as its zCDP is four times smaller than that of Laplace noise (``selection="laplace"``).
+    ``calibration="paper"`` has the printed noise, which is a quarter of what a noisy max needs
+    under replacement of a record; `privacy_` reports what it gives. T minimises a bound with the
+    paper's rate in n and epsilon, `best_rounds`.
+
+    Parameters
+    ----------
+    privacy : Pure, Approximate or ZeroConcentrated, default Approximate(1, 1e-6)
+    loss : {"squared", "logistic"}
+        For "logistic" y must lie in [0, 1] and `predict` gives log-odds.
+    l1_radius, entry_bound : float
+        K, and the bound to which entries of X are clipped.
+    R : float
+        Bound to which responses are clipped; squared loss only.
+    steps : int or "theory"
+    selection : {"exponential", "laplace"}
+    calibration : {"zcdp", "paper"}
+        "paper" needs ``selection="laplace"`` and an Approximate budget.
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    coef_, n_iter_ (T), selection_scale_ (of the noise on each score), privacy_, ledger_,
+    n_features_in_
+    """
+
+    _sparse_rows = True
+
+    def __init__(
+        self,
+        privacy: Guarantee | None = None,
+        loss: LossName = "squared",
+        l1_radius: float = 1.0,
+        entry_bound: float = 1.0,
+        R: float = 1.0,
+        steps: int | Literal["theory"] = "theory",
+        selection: Selection = "exponential",
+        calibration: Literal["zcdp", "paper"] = "zcdp",
+        random_state: Any = None,
+    ) -> None:
+        self.privacy, self.loss = privacy, loss
+        self.l1_radius, self.entry_bound, self.R = l1_radius, entry_bound, R
+        self.steps, self.selection, self.calibration = steps, selection, calibration
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> PrivateFrankWolfe:
+        """Release private coefficients in the l1 ball."""
+        X, y = self._validated_pair(X, y, sparse_rows=True)
+        budget = self._check_options()
+        loss, y = checked_loss(self.loss, y, self.R)
+        n, d = X.shape
+        radius, bound = float(self.l1_radius), float(self.entry_bound)
+        moved = frank_wolfe_sensitivity(n, self.loss, float(self.R), bound, radius)
+        rounds = self._rounds(d, moved, radius * bound, budget)
+        epsilon = round_epsilon(budget, rounds, self.selection, self.calibration)
+        rng = self._rng()
+        select = exponential_mechanism if self.selection == "exponential" else report_noisy_max
+        X = clipped_entries(X, bound)
+        X = X.tocsc() if sparse.issparse(X) else X
+        coef, prediction = np.zeros(d), np.zeros(n)
+        for t in range(1, rounds + 1):
+            downhill = -radius / n * np.asarray(X.T @ loss.slope(prediction, y))
+            chosen, entry = select(
+                np.concatenate([downhill, -downhill]),
+                sensitivity=moved,
+                epsilon=epsilon,
+                rng=rng,
+                about="vertex",
+            )
+            j, size, m = chosen % d, radius if chosen < d else -radius, 2 / (t + 2)
+            coef *= 1 - m
+            coef[j] += m * size
+            prediction *= 1 - m
+            add_column(prediction, X, j, m * size)
+        self.coef_, self.n_iter_, self.selection_scale_ = coef, rounds, entry.scale
+        self._account([replace(entry, count=rounds)])
+        return self
+
+    def _check_options(self) -> Guarantee:
+        check_between(*SCALES, l1_radius=self.l1_radius, entry_bound=self.entry_bound, R=self.R)
+        if self.selection not in ("exponential", "laplace"):
+            raise ValueError(
+                f"selection must be 'exponential' or 'laplace', got {self.selection!r}"
+            )
+        if self.calibration not in ("zcdp", "paper"):
+            raise ValueError(f"calibration must be 'zcdp' or 'paper', got {self.calibration!r}")
+        budget = self._budget(Pure, Approximate, ZeroConcentrated)
+        if self.calibration == "paper" and not (
+            self.selection == "laplace" and isinstance(budget, Approximate)
+        ):
+            raise ValueError(
+                "calibration='paper' needs selection='laplace' and an Approximate budget,"
+                f" got selection={self.selection!r} and {budget}"
+            )
+        if isinstance(self.steps, str):
+            if self.steps != "theory":
+                raise ValueError(f"steps must be an integer or 'theory', got {self.steps!r}")
+        else:
+            check_whole(1, steps=self.steps)
+        return budget
+
+    def _rounds(self, d: int, moved: float, reach: float, budget: Guarantee) -> int:
+        if not isinstance(self.steps, str):
+            return int(self.steps)
+
+        def noise(rounds: int) -> float:
+            epsilon = round_epsilon(budget, rounds, self.selection, self.calibration)
+            return 2 * moved / epsilon * math.log(2 * d)
+
+        # |v - b|_1 <= 2 K, so the curvature constant is at most 4 (K c)^2 times the loss's own.
+        return best_rounds(4 * reach**2 * CURVATURE[self.loss], noise)
+
+
+def checked_loss(loss: Any, y: Array, R: float) -> tuple[Any, Array]:
+    """The loss of that name, and the responses as it takes them: clipped to [-R, R] if squared."""
+    if not (isinstance(loss, str) and loss in CURVATURE):
+        raise ValueError(f"loss must be 'squared' or 'logistic', got {loss!r}")
+    return chosen_loss(loss, y), np.clip(y, -R, R) if loss == "squared" else y
+
+
+def add_column(total: Array, X: Any, j: int, weight: float) -> None:
+    """total += weight X[:, j] in place, for dense or CSC X."""
+    if sparse.issparse(X):
+        held = slice(X.indptr[j], X.indptr[j + 1])
+        total[X.indices[held]] += weight * X.data[held]
+    else:
+        total += weight * X[:, j]
+
+
+def block_votes(
+    X: Any, y: Array, s: int, blocks: list[NDArray[np.intp]], bound: float, penalty: float
+) -> Array:
+    """For each feature the number of blocks whose Lasso has it among its s largest coefficients,
+    entries of X clipped to [-bound, bound].
+
+    A record is in one block, and a block has at most one vote for each feature, so replacing a
+    record moves every count by at most 1, whatever the Lasso makes of the block.
+    """
+    votes = np.zeros(X.shape[1])
+    for block in blocks:
+        part = clipped_entries(X[block], bound) / bound
+        votes[lasso_support(part, y[block], s, penalty)] += 1
+    return votes
+
+
+def lasso_support(X: Any, y: Array, s: int, penalty: float) -> NDArray[np.intp]:
+    """The at most s largest non-zero Lasso coefficients, at a penalty relative to the smallest one
+    that makes all of them 0."""
+    zero_from = float(np.abs(X.T @ y).max()) / len(y)
+    if zero_from == 0:
+        return np.empty(0, dtype=np.intp)
+    model = Lasso(alpha=penalty * zero_from, fit_intercept=False, max_iter=300, tol=1e-3)
+    with warnings.catch_warnings():
+        # Whether a block's Lasso converged is not private information to print.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X.tocsc() if sparse.issparse(X) else X, y)
+    magnitudes = np.abs(np.asarray(model.coef_))
+    top = np.argsort(-magnitudes, kind="stable")[:s]
+    return top[magnitudes[top] > 0]
+
+
+class Perturbation(NamedTuple):
+    """How an objective is perturbed: ridge Delta, scale of the random linear term, guarantee."""
+
+    ridge: float
+    scale: float
+    privacy: Pure | Approximate
+
+
+def objective_perturbation(
+    gradient: float, smoothness: float, privacy: Pure | Approximate
+) -> Perturbation:
+    r"""Ridge and noise that make the minimiser of a perturbed sum of losses private.
+
+    **Statement.** J(b) = sum_i l_i(<x_i, b>) + Delta |b|^2/2 + <g, b> with convex l_i, |gradient of
+    a record's term| <= zeta everywhere, and second derivative times |x_i|^2 at most lam. Under
+    replacement the minimiser is epsilon-DP if Delta >= lam/(e^{epsilon/2} - 1) and g has density
+    proportional to exp(-epsilon |g|/(4 zeta)); it is (epsilon, delta)-DP with that Delta and
+    g ~ N(0, tau^2 I), tau = 2 zeta (t + sqrt(t^2 + epsilon))/epsilon, t = sqrt(2 log(1/delta)).
+
+    **Proof.** The minimiser b determines g = -sum of gradients - Delta b, a bijection, so the
+    density at b is that of g times |det H|, H = Hessians + Delta I. Neighbours: H' = H - c xx' + c'
+    zz', so det H/det H' <= det H/det(H - c xx') <= 1 + lam/Delta <= e^{epsilon/2}. And g' = g + v,
+    where v, a difference of two gradients, has |v| <= 2 zeta: the density ratio is at most
+    e^{epsilon/2} in the first case. In the second its log is at most (|Pg| h + tau h^2/2)/tau for h
+    = 2 zeta/tau, with P the projection on the span of x and z, in which v lies although it depends
+    on g; P(|Pg| > t tau) <= e^{-t^2/2} = delta, and h t + h^2/2 = epsilon/2.
+
+    **Source.** Kifer, Smith and Thakurta (2012), Algorithm 1, with Delta = 2 lam/epsilon and
+    tau^2 = zeta^2 (8 log(2/delta) + 4 epsilon)/epsilon^2: that is the case |v| <= zeta, of a record
+    added or removed. Replacement needs twice that noise.
+    """
+    ridge = smoothness / math.expm1(min(privacy.epsilon / 2, 20.0))
+    if isinstance(privacy, Pure):
+        return Perturbation(ridge, 4 * gradient / privacy.epsilon, privacy)
+    t = math.sqrt(2 * math.log(1 / privacy.delta))
+    scale = 2 * gradient * (t + math.sqrt(t**2 + privacy.epsilon)) / privacy.epsilon
+    return Perturbation(ridge, scale, privacy)
+
+
+def quieter(s: int, epsilon: float, delta: float) -> Pure | Approximate:
+    """The guarantee whose random linear term in s dimensions has the smaller E|g|^2.
+
+    s (s + 1) squared scales if pure, s if normal: pure up to an s of about 2 log(1/delta).
+    """
+    pure, normal = Pure(epsilon), Approximate(epsilon, delta)
+    scales = [objective_perturbation(1.0, 1.0, privacy).scale for privacy in (pure, normal)]
+    return pure if (s + 1) * scales[0] ** 2 <= scales[1] ** 2 else normal
+
+
+def linear_term(perturbation: Perturbation, s: int, rng: np.random.Generator) -> Array:
+    """g: normal, or for a pure guarantee with a Gamma(s) length in a uniform direction."""
+    direction = rng.standard_normal(s)
+    if isinstance(perturbation.privacy, Approximate):
+        return perturbation.scale * direction
+    length = rng.gamma(s, perturbation.scale)
+    return np.asarray(length * direction / np.linalg.norm(direction))
+
+
+def ball_least_squares(Z: Array, y: Array, ridge: float, linear: Array, radius: float) -> Array:
+    """argmin over |b| <= radius of |Zb - y|^2/2 + ridge |b|^2/2 + <linear, b>, in closed form but
+    for one multiplier."""
+    values, vectors = np.linalg.eigh(Z.T @ Z)
+    values = np.maximum(values, 0.0) + ridge
+    target = vectors.T @ (Z.T @ y - linear)
+    if np.linalg.norm(target / values) > radius:
+
+        def shortage(multiplier: float) -> float:
+            return 1 / float(np.linalg.norm(target / (values + multiplier))) - 1 / radius
+
+        most = 2 * float(np.linalg.norm(target)) / radius
+        values = values + optimize.brentq(shortage, 0.0, most, xtol=1e-14 * most, rtol=1e-14)
+    return np.asarray(vectors @ (target / values))
+
+
+def logistic_minimum(Z: Array, y: Array, ridge: float, linear: Array) -> Array:
+    """argmin of the logistic loss + ridge |b|^2/2 + <linear, b>, by damped Newton steps."""
+
+    def objective(b: Array) -> float:
+        p = Z @ b
+        return float((np.logaddexp(0.0, p) - y * p).sum() + ridge * b @ b / 2 + linear @ b)
+
+    coef = np.zeros(Z.shape[1])
+    value = objective(coef)
+    for _ in range(200):
+        chance = special.expit(Z @ coef)
+        gradient = Z.T @ (chance - y) + ridge * coef + linear
+        hessian = (Z.T * (chance * (1 - chance))) @ Z + ridge * np.eye(len(coef))
+        step = np.linalg.solve(hessian, gradient)
+        decrement, size = float(gradient @ step), 1.0
+        while size > 1e-10 and objective(coef - size * step) > value - 0.25 * size * decrement:
+            size /= 2
+        if decrement <= 1e-22 * (1 + abs(value)) or size <= 1e-10:
+            return np.asarray(coef - step) if decrement <= 1e-12 * (1 + abs(value)) else coef
+        coef = coef - size * step
+        value = objective(coef)
+    return coef
+
+
+class TwoStageRegression(LinearPredictor, PrivateEstimator):
+    """Choose features by the votes of blocks of records, then perturb the objective on them.
+
+    **Algorithm** (Kifer, Smith and Thakurta, 2012). Stage 1, sample and aggregate: records are
+    dealt at random into k blocks; the Lasso of each block votes for at most s features; the s
+    features with most votes, up to Gumbel noise, are the support. Stage 2, objective perturbation:
+    on the support, rows shortened to l2 norm B = `row_bound`, the sum of losses + Delta |b|^2/2 +
+    <g, b> is minimised, g random; for the squared loss over |b| <= `radius` and with y clipped to
+    [-R, R].
+
+    **Privacy.** Replacing a record changes one block, so each count by at most 1: s rounds of the
+    exponential mechanism. Stage 2 is `objective_perturbation`, with gradients of at most B for the
+    logistic loss and B (R + B radius) for the squared one. The ball: within it the squared loss is
+    a Huber loss with slopes of at most R + B radius everywhere, to which the theorem applies with
+    any smooth convex public penalty added; with penalties that grow outside the ball the
+    minimisers tend to the constrained one, and privacy passes to the limit (their Theorem on
+    successive approximation). It is proved for the exact minimiser; ours is exact up to rounding.
+
+    **Risk.** Their guarantee needs blocks on which the Lasso already finds the support.
+
+    **Source.** Kifer, Smith and Thakurta (2012), "Private convex empirical risk minimization and
+    high-dimensional regression", COLT; the comparison of WG19 §6.
+
+    **Departures from the paper.** Constants for replacement of a record: `objective_perturbation`.
+    An (eps, delta) budget takes normal or pure noise there, whichever is `quieter`. Gumbel noise of
+    scale 2s/eps or less on the counts. Binary blocks vote by the Lasso on -1, 1. Data are clipped.
+
+    Parameters
+    ----------
+    privacy : Pure, Approximate or ZeroConcentrated, default Approximate(1, 1e-6)
+    s : int
+        Number of features chosen.
+    loss : {"squared", "logistic"}
+        For "logistic" y must lie in [0, 1] and `predict` gives log-odds.
+    row_bound : float
+        B: bound on the l2 norm of a row on the support, and on each entry when blocks vote.
+    R, radius : float
+        Bounds on responses and on the norm of the coefficients; squared loss only.
+    blocks : int or "theory"
+        k; "theory" is sqrt(n), as in the paper.
+    penalty : float
+        Of each block's Lasso, relative to the smallest that makes all coefficients 0.
+    selection_share : float
+        Share of the budget for stage 1.
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    coef_, support_ (sorted), ridge_ (Delta), selection_scale_, noise_scale_, privacy_, ledger_,
+    n_features_in_
+    """
+
+    _sparse_rows = True
+
+    def __init__(
+        self,
+        privacy: Guarantee | None = None,
+        s: int = 1,
+        loss: LossName = "squared",
+        row_bound: float = 1.0,
+        R: float = 1.0,
+        radius: float = 1.0,
+        blocks: int | Literal["theory"] = "theory",
+        penalty: float = 0.25,
+        selection_share: float = 0.5,
+        random_state: Any = None,
+    ) -> None:
+        self.privacy, self.s, self.loss = privacy, s, loss
+        self.row_bound, self.R, self.radius = row_bound, R, radius
+        self.blocks, self.penalty, self.selection_share = blocks, penalty, selection_share
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> TwoStageRegression:
+        """Release private coefficients on s privately chosen features."""
+        X, y = self._validated_pair(X, y, sparse_rows=True)
+        n, d = X.shape
+        each, release = self._check_options(n, d)
+        _, y = checked_loss(self.loss, y, self.R)
+        bound, R, radius = float(self.row_bound), float(self.R), float(self.radius)
+        gradient = bound * largest_slope(self.loss, R, bound * radius)
+        perturbed = objective_perturbation(gradient, CURVATURE[self.loss] * bound**2, release)
+        rng = self._rng()
+        support, selected = self._select(X, y, each, rng)
+        Z = X[:, support]
+        design = Design(Z.toarray() if sparse.issparse(Z) else Z)
+        Z = design.X * design.shortening(bound)[:, None]
+        linear = linear_term(perturbed, len(support), rng)
+        self.coef_ = np.zeros(d)
+        if self.loss == "squared":
+            self.coef_[support] = ball_least_squares(Z, y, perturbed.ridge, linear, radius)
+        else:
+            self.coef_[support] = logistic_minimum(Z, y, perturbed.ridge, linear)
+        self.support_, self.ridge_ = np.sort(support), perturbed.ridge
+        self.selection_scale_, self.noise_scale_ = selected.scale, perturbed.scale
+        name, about = "objective perturbation", "sum of the gradients"
+        noise = LedgerEntry(name, 2 * gradient, "l2", perturbed.scale, (release,), 1, about)
+        self._account([selected, noise])
+        return self
+
+    def _select(
+        self, X: Any, y: Array, epsilon: float, rng: np.random.Generator
+    ) -> tuple[NDArray[np.intp], LedgerEntry]:
+        """The support by noisy votes, and the record of it."""
+        count = round(math.sqrt(len(y))) if isinstance(self.blocks, str) else int(self.blocks)
+        blocks = np.array_split(rng.permutation(len(y)), count)
+        labels = y / float(self.R) if self.loss == "squared" else 2 * y - 1
+        votes = block_votes(X, labels, self.s, blocks, float(self.row_bound), float(self.penalty))
+        return gumbel_top_k(votes, self.s, sensitivity=1.0, epsilon=epsilon, rng=rng, about="votes")
+
+    def _check_options(self, n: int, d: int) -> tuple[float, Pure | Approximate]:
+        """epsilon of each of the s selections, and the guarantee of stage 2."""
+        check_sparsity(self.s, d)
+        check_between(*SCALES, row_bound=self.row_bound, R=self.R, radius=self.radius)
+        check_between(0, 1, penalty=self.penalty, selection_share=self.selection_share)
+        if isinstance(self.blocks, str):
+            if self.blocks != "theory":
+                raise ValueError(f"blocks must be an integer or 'theory', got {self.blocks!r}")
+        else:
+            check_whole(1, blocks=self.blocks)
+            if self.blocks > n:
+                raise ValueError(f"blocks must be at most n = {n}, got {self.blocks}")
+        budget = self._budget(Pure, Approximate, ZeroConcentrated)
+        share, s = float(self.selection_share), int(self.s)
+        if isinstance(budget, Pure):
+            return budget.epsilon * share / s * ROOM, Pure(budget.epsilon * (1 - share) * ROOM)
+        if isinstance(budget, ZeroConcentrated):
+            each = math.sqrt(8 * budget.rho * share / s)
+            return each * ROOM, Pure(math.sqrt(2 * budget.rho * (1 - share)) * ROOM)
+        assert isinstance(budget, Approximate)
+        first, rest = budget.epsilon * share * ROOM, budget.epsilon * (1 - share) * ROOM
+        release = quieter(s, rest, budget.delta / 2)
+        left = budget.delta if isinstance(release, Pure) else budget.delta / 2
+        # Beside the other release a selection is accounted as any epsilon-DP call.
+        together = math.sqrt(2 * Approximate(first, left).to_zcdp().rho / s)
+        if together <= first / s and isinstance(release, Approximate):
+            release = Approximate(rest, budget.delta * ROOM)
+        return max(together, first / s), release

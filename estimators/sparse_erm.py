@@ -1,0 +1,384 @@
+"""Private empirical risk minimisation over sparse linear predictors: noisy hard thresholding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from scipy import special
+from scipy.linalg.blas import dnrm2
+from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from estimators.accounting import Guarantee
+from estimators.base import Array, LinearPredictor, PrivateEstimator
+from estimators.design import Design
+from estimators.losses import LogisticLoss, Loss, SquaredLoss, chosen_loss, slopes
+from estimators.mechanisms import (
+    check_between,
+    check_sparsity,
+    check_whole,
+    gaussian,
+)
+from minimax.bound import Bound
+from minimax.composition import repeated_noise
+from minimax.privacy import Approximate, Gaussian, ZeroConcentrated
+from minimax.sparse_regression import SparseRegressionProblem
+from minimax.sparse_upper import noisy_thresholding_upper
+
+Spendable = Approximate | ZeroConcentrated | Gaussian
+SIZES = (1e-50, 1e50)
+"""Where clip, step and scales must lie, so that iterates stay in the floating-point range."""
+SHORTEST_ENTRY = 1e-140
+"""Rows of entries smaller than this are treated as this long: their squares may underflow."""
+
+
+def hard_threshold(v: Array, s: int) -> Array:
+    """v with all but its s entries of largest magnitude set to zero."""
+    kept = np.argpartition(np.abs(v), len(v) - s)[len(v) - s :]
+    out = np.zeros_like(v)
+    out[kept] = v[kept]
+    return out
+
+
+def slope_caps(design: Design, clip: float) -> Array:
+    """For each record the largest |slope| with |slope| |x| <= clip."""
+    shortest = SHORTEST_ENTRY * math.sqrt(design.d)
+    return np.asarray(clip / np.maximum(design.norms, shortest))
+
+
+def clipped_gradient(design: Design, y: Array, coef: Array, loss: Loss, caps: Array) -> Array:
+    """The average of slope_i x_i over records, each slope clipped to its cap.
+
+    A record's gradient has norm |slope_i| |x_i|, so clipping slopes to `slope_caps` is clipping
+    gradients, and replacing a record moves the average by at most 2 clip/n in l2.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        predictions = design.predict(coef)
+    weights = np.clip(slopes(loss, predictions, y), -caps, caps)
+    return design.correlate(weights) / design.n
+
+
+def paper_noise(privacy: Spendable, clip: float, n: int, steps: int) -> float:
+    """The noise per step as printed in WG19; it is too small, see `NoisyHardThresholding`.
+
+    tau^2 = T G^2/(n^2 rho) for zCDP (Theorem 5.2) and T G^2 log(1/delta)/(n eps)^2 for
+    (epsilon, delta) (Corollary 5.8, where G = K as logistic slopes are at most 1).
+    """
+    if isinstance(privacy, ZeroConcentrated):
+        return clip / n * math.sqrt(steps / privacy.rho)
+    if isinstance(privacy, Approximate):
+        return clip / n * math.sqrt(steps * math.log(1 / privacy.delta)) / privacy.epsilon
+    raise ValueError(f"calibration='paper' is for Approximate or ZeroConcentrated, not {privacy}")
+
+
+class _SparseDescent(PrivateEstimator):
+    """What the regressor and the classifier share: options and the private descent."""
+
+    s: int
+    loss: str | Loss
+    clip: float
+    steps: int
+    step_size: float | Literal["auto"]
+    feature_scale: float
+    l2: float
+    radius: float | None
+    calibration: Literal["analytic", "paper"]
+
+    def _descend(self, X: Any, y: Array, loss: Loss) -> None:
+        """Check the options, run the descent, record its last iterate and what it cost."""
+        n, d = X.shape
+        self._check_options(d)
+        step = self._step(loss)
+        clip, steps, s = float(self.clip), int(self.steps), int(self.s)
+        scale = self._noise(n)
+        rng, design = self._rng(), Design(X)
+        caps, shrink, coef = slope_caps(design, clip), 1 - step * float(self.l2), np.zeros(d)
+        for _ in range(steps):
+            gradient = clipped_gradient(design, y, coef, loss, caps)
+            noisy, entry = gaussian(
+                gradient, l2_sensitivity=2 * clip / n, scale=scale, rng=rng, about="gradient"
+            )
+            coef = hard_threshold(shrink * coef - step * noisy, s)
+            if self.radius is not None:
+                coef *= float(self.radius) / max(dnrm2(coef), float(self.radius))
+        self.coef_, self.support_ = coef, np.flatnonzero(coef)
+        self.noise_scale_, self.step_size_ = scale, step
+        self._account([replace(entry, count=steps)])
+
+    def risk_bound(self, problem: SparseRegressionProblem) -> Bound:
+        """The proven upper bound on the risk, WG19: Corollaries 5.6 and 5.8 with constants: see
+        `noisy_thresholding_upper`. Needs `radius`, no `l2`, and the squared or logistic loss."""
+        self._check_options(problem.d)
+        loss = chosen_loss(self.loss, np.zeros(1))
+        kinds: dict[type, Literal["squared", "logistic"]]
+        kinds = {SquaredLoss: "squared", LogisticLoss: "logistic"}
+        if self.radius is None or self.l2 != 0 or type(loss) not in kinds:
+            raise ValueError("risk_bound covers radius given, l2 = 0, squared or logistic loss")
+        return noisy_thresholding_upper(
+            problem,
+            s=int(self.s),
+            radius=float(self.radius),
+            G=float(self.clip),
+            step_size=self._step(loss),
+            steps=int(self.steps),
+            noise=self._noise(problem.n),
+            loss=kinds[type(loss)],
+        )
+
+    def _noise(self, n: int) -> float:
+        """Standard deviation of the noise on each averaged gradient."""
+        budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
+        assert isinstance(budget, (Approximate, ZeroConcentrated, Gaussian))
+        if self.calibration == "paper":
+            return paper_noise(budget, float(self.clip), n, int(self.steps))
+        return repeated_noise(budget, 2 * float(self.clip) / n, int(self.steps))
+
+    def _step(self, loss: Loss) -> float:
+        """The step size given, or the inverse smoothness at the public feature scale."""
+        if self.step_size == "auto":
+            return 1 / (float(loss.smoothness) * float(self.feature_scale) ** 2 + float(self.l2))
+        step = float(self.step_size)
+        if not step * float(self.l2) < 2:
+            raise ValueError(f"step_size must be below 2/l2 or the iterates diverge, got {step!r}")
+        return step
+
+    def _check_options(self, d: int) -> None:
+        check_sparsity(self.s, d)
+        check_whole(steps=self.steps)
+        check_between(*SIZES, clip=self.clip, feature_scale=self.feature_scale)
+        if isinstance(self.step_size, str):
+            if self.step_size != "auto":
+                raise ValueError(f"step_size must be 'auto' or a number, got {self.step_size!r}")
+        else:
+            check_between(*SIZES, step_size=self.step_size)
+        if isinstance(self.l2, bool) or not (isinstance(self.l2, Real) and self.l2 == 0):
+            check_between(0, SIZES[1], l2=self.l2)
+        if self.radius is not None:
+            check_between(*SIZES, radius=self.radius)
+        if self.calibration not in ("analytic", "paper"):
+            raise ValueError(f"calibration must be 'analytic' or 'paper', got {self.calibration!r}")
+
+
+class NoisyHardThresholding(LinearPredictor, _SparseDescent):
+    """Noisy gradient steps, each followed by keeping the s largest coefficients.
+
+    **Algorithm** (WG19: Algorithm 1, DP-IGHT, which is WX21: Algorithm 3, DP-IHT). From theta = 0,
+    `steps` = T times: theta <- H_s(theta - eta (g + u + l2 theta)), where g is the average of the
+    records' gradients slope_i x_i, each shortened to l2 norm `clip` = G; u ~ N(0, tau^2 I); H_s
+    keeps the s entries of largest magnitude. With `radius`, theta is then shortened to that l2
+    norm. Only the last theta is released.
+
+    **Privacy.** Whatever rows, responses and loss, a record's shortened gradient has norm at most
+    G, so replacing it moves g by at most 2G/n; the rest of a step sees the data only through
+    g + u. The T Gaussian releases are together one, with mu = sqrt(T) (2G/n)/tau.
+
+    **Risk.** `risk_bound`, for the class of `minimax.sparse_regression`. In general, WG19:
+    Theorem 5.4: up to constants kappa^2 s* |grad L(theta*)|_inf^2/mu^2 (statistics) plus
+    kappa^3 G^2 s* log d log(n)/(mu^2 n^2 rho) (privacy), with mu and kappa the sparse strong
+    convexity and condition number, s >= C kappa^2 s*, T of order kappa log n and no gradient
+    shortened; `minimax.erm_upper` has the constants.
+
+    **Source.** WG19: Algorithm 1, Theorems 5.2 and 5.4, Corollaries 5.6 and 5.8; WX21: Algorithm 3,
+    Theorem 8.
+
+    **Departures from the paper.** WG19 and WX21 assume a G-Lipschitz loss; squared loss has no
+    finite G, so gradients are shortened here. WG19's sensitivity G/n is for removing a record:
+    replacement needs 2G/n. ``calibration="paper"`` has their noise all the same: T G^2/(n^2 rho)
+    for zCDP really spends 2 rho; T G^2 log(1/delta)/(n eps)^2 for (epsilon, delta) spends
+    rho = 2 eps^2/log(1/delta), which at eps = 1, delta = 1e-5 is .174 and an epsilon of 3.0 by
+    WG19: Lemma 3.4 (2.40 by the exact Gaussian curve). `privacy_` then reports the budget's
+    epsilon with its real delta; ``accounting.total(ledger_, Approximate, delta)`` the reverse.
+
+    Parameters
+    ----------
+    privacy : Approximate, ZeroConcentrated or Gaussian, default Approximate(1, 1e-6)
+    s : int
+        Number of non-zero coefficients kept.
+    loss : {"squared", "logistic"} or an object like `estimators.losses.Loss`
+        "logistic" needs y in {0, 1} and makes `predict` return log-odds.
+    clip : float
+        G, the largest norm |slope_i| |x_i| of a record's gradient. Noise grows with it; below the
+        usual norm gradients lose length and convergence slows. Logistic slopes are at most 1, so
+        there the largest usual row norm is enough.
+    steps : int
+        T. The noise per step grows like sqrt(T).
+    step_size : float or "auto"
+        eta. "auto" is 1/(smoothness * feature_scale^2 + l2): no look at the data.
+    feature_scale : float
+        A public guess of the largest standard deviation of <x, v> over unit vectors v with few
+        non-zeros: for weakly correlated features, that of one feature. Used by "auto" only.
+    l2 : float
+        The penalty l2 |theta|^2/2. It does not involve the data, so its gradient is not shortened.
+    radius : float or None
+        Bound on |theta|_2; None for none.
+    calibration : {"analytic", "paper"}
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    coef_, support_ (sorted), noise_scale_ (tau), step_size_, privacy_, ledger_, n_features_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimax import ZeroConcentrated
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((5000, 50))
+    >>> y = 2 * X[:, 7] - X[:, 30]
+    >>> estimator = NoisyHardThresholding(ZeroConcentrated(0.5), s=2, clip=10.0, random_state=0)
+    >>> fitted = estimator.fit(X, y)
+    >>> fitted.support_.tolist(), str(fitted.privacy_)
+    ([7, 30], 'zCDP(rho=0.5)')
+    """
+
+    _sparse_rows = True
+
+    def __init__(
+        self,
+        privacy: Guarantee | None = None,
+        s: int = 1,
+        loss: str | Loss = "squared",
+        clip: float = 1.0,
+        steps: int = 10,
+        step_size: float | Literal["auto"] = "auto",
+        feature_scale: float = 1.0,
+        l2: float = 0.0,
+        radius: float | None = None,
+        calibration: Literal["analytic", "paper"] = "analytic",
+        random_state: Any = None,
+    ) -> None:
+        self.privacy = privacy
+        self.s, self.loss, self.clip = s, loss, clip
+        self.steps, self.step_size, self.feature_scale = steps, step_size, feature_scale
+        self.l2, self.radius, self.calibration = l2, radius, calibration
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> NoisyHardThresholding:
+        """Release private sparse coefficients for predicting y from the rows of X."""
+        X, y = self._validated_pair(X, y, sparse_rows=True)
+        self._descend(X, y, chosen_loss(self.loss, y))
+        return self
+
+
+class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
+    """Noisy hard thresholding for two classes: private sparse logistic regression.
+
+    **Algorithm.** `NoisyHardThresholding` on labels mapped to {0, 1}; <x, coef_> is the log-odds of
+    ``classes_[1]``.
+
+    **Privacy.** As there. The names of the two labels are taken to be public: by default they are
+    read off y, and a y with another number of labels raises. Give `classes` where even the presence
+    of a label is private.
+
+    **Risk.** WG19: Corollary 5.8: up to constants and logarithms K^2 s* log d [1/n +
+    log(1/delta)/(n eps)^2], if |x| <= K and the covariance of x is well conditioned.
+
+    **Source.** WG19: Algorithm 1, Corollary 5.8; WX21: Algorithm 3, §VIII (with `l2`).
+
+    **Departures from the paper.** Those of `NoisyHardThresholding`. WG19 §6.1 draws y = 1 with
+    probability 1/(1 + exp <x, theta>), which is the model of its §5.2 at -theta: data made that way
+    return -theta.
+
+    Parameters
+    ----------
+    privacy, s, clip, steps, step_size, feature_scale, l2, radius, calibration, random_state
+        As for `NoisyHardThresholding`.
+    loss : "logistic" or an object like `estimators.losses.Loss`
+        A function of the log-odds and of y in {0, 1}.
+    classes : sequence of two labels, or None
+        The labels, whichever occur in y; the second is the positive one.
+
+    Attributes
+    ----------
+    coef_ (one-dimensional), classes_, support_, noise_scale_, step_size_, privacy_, ledger_,
+    n_features_in_
+    """
+
+    def __init__(
+        self,
+        privacy: Guarantee | None = None,
+        s: int = 1,
+        loss: str | Loss = "logistic",
+        clip: float = 1.0,
+        steps: int = 10,
+        step_size: float | Literal["auto"] = "auto",
+        feature_scale: float = 1.0,
+        l2: float = 0.0,
+        radius: float | None = None,
+        calibration: Literal["analytic", "paper"] = "analytic",
+        classes: Sequence[Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.privacy = privacy
+        self.s, self.loss, self.clip = s, loss, clip
+        self.steps, self.step_size, self.feature_scale = steps, step_size, feature_scale
+        self.l2, self.radius, self.calibration = l2, radius, calibration
+        self.classes, self.random_state = classes, random_state
+
+    def fit(self, X: Any, y: Any) -> NoisyHardThresholdingClassifier:
+        """Release private sparse coefficients for telling apart the two classes in y."""
+        if y is None:
+            self._validated_pair(X, y, sparse_rows=True)  # raises, saying that y is needed
+        if np.ma.isMaskedArray(y):
+            raise TypeError("y is a masked array: fill or drop the masked entries first")
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        classes = self._two_classes(labels)
+        positive = np.asarray(labels == classes[1], dtype=float)
+        X, positive = self._validated_pair(X, positive, sparse_rows=True)
+        loss = chosen_loss(self.loss, positive)
+        if isinstance(loss, SquaredLoss):
+            raise ValueError("loss must be a function of log-odds, like 'logistic'; got 'squared'")
+        self._descend(X, positive, loss)
+        self.classes_ = classes
+        return self
+
+    def _two_classes(self, labels: Any) -> Any:
+        """The two labels, or an error that says what is wrong with y or `classes`."""
+        if self.classes is None:
+            found = np.unique(labels)
+            if len(found) > 2:
+                raise ValueError(
+                    "Only binary classification is supported. The type of the target y is "
+                    f"{type_of_target(labels)}, with {len(found)} classes."
+                )
+            if len(found) < 2:
+                raise ValueError(f"y must hold two classes, got one class: {found.tolist()}")
+            return found
+        given = np.asarray(self.classes)
+        if given.shape != (2,) or given[0] == given[1]:
+            raise ValueError(f"classes must be two different labels, got {self.classes!r}")
+        if not np.isin(labels, given).all():
+            raise ValueError(f"y must hold no label outside classes = {given.tolist()}")
+        return given
+
+    def decision_function(self, X: Any) -> Array:
+        """The log-odds <x, coef_> of ``classes_[1]`` for each row of X."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return np.asarray(X @ self.coef_)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the two classes, one row per row of X."""
+        log_odds = self.decision_function(X)
+        return np.column_stack([special.expit(-log_odds), special.expit(log_odds)])
+
+    def predict(self, X: Any) -> Any:
+        """The likelier class of each row of X."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        return tags

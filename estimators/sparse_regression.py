@@ -1,0 +1,491 @@
+"""Private sparse linear regression: gradient steps, each followed by a private hard threshold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from estimators.accounting import Guarantee, LedgerEntry, total
+from estimators.base import Array, LinearPredictor, split
+from estimators.design import Design
+from estimators.mechanisms import (
+    FractionBelow,
+    above_threshold_quantile,
+    check_between,
+    check_sparsity,
+    check_whole,
+    exponential_mechanism,
+)
+from estimators.regression import projected
+from estimators.sparse_mean import Indices, Method, SparseCalibration, sparse_release
+from estimators.truncation import (
+    TruncatingEstimator,
+    Truncation,
+    pure_share,
+    theoretical_truncation,
+)
+from minimax.bound import Bound
+from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.sparse_mean import Scales, gumbel_range_rms, laplace_maximum_rms
+from minimax.sparse_regression import SparseRegressionProblem
+from minimax.sparse_upper import gradient_bound, private_thresholding_upper, step_scales
+
+LIMITS = (1e-20, 1e20)
+"""Where bounds and step sizes must lie, so that products of a few of them can be squared."""
+MOST_STEPS = 100
+
+
+def clipped_entries(X: Any, bound: float) -> Any:
+    """X, dense or CSR, with entries clipped to [-bound, bound].
+
+    X itself where no entry is outside; otherwise one copy, of the stored entries only for CSR.
+    """
+    held = X.data if sparse.issparse(X) else X
+    if held.size == 0 or max(float(held.max()), -float(held.min())) <= bound:
+        return X
+    clipped = np.clip(held, -bound, bound)
+    return type(X)((clipped, X.indices, X.indptr), shape=X.shape) if sparse.issparse(X) else clipped
+
+
+def half_step(design: Design, y: Array, beta: Array, weights: Array, step_size: float) -> Array:
+    """beta - step_size sum_i weights_i (<x_i, beta> - y_i) x_i."""
+    return beta - step_size * design.correlate(weights * (design.predict(beta) - y))
+
+
+class Descent(NamedTuple):
+    """Everything about a run but the data: functions of the parameters, n and the budget."""
+
+    s: int
+    steps: int
+    step_size: float
+    radius: float
+    sensitivity: float
+    """How far one record can move a coordinate of a half-step."""
+    scales: Scales
+    method: Method
+    pure: bool
+
+    def run(
+        self, design: Design, y: Array, weights: Array, rng: np.random.Generator
+    ) -> tuple[Indices, Array, tuple[LedgerEntry, ...]]:
+        """The last step's coordinates, best first, their noisy values before projection, and the
+        ledger of all steps. Entries of X and y must have been clipped."""
+        beta = np.zeros(design.d)
+        for _ in range(self.steps):
+            support, values, entries = sparse_release(
+                half_step(design, y, beta, weights, self.step_size),
+                self.s,
+                self.sensitivity,
+                self.scales,
+                method=self.method,
+                pure=self.pure,
+                rng=rng,
+            )
+            beta = np.zeros(design.d)
+            beta[support] = projected(values, self.radius)
+        return support, values, tuple(replace(e, count=e.count * self.steps) for e in entries)
+
+
+def choose_smallest_loss(
+    losses: Array,
+    *,
+    start: float,
+    search: Guarantee,
+    choice: Guarantee,
+    rng: np.random.Generator,
+) -> tuple[int, list[LedgerEntry]]:
+    """A candidate with about the smallest total loss: column k of `losses` is that of candidate
+    k + 1 less that of candidate 0, and each record's row is a function of that record alone.
+
+    Losses are truncated to [-T, T], T a private 95 per cent quantile of their magnitudes, but at
+    least `start`: in a sparse design most losses are 0. Replacing one record moves one row, hence
+    the share of losses below a level by at most 1/n and, given T, each sum by at most 2T, as the
+    two mechanisms ask.
+    """
+    level, found = above_threshold_quantile(
+        FractionBelow(losses),
+        0.95,
+        records=len(losses),
+        start=start,
+        growth=1.2,
+        epsilon=pure_share(search),
+        rng=rng,
+        about="cross-validation: truncation of the losses",
+    )
+    # An exponential mechanism of epsilon is epsilon^2/8-zCDP, four times better than a pure one.
+    chosen, entry = exponential_mechanism(
+        np.concatenate([[0.0], -np.clip(losses, -level, level).sum(axis=0)]),
+        sensitivity=2 * level,
+        epsilon=pure_share(choice) * (1 if isinstance(choice, Pure) else 2),
+        rng=rng,
+        about="cross-validation: choice of s",
+    )
+    return chosen, [found, entry]
+
+
+def choose_regression_sparsity(
+    design: Design,
+    y: Array,
+    grid: tuple[int, ...],
+    *,
+    plan: Callable[[int, Guarantee], Descent],
+    budget: Pure | ZeroConcentrated,
+    n_folds: int,
+    smallest_loss: float,
+    rng: np.random.Generator,
+) -> tuple[int, list[LedgerEntry]]:
+    """A sparsity from the increasing `grid` by truncated cross-validation (CWZ19 §5.2).
+
+    **Algorithm.** Record i belongs to fold i mod K. For each fold, one descent with s = max(grid)
+    on the other records (`plan` of their number and a budget) ends in a list of coordinates, best
+    first, with noisy values v_j; its first s entries are the candidate beta_s. A held-out record's
+    loss is (y_i - <x_i, beta_s>)^2 less the same for the smallest candidate;
+    `choose_smallest_loss` does the rest.
+
+    **Privacy.** Let the neighbours differ in record i. Folds depend on the position alone, so i is
+    held out of exactly one fold, whose descent never sees it: K-1 descents are charged, each
+    calibrated to the smallest complement. Given the lists, the losses of every other record are
+    fixed numbers and record i's are a function of (x_i, y_i) alone. Lists, truncation and choice
+    compose adaptively; 80, 5 and 15 per cent of the budget go to them, whatever the data.
+
+    **Departures from the paper.** It leaves the cost of the training fits unstated and truncates
+    errors per fold; here everything released is charged, and truncation is per record, at no less
+    than `smallest_loss`. One list serves all sizes, so the grid's length costs nothing. For a
+    given budget the lists have K/sqrt(K-1) times (5 folds: 2.5) the noise of one fit with
+    s = max(grid). Noise on the values makes large s look worse than they are, and noise in the
+    selection small s, so that the choice is only as good as the lists are.
+    """
+    training, search, choice = split(budget, 0.80, 0.05, 0.15)
+    n = design.n
+    each = split(training, *[1 / (n_folds - 1)] * (n_folds - 1))[0]
+    descent = plan(n - math.ceil(n / n_folds), each)
+    columns = np.array(grid) - 1
+    losses = np.empty((n, len(grid)))
+    entries: tuple[LedgerEntry, ...] = ()
+    for fold in range(n_folds):
+        weights = np.ones(n)
+        weights[fold::n_folds] = 0.0
+        support, values, entries = descent.run(design, y, weights / weights.sum(), rng)
+        held = design.X[fold::n_folds][:, support]
+        held = held.toarray() if sparse.issparse(held) else held
+        fits = np.cumsum(held * values, axis=1)[:, columns]
+        losses[fold::n_folds] = fits * (fits - 2 * y[fold::n_folds, None])
+    ledger = [
+        replace(e, count=e.count * (n_folds - 1), about=f"cross-validation: {e.about}")
+        for e in entries
+    ]
+    chosen, rest = choose_smallest_loss(
+        losses[:, 1:] - losses[:, :1], start=smallest_loss, search=search, choice=choice, rng=rng
+    )
+    return grid[chosen], [*ledger, *rest]
+
+
+class PrivateHardThresholding(LinearPredictor, TruncatingEstimator):
+    """Gradient descent for sparse least squares, each iterate released by private thresholding.
+
+    **Algorithm** (CWZ19: Algorithm 4.2). Entries of X are clipped to [-b, b], b = `entry_bound`,
+    and y to [-R, R]. From beta = 0, `steps` times: a gradient step beta - (eta/n) sum_i
+    (<x_i, beta> - y_i) x_i; s coordinates of large magnitude are chosen, by one pass of Gumbel
+    noise (``method="gumbel"``) or s rounds of Laplace noise (``"peeling"``, CWZ19: Algorithm 3.2),
+    and released with noise; the others become 0; the result is projected to the l2 ball of
+    `radius`. Dense X is copied once if an entry must be clipped, and CSR stays sparse.
+
+    **Privacy.** An iterate has at most s entries and norm at most `radius`, so |<x_i, beta>| <=
+    sqrt(s) b radius and one record moves every coordinate of the half-step by at most
+    2 eta (R + sqrt(s) b radius) b/n, whatever the data. Each step is a sparse release at that
+    sensitivity with 1/steps of the budget (`sparse_scales`); steps compose adaptively. Step size
+    and number of steps never depend on the data. With ``s="cv"`` the ledger depends on the s
+    chosen but its zCDP total does not, so `privacy_` of an (epsilon, delta) budget is then read
+    from the zCDP total alone; see `choose_regression_sparsity`.
+
+    **Risk.** `risk_bound`. CWZ19: Theorem 4.4 has the rate
+    sigma^2 [s log d/n + (s log d)^2 log(1/delta) log^3 n/(n eps)^2] in the norm of Sigma = E x x',
+    for s at least a constant times L^4 s*.
+
+    **Source.** CWZ19: Algorithms 3.2 and 4.2, Lemma 4.4, §5.1, §5.2.
+
+    **Departures from the paper.** (D1') and (D2') for all index sets contradict each other; here
+    eigenvalues of Sigma on a few s coordinates are to lie in [b^2/L, L b^2], which with
+    b = 1/sqrt(s) is the class they mean, and clipping makes (D1') a fact. The budget is divided
+    over the steps in zCDP (by addition under a pure budget), and the sensitivity is half of their
+    B = 4 (R + c_0 c_x) c_x/sqrt(s), c_x = sqrt(s) b. ``calibration="paper"`` has their B and gives
+    each step (epsilon/T, delta/T) as printed; `privacy_` reports what that really spends. R =
+    sigma sqrt(2 log n) forgets <x, beta> and cuts off some y with a chance of about 1/6; "theory"
+    here is sqrt(s) b radius + 4 sigma sqrt(log n). Their step s/(6L) and T = C L^2 log(8 c_0^2 L n)
+    serve the proof; for the choices made here see `step_size` and `steps`.
+
+    Parameters
+    ----------
+    privacy : Pure, Approximate or ZeroConcentrated
+    s : int or "cv"
+        Number of non-zero coefficients, or private cross-validation over `s_grid`.
+    entry_bound : float or None
+        b; None is 1/sqrt(s), with ``s="cv"`` 1/sqrt(min(s_grid)). Give it where s exceeds the
+        sparsity for which the rows were scaled.
+    R : float, "theory" or "quantile"
+        Truncation level of y: given; ``sqrt(s) b radius + 4 sigma sqrt(log n)`` (with the largest
+        s of the grid); or a private quantile of |y|, which spends `range_share` of the budget.
+    radius, sigma : float
+        l2 norm of the coefficients, and scale of y - <x, beta> (used by "theory" only).
+    L : float, at least 1
+        How far eigenvalues may be from b^2, used by "theory" only.
+    step_size : float or "theory"
+        eta; "theory" is 2/(b^2 (L + 1/L)), best for eigenvalues in [b^2/L, L b^2], which shrinks
+        the error by (L^2 - 1)/(L^2 + 1) a step.
+    steps : int or "theory"
+        "theory" weighs what is left of the start against the noise, which grows with every step
+        that shares the budget: it minimises (q^T radius)^2 + s (tau_T^2 + 4 w_T^2) over
+        T <= 100. Here q = min(.9, max_lambda |1 - eta lambda| + 2 sqrt(s log(2d)/n)), the second
+        term for the sampling error of X'X/n; tau_T and w_T are the root mean squares of the
+        noise on a value and of the largest selection noise. For L = 1 and a usual budget 1 to 4.
+    method : {"gumbel", "peeling"}
+    calibration : {"zcdp", "paper"}
+        "paper" needs ``method="peeling"`` and an Approximate budget.
+    selection_share : float
+        Share of the release's budget that selection gets (``method="gumbel"``).
+    s_grid : sequence of at least two int, n_folds : int, tuning_share : float
+        Used by ``s="cv"`` only.
+    quantile, range_share : float
+        Used by ``R="quantile"`` only.
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    coef_, support_ (sorted), n_iter_, s_, R_, entry_bound_, step_size_, selection_scale_,
+    noise_scale_, privacy_, ledger_, n_features_in_
+    """
+
+    _sparse_rows = True
+
+    def __init__(
+        self,
+        privacy: Guarantee | None = None,
+        s: int | Literal["cv"] = 1,
+        entry_bound: float | None = None,
+        R: Truncation = "theory",
+        radius: float = 1.0,
+        sigma: float = 1.0,
+        L: float = 1.0,
+        step_size: float | Literal["theory"] = "theory",
+        steps: int | Literal["theory"] = "theory",
+        method: Method = "gumbel",
+        calibration: SparseCalibration = "zcdp",
+        selection_share: float = 0.5,
+        s_grid: Any = None,
+        n_folds: int = 5,
+        tuning_share: float = 0.5,
+        quantile: float = 0.975,
+        range_share: float = 0.1,
+        random_state: Any = None,
+    ) -> None:
+        self.privacy = privacy
+        self.s = s
+        self.entry_bound = entry_bound
+        self.R = R
+        self.radius = radius
+        self.sigma = sigma
+        self.L = L
+        self.step_size = step_size
+        self.steps = steps
+        self.method = method
+        self.calibration = calibration
+        self.selection_share = selection_share
+        self.s_grid = s_grid
+        self.n_folds = n_folds
+        self.tuning_share = tuning_share
+        self.quantile = quantile
+        self.range_share = range_share
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> PrivateHardThresholding:
+        """Release private sparse coefficients of y on the columns of X."""
+        X, y = self._validated_pair(X, y, sparse_rows=True)
+        n, d = X.shape
+        budget = self._check_options(n, d)
+        rng = self._rng()
+        ledger: list[LedgerEntry] = []
+        search, budget = self._split_for_range(budget)
+        level = min(self._level(y, search, rng, ledger), LIMITS[1])
+        y = np.clip(y, -level, level)
+        design = Design(clipped_entries(X, self._entry_bound))
+        s = self._grid[-1]
+        if self.s == "cv":
+            tuning, budget = split(budget, self.tuning_share, 1 - self.tuning_share)
+            s, entries = choose_regression_sparsity(
+                design,
+                y,
+                self._grid,
+                plan=lambda m, share: self._descent(m, d, self._grid[-1], level, share),
+                budget=tuning if isinstance(tuning, Pure) else tuning.to_zcdp(),
+                n_folds=self.n_folds,
+                smallest_loss=(self._entry_bound * self.radius) ** 2 / self._grid[-1],
+                rng=rng,
+            )
+            ledger += entries
+        descent = self._descent(n, d, s, level, budget)
+        support, values, released = descent.run(design, y, np.full(n, 1 / n), rng)
+        ledger += released
+        self.coef_ = np.zeros(d)
+        self.coef_[support] = projected(values, self.radius)
+        self.support_ = np.sort(support)
+        self.n_iter_, self.s_, self.R_ = descent.steps, s, level
+        self.entry_bound_, self.step_size_ = self._entry_bound, descent.step_size
+        self.selection_scale_ = descent.scales.selection
+        self.noise_scale_ = descent.scales.value
+        if self.s == "cv" and isinstance(self._asked, Approximate):
+            self.ledger_ = tuple(ledger)
+            rho = total(self.ledger_, ZeroConcentrated).to_zcdp()
+            self.privacy_ = rho.to_approximate(self._asked.delta)
+        else:
+            self._account(ledger)
+        return self
+
+    def risk_bound(self, problem: SparseRegressionProblem) -> Bound:
+        """The proven upper bound on the risk, CWZ19: Theorem 4.4: see
+        `private_thresholding_upper`."""
+        budget = self._check_options(problem.n, problem.d)
+        if self.R == "quantile":
+            raise ValueError("risk_bound covers R given or 'theory'")
+        if isinstance(self.s, str):
+            raise ValueError("risk_bound covers a given s")
+        level = self._fixed_level(problem.n)
+        descent = self._descent(problem.n, problem.d, self.s, level, budget)
+        return private_thresholding_upper(
+            problem,
+            s=self.s,
+            entry_bound=self._entry_bound,
+            radius=descent.radius,
+            R=level,
+            step_size=descent.step_size,
+            steps=descent.steps,
+            method=self.method,
+            scales=descent.scales,
+        )
+
+    @property
+    def _grid(self) -> tuple[int, ...]:
+        """The sparsities that may be used, increasing."""
+        return tuple(sorted({int(s) for s in (self.s_grid if self.s == "cv" else (self.s,))}))
+
+    @property
+    def _entry_bound(self) -> float:
+        given = self.entry_bound
+        return 1 / math.sqrt(self._grid[0]) if given is None else float(given)
+
+    @property
+    def _step_size(self) -> float:
+        if isinstance(self.step_size, str):
+            return 2 / (self._entry_bound**2 * (self.L + 1 / self.L))
+        return float(self.step_size)
+
+    def _fixed_level(self, n: int) -> float:
+        """R where it does not depend on the data: |<x, beta>| <= sqrt(s) b radius."""
+        if isinstance(self.R, str):
+            reach = math.sqrt(self._grid[-1]) * self._entry_bound * self.radius
+            return theoretical_truncation(n, self.sigma, reach)
+        return float(self.R)
+
+    def _scales(self, n: int, s: int, level: float, budget: Guarantee, steps: int) -> Scales:
+        """The noise of one of `steps` steps. Only the printed calibration spends an (epsilon,
+        delta) budget as such, and it takes records for twice as large as they can be."""
+        paper = isinstance(budget, Approximate)
+        return step_scales(
+            n,
+            s,
+            self._entry_bound,
+            self.radius,
+            level,
+            self._step_size * (2 if paper else 1),
+            split(budget, *[1 / steps] * steps)[0],
+            method=self.method,
+            calibration="paper" if paper else "zcdp",
+            selection_share=self.selection_share,
+        )
+
+    def _steps(self, n: int, d: int, budget: Guarantee) -> int:
+        """The number of steps. Public: what was found or chosen privately plays no part in it."""
+        if not isinstance(self.steps, str):
+            return int(self.steps)
+        s, level = self._grid[-1], self._fixed_level(n)
+        size = self._step_size * self._entry_bound**2
+        shrinking = max(abs(1 - size / self.L), abs(1 - size * self.L))
+        shrinking = min(shrinking + 2 * math.sqrt(s * math.log(2 * d) / n), 0.9)
+        extreme = (laplace_maximum_rms if self.method == "peeling" else gumbel_range_rms)(d)
+
+        def error(steps: int) -> float:
+            scales = self._scales(n, s, level, budget, steps)
+            noise = scales.value_variance + 4 * (scales.selection * extreme) ** 2
+            return (shrinking**steps * self.radius) ** 2 + s * noise
+
+        return min(range(1, MOST_STEPS + 1), key=error)
+
+    def _descent(self, n: int, d: int, s: int, level: float, budget: Guarantee) -> Descent:
+        steps = self._steps(n, d, budget)
+        largest = gradient_bound(s, self._entry_bound, self.radius, level)
+        return Descent(
+            s=s,
+            steps=steps,
+            step_size=self._step_size,
+            radius=float(self.radius),
+            sensitivity=2 * self._step_size * largest / n,
+            scales=self._scales(n, s, level, budget, steps),
+            method=self.method,
+            pure=isinstance(budget, Pure),
+        )
+
+    def _check_options(self, n: int, d: int) -> Guarantee:
+        """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
+        self._check_truncation()
+        check_between(*LIMITS, radius=self.radius, sigma=self.sigma, L=self.L)
+        if self.L < 1:
+            raise ValueError(f"L must be at least 1, got {self.L!r}")
+        if not isinstance(self.R, str):
+            check_between(*LIMITS, R=self.R)
+        if self.entry_bound is not None:
+            check_between(*LIMITS, entry_bound=self.entry_bound)
+        if not isinstance(self.step_size, str):
+            check_between(*LIMITS, step_size=self.step_size)
+        elif self.step_size != "theory":
+            raise ValueError(f"step_size must be a number or 'theory', got {self.step_size!r}")
+        if not isinstance(self.steps, str):
+            check_whole(steps=self.steps)
+        elif self.steps != "theory":
+            raise ValueError(f"steps must be an integer or 'theory', got {self.steps!r}")
+        if self.method not in ("gumbel", "peeling"):
+            raise ValueError(f"method must be 'gumbel' or 'peeling', got {self.method!r}")
+        if self.calibration not in ("zcdp", "paper"):
+            raise ValueError(f"calibration must be 'zcdp' or 'paper', got {self.calibration!r}")
+        check_between(0, 1, selection_share=self.selection_share, tuning_share=self.tuning_share)
+        if isinstance(self.s, str):
+            check_tuning(self.s, self.s_grid, self.n_folds, n=n, d=d)
+        else:
+            check_sparsity(self.s, d)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated)
+        if self.calibration == "paper":
+            if self.method != "peeling" or not isinstance(budget, Approximate):
+                raise ValueError(
+                    "calibration='paper' needs method='peeling' and an Approximate budget,"
+                    f" got method={self.method!r} and {budget}"
+                )
+            return budget
+        return budget if isinstance(budget, Pure) else budget.to_zcdp()
+
+
+def check_tuning(s: str, s_grid: Any, n_folds: int, *, n: int, d: int) -> None:
+    """Raise unless s is "cv" and the grid and the number of folds can be used."""
+    if s != "cv":
+        raise ValueError(f"s must be an integer or 'cv', got {s!r}")
+    if not isinstance(s_grid, (list, tuple, range, np.ndarray)):
+        raise ValueError(f"s='cv' needs s_grid, a sequence of integers; got {s_grid!r}")
+    for size in s_grid:
+        check_sparsity(size, d, "s_grid")
+    if len(set(s_grid)) < 2:
+        raise ValueError(f"s_grid must hold at least two sizes, got {s_grid!r}")
+    check_whole(2, n_folds=n_folds)
+    if n_folds > n:
+        raise ValueError(f"n_folds must lie between 2 and n = {n}, got {n_folds}")
