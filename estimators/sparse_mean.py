@@ -9,26 +9,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.accounting import Guarantee, LedgerEntry, total
+from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, clipped_sum, split
-from estimators.mechanisms import (
-    FractionBelow,
-    above_threshold_quantile,
-    check_between,
-    check_sparsity,
-    exponential_mechanism,
-    gaussian,
-    gumbel_top_k,
-    laplace,
-    peeling,
+from estimators.mechanisms import gaussian, gumbel_top_k, laplace, peeling
+from estimators.truncation import Truncation
+from estimators.tuning import (
+    Method,
+    SparseCalibration,
+    SparseEstimator,
+    choose_smallest_loss,
+    tuning_grid,
 )
-from estimators.truncation import TruncatingEstimator, Truncation, pure_share
 from minimax.bound import Bound
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.privacy import Pure, ZeroConcentrated
 from minimax.sparse_mean import Scales, SparseMeanProblem, sparse_mean_upper, sparse_scales
 
-Method = Literal["gumbel", "peeling"]
-SparseCalibration = Literal["zcdp", "paper"]
 Indices = NDArray[np.intp]
 
 
@@ -126,31 +121,19 @@ def choose_sparsity(
         replace(e, count=e.count * (n_folds - 1), about=f"cross-validation: {e.about}")
         for e in entries
     ]
-    level, entry = above_threshold_quantile(
-        FractionBelow(losses),
-        0.95,
-        records=n,
-        start=1e-9 * R * R,
-        growth=1.2,
-        epsilon=pure_share(search),
-        rng=rng,
-        about="cross-validation: truncation of the losses",
-    )
-    ledger.append(entry)
     public = n * np.array(grid) * (final_variance - scales.value_variance)
-    sums = np.clip(losses, -level, level).sum(axis=0) + public[1:] - public[0]
-    # An exponential mechanism of epsilon is epsilon^2/8-zCDP, four times better than a pure one.
-    chosen, entry = exponential_mechanism(
-        np.concatenate([[0.0], -sums]),
-        sensitivity=2 * level,
-        epsilon=pure_share(choice) * (1 if pure else 2),
+    chosen, rest = choose_smallest_loss(
+        losses,
+        start=1e-9 * R * R,
+        search=search,
+        choice=choice,
         rng=rng,
-        about="cross-validation: choice of s",
+        public=public[1:] - public[0],
     )
-    return grid[chosen], [*ledger, entry]
+    return grid[chosen], [*ledger, *rest]
 
 
-class SparseMean(TruncatingEstimator):
+class SparseMean(SparseEstimator):
     """Clip, average, select the largest coordinates privately, release them with noise.
 
     **Algorithm** (CWZ19: Algorithm 3.3). Coordinates are clipped to [-R, R] and averaged; s of
@@ -246,7 +229,7 @@ class SparseMean(TruncatingEstimator):
         s = self.s
         if s == "cv":
             tuning, budget = split(budget, self.tuning_share, 1 - self.tuning_share)
-            grid = tuple(sorted({int(s) for s in self.s_grid}))
+            grid = tuning_grid(self.s_grid)
             final = [self._scales(len(X), s, level, budget).value_variance for s in grid]
             s, entries = choose_sparsity(
                 X,
@@ -276,12 +259,7 @@ class SparseMean(TruncatingEstimator):
         self.support_ = np.sort(support)
         self.R_, self.s_ = level, int(s)
         self.selection_scale_, self.noise_scale_ = scales.selection, scales.value
-        if self.s == "cv" and isinstance(self._asked, Approximate):
-            self.ledger_ = tuple(ledger)
-            rho = total(self.ledger_, ZeroConcentrated).to_zcdp()
-            self.privacy_ = rho.to_approximate(self._asked.delta)
-        else:
-            self._account(ledger)
+        self._account(ledger)
         return self
 
     def risk_bound(self, problem: SparseMeanProblem) -> Bound:
@@ -309,35 +287,4 @@ class SparseMean(TruncatingEstimator):
     def _check_options(self, n: int, d: int) -> Guarantee:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
         self._check_truncation()
-        if self.method not in ("gumbel", "peeling"):
-            raise ValueError(f"method must be 'gumbel' or 'peeling', got {self.method!r}")
-        if self.calibration not in ("zcdp", "paper"):
-            raise ValueError(f"calibration must be 'zcdp' or 'paper', got {self.calibration!r}")
-        check_between(0, 1, selection_share=self.selection_share, tuning_share=self.tuning_share)
-        if isinstance(self.s, str):
-            self._check_tuning(n, d)
-        else:
-            check_sparsity(self.s, d)
-        budget = self._budget(Pure, Approximate, ZeroConcentrated)
-        if self.calibration == "paper":
-            if self.method != "peeling" or not isinstance(budget, Approximate):
-                raise ValueError(
-                    "calibration='paper' needs method='peeling' and an Approximate budget,"
-                    f" got method={self.method!r} and {budget}"
-                )
-            return budget
-        return budget if isinstance(budget, Pure) else budget.to_zcdp()
-
-    def _check_tuning(self, n: int, d: int) -> None:
-        if self.s != "cv":
-            raise ValueError(f"s must be an integer or 'cv', got {self.s!r}")
-        if not isinstance(self.s_grid, (list, tuple, range, np.ndarray)):
-            raise ValueError(f"s='cv' needs s_grid, a sequence of integers; got {self.s_grid!r}")
-        for s in self.s_grid:
-            check_sparsity(s, d, "s_grid")
-        if len(set(self.s_grid)) < 2:
-            raise ValueError(f"s_grid must hold at least two sizes, got {self.s_grid!r}")
-        if isinstance(self.n_folds, bool) or not isinstance(self.n_folds, (int, np.integer)):
-            raise TypeError(f"n_folds must be an integer, got {self.n_folds!r}")
-        if not 2 <= self.n_folds <= n:
-            raise ValueError(f"n_folds must lie between 2 and n = {n}, got {self.n_folds}")
+        return self._check_selection(n, d)

@@ -10,24 +10,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from estimators.accounting import Guarantee, LedgerEntry, total
+from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, LinearPredictor, split
 from estimators.design import Design
-from estimators.mechanisms import (
-    FractionBelow,
-    above_threshold_quantile,
-    check_between,
-    check_sparsity,
-    check_whole,
-    exponential_mechanism,
-)
+from estimators.mechanisms import check_between, check_whole
 from estimators.regression import projected
-from estimators.sparse_mean import Indices, Method, SparseCalibration, sparse_release
-from estimators.truncation import (
-    TruncatingEstimator,
-    Truncation,
-    pure_share,
-    theoretical_truncation,
+from estimators.sparse_mean import Indices, sparse_release
+from estimators.truncation import Truncation, theoretical_truncation
+from estimators.tuning import (
+    Method,
+    SparseCalibration,
+    SparseEstimator,
+    choose_smallest_loss,
+    tuning_grid,
 )
 from minimax.bound import Bound
 from minimax.privacy import Approximate, Pure, ZeroConcentrated
@@ -91,43 +86,6 @@ class Descent(NamedTuple):
         return support, values, tuple(replace(e, count=e.count * self.steps) for e in entries)
 
 
-def choose_smallest_loss(
-    losses: Array,
-    *,
-    start: float,
-    search: Guarantee,
-    choice: Guarantee,
-    rng: np.random.Generator,
-) -> tuple[int, list[LedgerEntry]]:
-    """A candidate with about the smallest total loss: column k of `losses` is that of candidate
-    k + 1 less that of candidate 0, and each record's row is a function of that record alone.
-
-    Losses are truncated to [-T, T], T a private 95 per cent quantile of their magnitudes, but at
-    least `start`: in a sparse design most losses are 0. Replacing one record moves one row, hence
-    the share of losses below a level by at most 1/n and, given T, each sum by at most 2T, as the
-    two mechanisms ask.
-    """
-    level, found = above_threshold_quantile(
-        FractionBelow(losses),
-        0.95,
-        records=len(losses),
-        start=start,
-        growth=1.2,
-        epsilon=pure_share(search),
-        rng=rng,
-        about="cross-validation: truncation of the losses",
-    )
-    # An exponential mechanism of epsilon is epsilon^2/8-zCDP, four times better than a pure one.
-    chosen, entry = exponential_mechanism(
-        np.concatenate([[0.0], -np.clip(losses, -level, level).sum(axis=0)]),
-        sensitivity=2 * level,
-        epsilon=pure_share(choice) * (1 if isinstance(choice, Pure) else 2),
-        rng=rng,
-        about="cross-validation: choice of s",
-    )
-    return chosen, [found, entry]
-
-
 def choose_regression_sparsity(
     design: Design,
     y: Array,
@@ -185,7 +143,7 @@ def choose_regression_sparsity(
     return grid[chosen], [*ledger, *rest]
 
 
-class PrivateHardThresholding(LinearPredictor, TruncatingEstimator):
+class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     """Gradient descent for sparse least squares, each iterate released by private thresholding.
 
     **Algorithm** (CWZ19: Algorithm 4.2). Entries of X are clipped to [-b, b], b = `entry_bound`,
@@ -337,12 +295,7 @@ class PrivateHardThresholding(LinearPredictor, TruncatingEstimator):
         self.entry_bound_, self.step_size_ = self._entry_bound, descent.step_size
         self.selection_scale_ = descent.scales.selection
         self.noise_scale_ = descent.scales.value
-        if self.s == "cv" and isinstance(self._asked, Approximate):
-            self.ledger_ = tuple(ledger)
-            rho = total(self.ledger_, ZeroConcentrated).to_zcdp()
-            self.privacy_ = rho.to_approximate(self._asked.delta)
-        else:
-            self._account(ledger)
+        self._account(ledger)
         return self
 
     def risk_bound(self, problem: SparseRegressionProblem) -> Bound:
@@ -370,7 +323,7 @@ class PrivateHardThresholding(LinearPredictor, TruncatingEstimator):
     @property
     def _grid(self) -> tuple[int, ...]:
         """The sparsities that may be used, increasing."""
-        return tuple(sorted({int(s) for s in (self.s_grid if self.s == "cv" else (self.s,))}))
+        return tuning_grid(self.s_grid if self.s == "cv" else (self.s,))
 
     @property
     def _entry_bound(self) -> float:
@@ -456,36 +409,4 @@ class PrivateHardThresholding(LinearPredictor, TruncatingEstimator):
             check_whole(steps=self.steps)
         elif self.steps != "theory":
             raise ValueError(f"steps must be an integer or 'theory', got {self.steps!r}")
-        if self.method not in ("gumbel", "peeling"):
-            raise ValueError(f"method must be 'gumbel' or 'peeling', got {self.method!r}")
-        if self.calibration not in ("zcdp", "paper"):
-            raise ValueError(f"calibration must be 'zcdp' or 'paper', got {self.calibration!r}")
-        check_between(0, 1, selection_share=self.selection_share, tuning_share=self.tuning_share)
-        if isinstance(self.s, str):
-            check_tuning(self.s, self.s_grid, self.n_folds, n=n, d=d)
-        else:
-            check_sparsity(self.s, d)
-        budget = self._budget(Pure, Approximate, ZeroConcentrated)
-        if self.calibration == "paper":
-            if self.method != "peeling" or not isinstance(budget, Approximate):
-                raise ValueError(
-                    "calibration='paper' needs method='peeling' and an Approximate budget,"
-                    f" got method={self.method!r} and {budget}"
-                )
-            return budget
-        return budget if isinstance(budget, Pure) else budget.to_zcdp()
-
-
-def check_tuning(s: str, s_grid: Any, n_folds: int, *, n: int, d: int) -> None:
-    """Raise unless s is "cv" and the grid and the number of folds can be used."""
-    if s != "cv":
-        raise ValueError(f"s must be an integer or 'cv', got {s!r}")
-    if not isinstance(s_grid, (list, tuple, range, np.ndarray)):
-        raise ValueError(f"s='cv' needs s_grid, a sequence of integers; got {s_grid!r}")
-    for size in s_grid:
-        check_sparsity(size, d, "s_grid")
-    if len(set(s_grid)) < 2:
-        raise ValueError(f"s_grid must hold at least two sizes, got {s_grid!r}")
-    check_whole(2, n_folds=n_folds)
-    if n_folds > n:
-        raise ValueError(f"n_folds must lie between 2 and n = {n}, got {n_folds}")
+        return self._check_selection(n, d)

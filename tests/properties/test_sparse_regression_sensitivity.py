@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from estimators import sparse_regression
+from estimators import sparse_regression, tuning
 from estimators.accounting import LedgerEntry
 from estimators.mechanisms import Release, exponential_mechanism
 from estimators.sparse_regression import PrivateHardThresholding
@@ -186,8 +186,8 @@ def choice_scores(data: Data, R: float, T: float) -> tuple[np.ndarray, float]:
         return exponential_mechanism(scores, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sparse_regression, "above_threshold_quantile", same_level)
-        patch.setattr(sparse_regression, "exponential_mechanism", recording)
+        patch.setattr(tuning, "above_threshold_quantile", same_level)
+        patch.setattr(tuning, "exponential_mechanism", recording)
         half_steps(data, "cv", s_grid=[1, 2, 3], n_folds=2, entry_bound=0.5, R=R)  # type: ignore[arg-type]
     return seen[0]
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from estimators import sparse_mean
+from estimators import sparse_mean, tuning
 from estimators.mechanisms import Release, exponential_mechanism, gumbel_top_k
 from estimators.sparse_mean import SparseMean, choose_sparsity
 from estimators.stable_sparse_mean import largest_first, stability_distances
@@ -126,8 +126,8 @@ def choice_scores(X: np.ndarray, R: float, T: float) -> tuple[np.ndarray, float]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_mean, "sparse_release", same_list)
-        patch.setattr(sparse_mean, "above_threshold_quantile", same_level)
-        patch.setattr(sparse_mean, "exponential_mechanism", recording)
+        patch.setattr(tuning, "above_threshold_quantile", same_level)
+        patch.setattr(tuning, "exponential_mechanism", recording)
         choose_sparsity(
             X,
             (1, 2, 3),
