@@ -226,7 +226,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "regression/tracing/approximate",
         "privacy",
-        {"n": 200_000, "d": 4, "sigma": 0.05, "radius": 1.0, "epsilon": 8e-3, "delta": 1e-9},
+        {"n": 200_000, "d": 4, "sigma": 0.05, "radius": 1.0, "epsilon": 6e-3, "delta": 1e-9},
         {**_DEEP, "epsilon": 1e-7, "delta": 1e-60},
         ("epsilon",),
         weight=4,

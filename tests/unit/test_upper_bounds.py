@@ -18,6 +18,7 @@ from minimax.logistic import LogisticProblem
 from minimax.papers import cite
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.regression import RegressionProblem
+from minimax.sparse_mean import Scales
 from minimax.sparse_regression import SparseRegressionProblem
 
 BUDGET = Approximate(0.5, 3.98e-4)
@@ -279,6 +280,27 @@ def test_closed_forms_are_never_below_the_value() -> None:
             # where it says something the two forms are close
             assert bound.closed_form() <= 8 * value, bound.name
     assert 0 < vacuous < len(bounds())
+
+
+def test_sparse_bound_by_hand_where_only_statistics_are_left() -> None:
+    """nu (1/s*) eta^2 g^2 with eta = s* = 4: thresholding costs nu = 2.618, the places 2s log."""
+    n, d, s_star = 10**12, 100, 4
+    scales = Scales(1.0, 1e-12, 1e-12, 1e-24)
+    bound = sparse_upper.private_thresholding_upper(
+        SparseRegressionProblem(n, d, s_star, sigma=2.0),
+        s=4,
+        entry_bound=0.5,
+        radius=1.0,
+        R=40.0,
+        step_size=4.0,
+        steps=30,
+        method="gumbel",
+        scales=scales,
+    )
+    places = 4 + 2 * 8 * (math.log(2 * 96 / 8) + 1)
+    hand = 2.618034 / 4 * 16 * (4 / (4 * n)) * places
+    assert bound.value() == pytest.approx(hand, rel=1e-3)
+    assert bound.closed_form() == pytest.approx(hand, rel=1e-3)
 
 
 def test_bounds_belong_to_their_problem() -> None:
