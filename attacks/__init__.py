@@ -4,33 +4,61 @@
   what was scored next to what the theory says: outsiders score zero on average (soundness), members
   score the attack's identity (completeness), and privacy caps the members' sum (`ceiling`).
 * `SignAttack`, `ResidualAttack`, `SupportAttack` are the attacks on means.
-* `lemma_3_2_counterexample` refutes CWZ19: Lemma 3.2(2).
+* `RegressionAttack`, `RegressionResidualAttack`, `SupportRegressionAttack` are those on linear
+  regression, `ScoreAttack` and `ScoreResidualAttack` those on logistic regression.
+* `lemma_3_2_counterexample` and `lemma_4_3_counterexample` refute CWZ19: Lemmas 3.2(2) and 4.3(2);
+  `lemma_4_1_boundary` shows the term that the proof of Lemma 4.1 drops.
 * `audit_epsilon` turns two neighbouring data sets into a lower confidence bound on epsilon.
 """
 
 from attacks.audit import AuditResult, audit_epsilon, release_sampler
 from attacks.game import Attack, Estimate, GameResult, play
+from attacks.logistic import ScoreAttack, ScoreResidualAttack
 from attacks.mean import ResidualAttack, SignAttack, lemma_2_1_threshold
+from attacks.regression import (
+    BoundaryTerm,
+    RegressionAttack,
+    RegressionResidualAttack,
+    lemma_4_1_boundary,
+)
 from attacks.sparse_mean import (
     Counterexample,
     SupportAttack,
     TopNormalPrior,
     lemma_3_2_counterexample,
 )
+from attacks.sparse_regression import (
+    RegressionCounterexample,
+    SupportRegressionAttack,
+    TopRegressionPrior,
+    VisibleColumnsRegression,
+    lemma_4_3_counterexample,
+)
 
 __all__ = [
     "Attack",
     "AuditResult",
+    "BoundaryTerm",
     "Counterexample",
     "Estimate",
     "GameResult",
+    "RegressionAttack",
+    "RegressionCounterexample",
+    "RegressionResidualAttack",
     "ResidualAttack",
+    "ScoreAttack",
+    "ScoreResidualAttack",
     "SignAttack",
     "SupportAttack",
+    "SupportRegressionAttack",
     "TopNormalPrior",
+    "TopRegressionPrior",
+    "VisibleColumnsRegression",
     "audit_epsilon",
     "lemma_2_1_threshold",
     "lemma_3_2_counterexample",
+    "lemma_4_1_boundary",
+    "lemma_4_3_counterexample",
     "play",
     "release_sampler",
 ]

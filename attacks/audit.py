@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attacks.game import check_confidence, check_count, fresh_estimator
+from minimax.bound import Sample, fit_arguments
 
 Array = NDArray[np.float64]
 Sampler = Callable[[np.random.Generator], Any]
@@ -121,12 +122,15 @@ def audit_epsilon(
     )
 
 
-def release_sampler(estimator: Any, X: Array, attribute: str = "mean_") -> Sampler:
-    """A function that fits a fresh copy of the estimator to X and returns its release."""
+def release_sampler(estimator: Any, X: Sample, attribute: str = "mean_") -> Sampler:
+    """A function that fits a fresh copy of the estimator to X and returns its release.
+
+    For regression X is `minimax.bound.Labelled`, and `attribute` is "coef_".
+    """
 
     def draw(rng: np.random.Generator) -> Any:
         fitted = fresh_estimator(estimator, rng)
-        fitted.fit(X)
+        fitted.fit(*fit_arguments(X))
         if not hasattr(fitted, attribute):
             name = type(fitted).__name__
             raise TypeError(f"estimator must set {attribute} in fit, {name} does not")

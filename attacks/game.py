@@ -15,7 +15,8 @@ records keeps those of position i. No second fit is needed, and nothing is appro
 
 **What is reported.** Trials are independent and records within a trial are not, so every interval
 is a Student interval over trials. Soundness: A = <V, z - E z> with V independent of z has
-E_Q A = 0 and E_Q|A| <= sqrt(E_Q A^2) <= sigma sqrt(E|V|^2). Completeness: the attack's identity for
+E_Q A = 0 and E_Q|A| <= sqrt(E_Q A^2) <= sigma sqrt(E|V|^2). In regression a record's score
+(y - E[y|x]) x stands for z - E z, and |V|^2 is V'(E xx')V. Completeness: the attack's identity for
 sum_i E_P A_i, where it has one. Between the two stands privacy, which allows the members' sum no
 more than `GameResult.ceiling`.
 """
@@ -47,7 +48,10 @@ CURVE_POINTS = 200
 
 
 class Attack(Protocol):
-    """Scores A_i = <V_i, record_i - E record>, V_i free of record i except through the release."""
+    """Scores A_i = <V_i, record_i - E record>, V_i free of record i except through the release.
+
+    In regression <V_i, (y_i - E[y_i|x_i]) x_i>; records and sample are then `Labelled`.
+    """
 
     @property
     def name(self) -> str:
@@ -59,17 +63,17 @@ class Attack(Protocol):
 
     @property
     def sigma(self) -> float:
-        """Sub-Gaussian scale of a record's coordinates."""
+        """Sub-Gaussian scale of a record's coordinates, or of y given x."""
 
     @property
     def tail(self) -> Tail:
         """What is known of an outsider's score given V."""
 
-    def scores(self, records: Array, release: Array, instance: Any, sample: Array) -> Array:
+    def scores(self, records: Any, release: Array, instance: Any, sample: Any) -> Array:
         """The score of `records[i]` in position i, for all i; `sample` holds the members."""
 
     def spread(self, release: Array, instance: Any, n: int) -> float:
-        """A number whose expectation is the average over i of E|V_i|^2."""
+        """A number whose expectation is the average over i of E|V_i|^2 (regression: V'(E xx')V)."""
 
     def completeness(self, release: Array, instance: Any, n: int) -> float | None:
         """A number whose expectation is sum_i E_P A_i, or None where there is no such identity."""
@@ -144,7 +148,7 @@ class GameResult:
     member_square: Estimate
     """E (A_i^+)^2 averaged over the members."""
     loss: Estimate
-    """E|M - target|^2."""
+    """The instance's loss: E|M - target|^2, or in regression |M - target|^2_Sigma."""
     fpr: Array
     tpr: Array
     auc: Estimate

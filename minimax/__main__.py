@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     problems = "\n".join(f"  {p.name:18s} {p.about}" for p in PROBLEMS.values())
     parser = argparse.ArgumentParser(
         prog="python -m minimax",
-        description="Certified minimax lower bounds on the squared l2 risk under privacy.\n\n"
+        description="Certified minimax lower bounds on the risk under privacy.\n\n"
         f"problems:\n{problems}",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -91,6 +91,8 @@ def main(argv: list[str] | None = None) -> int:
         print(json.dumps(table, indent=2))
     else:
         _print_table(table, f"{problem.name}: {problem.about}; {privacy}", point)
+        risk, estimator = problem.upper(point, privacy)
+        print(f"proven upper bound: {risk:.3e}   ({estimator})")
     return 0
 
 

@@ -287,6 +287,10 @@ def best_failure(total: Array, statistical: Array, rate: Any, high: Any) -> Prov
     return Proven(at[0], min(at[1], at[0]), float(FAILURES[i]), at[2], at[3])
 
 
+DATA_FREE = "releasing 0: every bound here is vacuous at this n"
+"""What the calculators name where no estimator is proven to do better than no data at all."""
+
+
 def vacuous(risk: float, data_free: float) -> str:
     """The remark of an upper bound that says nothing at its point."""
     if risk < data_free:

@@ -17,6 +17,7 @@ from minimax import bound as symbols
 from minimax.bound import Assumption, Bound, Parts, Point
 from minimax.composition import repeated_noise
 from minimax.descent import (
+    DATA_FREE,
     FAILURES,
     Array,
     Interval,
@@ -264,7 +265,7 @@ def best_upper(problem: RegressionProblem, privacy: Any) -> tuple[float, str]:
     step, steps, place = descent.best(noise, bias)
     risk = descent.proven(step, steps, noise(steps)[place], bias[place]).total
     if risk >= descent.data_free:
-        return descent.data_free, "0, without data"
+        return descent.data_free, DATA_FREE
     return risk, (
         f"{text} = 1, R = {levels[place]:.8g}, radius = {a:.8g}, "
         f"step_size = {step:.8g}, steps = {steps}"
@@ -371,7 +372,7 @@ def logistic_upper(problem: LogisticProblem, privacy: Any) -> tuple[float, str]:
     pure budget.
     """
     descent = _logistic(problem, problem.radius)
-    nothing = descent.data_free, "0, without data"
+    nothing = descent.data_free, DATA_FREE
     if isinstance(privacy, Pure):
         return nothing
 

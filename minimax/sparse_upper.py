@@ -18,6 +18,7 @@ from scipy import special, stats
 from minimax import bound as symbols
 from minimax.bound import Assumption, Bound, Parts, Point
 from minimax.descent import (
+    DATA_FREE,
     FAILURES,
     Array,
     Interval,
@@ -285,7 +286,7 @@ def best_upper(problem: SparseRegressionProblem, privacy: Any) -> tuple[float, s
     (L/s*) radius^2.
     """
     a, s_star = problem.radius, problem.s
-    best = _private(problem, s_star, a).data_free, "0, without data"
+    best = _private(problem, s_star, a).data_free, DATA_FREE
     levels = [rounded(a + problem.sigma * z) for z in np.linspace(0, 10, 41)]
     clipped = np.array([clip_bias(R, problem.sigma, a) for R in levels])
     tried = {s_star}

@@ -208,6 +208,7 @@ def _cell_row(cell: Cell, found: Measurement) -> dict[str, Any]:
         "lower_source": claim.lower.source,
         "upper": ceiling,
         "upper_source": upper.source if upper else None,
+        "upper_remark": upper.remark if upper else None,
         "ratio": found.risk / lower if lower > 0 else None,
         "verdict": judge_level(found, lower, ceiling).value,
     }
@@ -240,6 +241,7 @@ def _worst_case_row(case: WorstCase) -> dict[str, Any]:
         "lower_source": f"{THIS_WORK}: {case.lower_source}",
         "upper": None,
         "upper_source": None,
+        "upper_remark": None,
         "ratio": found.risk / case.lower,
         "verdict": judge_level(found, case.lower, None).value,
         "packing": case.packing,

@@ -135,11 +135,17 @@ def _cell_table(rows: list[dict[str, Any]]) -> Table:
             f"{row['lower']:.3g}",
             f"{row['risk']:.3g}",
             f"{row['ci_low']:.3g} … {row['ci_high']:.3g}",
-            "-" if row["upper"] is None else f"{row['upper']:.3g}",
+            _upper_text(row),
             "-" if row["ratio"] is None else f"{row['ratio']:.3g}",
             f"[{STYLE[row['verdict']]}]{row['verdict']}[/]",
         )
     return table
+
+
+def _upper_text(row: dict[str, Any]) -> str:
+    if row["upper"] is None:
+        return "-"
+    return f"{row['upper']:.3g}" + (" (vacuous)" if row["upper_remark"] else "")
 
 
 def _slope_table(rows: list[dict[str, Any]]) -> Table:

@@ -1,0 +1,143 @@
+r"""Tracing attacks on linear regression (CWZ19 §4.1), and the boundary term of its Lemma 4.1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from attacks.score import DirectAttack, LeaveOneOutAttack, check_prior
+from minimax.priors import RegressionPrior
+from minimax.tracing import GAUSSIAN_PRODUCT, Tail
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LinearFamily:
+    """y = <x, beta> + N(0, sigma^2): w = y - <x, beta>, phi = sigma^2."""
+
+    sigma: float
+    tail: ClassVar[Tail] = GAUSSIAN_PRODUCT
+
+    @property
+    def dispersion(self) -> float:
+        return self.sigma**2
+
+    def mean(self, predictor: Array) -> Array:
+        return predictor
+
+    def variance(self, instance: Any) -> float:
+        return self.sigma**2
+
+
+@dataclass(frozen=True)
+class RegressionAttack(DirectAttack):
+    r"""A = <M - beta, (y - <x, beta>) x>: CWZ19: (4.2).
+
+    **Soundness** (Lemma 4.1(1)). E_Q A = 0 and E_Q|A| <= sqrt(E_Q A^2) =
+    sigma sqrt(E|M - beta|^2_Sigma), Sigma = E xx'. (The proof prints E A' for E|A'|.)
+
+    **Completeness.** sum_i E A_i = sigma^2 (d - E<M - beta, grad log pi>) under the ball prior, for
+    every estimator: `DirectAttack`. Lemma 4.1(2), at least of order sigma^2 d where the risk
+    vanishes, follows by Cauchy-Schwarz. The paper's own prior does not vanish at its boundary and
+    the proof drops what is left there: `lemma_4_1_boundary`.
+
+    **Source.** CWZ19: (4.2).
+    """
+
+    prior: RegressionPrior
+    name: ClassVar[str] = "regression attack <M-beta, (y-x'beta) x>"
+    source: ClassVar[str] = "CWZ19: (4.2)"
+
+    def __post_init__(self) -> None:
+        check_prior(self.prior, RegressionPrior)
+
+    @property
+    def family(self) -> LinearFamily:
+        return LinearFamily(self.prior.sigma)
+
+
+@dataclass(frozen=True)
+class RegressionResidualAttack(LeaveOneOutAttack):
+    r"""A_i = <V_i, (y_i - <x_i, beta>) x_i>, V_i the leave-one-out residual: `LeaveOneOutAttack`.
+
+    **Soundness.** E_Q A = 0, E_Q A^2 = sigma^2 E|V|^2/d, and A is Gaussian times a weighted sum of
+    signs given V: `minimax.tracing.GAUSSIAN_PRODUCT`.
+
+    **Completeness.** sum_i E A_i = sigma^2 (d - E<M - beta, grad log pi>) >= `floor`.
+
+    **Source.** tracebound: regression.tracing (for CWZ19: Theorem 4.1).
+    """
+
+    prior: RegressionPrior
+    name: ClassVar[str] = "leave-one-out residual attack on regression"
+    source: ClassVar[str] = "tracebound: regression.tracing (for CWZ19: Theorem 4.1)"
+
+    def __post_init__(self) -> None:
+        check_prior(self.prior, RegressionPrior)
+
+    @property
+    def family(self) -> LinearFamily:
+        return LinearFamily(self.prior.sigma)
+
+
+class BoundaryTerm(NamedTuple):
+    """Stein's identity for nu ~ N(0, 1) truncated to [-1, 1], and what CWZ19: (B.4) makes of it."""
+
+    interior: float
+    """E g(nu) nu."""
+    boundary: float
+    """(g(1) - g(-1)) pi(1), which the proof drops."""
+    risk: float
+    """E (g(nu) - nu)^2."""
+    claimed: float
+    """E nu^2 - sqrt(risk E nu^2): the right side of (B.4) over sigma^2 d."""
+
+    @property
+    def derivative(self) -> float:
+        """E g'(nu), jumps of g included: the members' sum over sigma^2 d."""
+        return self.interior + self.boundary
+
+    @property
+    def holds(self) -> bool:
+        """Whether (B.4) is true of this g."""
+        return self.derivative >= self.claimed
+
+
+def lemma_4_1_boundary(flipped: float = 0.0) -> BoundaryTerm:
+    r"""The boundary term that the proof of CWZ19: Lemma 4.1(2) drops, exactly.
+
+    The proof's prior is beta_j = nu_j/sqrt d, nu_j ~ N(0, 1) truncated to [-1, 1], whose density pi
+    does not vanish at the ends. For g = E[M_j | beta] (in units of 1/sqrt d) the members' sum is
+    sigma^2 d E g'(nu), and integration by parts gives
+
+        E g'(nu) = (g(1) - g(-1)) pi(1) + E g(nu) nu >= (g(1) - g(-1)) pi(1) + E nu^2
+                   - sqrt(E (g - nu)^2 E nu^2).
+
+    The proof has the last two terms only. For an unbiased M, g = nu, the sum is 1 = .709 + .291:
+    most of it was dropped. **Harmless for the lemma**, which asks for risk o(1) at *every* beta:
+    then g(1) > g(-1) and a positive term was dropped. **Not for (B.4)**, which is stated in the
+    Bayes risk: take g(nu) = nu, but -nu where |nu| > 1 - `flipped`. As flipped -> 0 the risk
+    vanishes and (B.4) claims .291, while E g' -> .291 - .709 < 0. A prior that vanishes at its
+    boundary has no such term (`RegressionAttack`).
+    """
+    if not 0 <= flipped <= 1:
+        raise ValueError(f"flipped must lie in [0, 1], got {flipped!r}")
+
+    def density(t: float) -> float:
+        return math.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
+
+    def within(c: float) -> float:
+        """E nu^2 1(|nu| <= c), times the normal law's mass on [-1, 1]."""
+        return float(special.erf(c / math.sqrt(2))) - 2 * c * density(c)
+
+    mass = float(special.erf(1 / math.sqrt(2)))
+    second, outer = within(1.0) / mass, (within(1.0) - within(1 - flipped)) / mass
+    boundary = (2 if flipped == 0 else -2) * density(1.0) / mass
+    risk = 4 * outer
+    return BoundaryTerm(second - 2 * outer, boundary, risk, second - math.sqrt(risk * second))
