@@ -25,7 +25,7 @@ SCALES = (1e-30, 1e30)
 def clamped(values: Any) -> Any:
     """The same values, dense or CSR, with entries brought into [-LARGEST, LARGEST]."""
     held = values.data if sparse.issparse(values) else values
-    if held.size == 0 or max(float(held.max()), -float(held.min())) <= LARGEST:
+    if _within(held):
         return values
     if sparse.issparse(values):
         brought = values.copy()
@@ -34,13 +34,27 @@ def clamped(values: Any) -> Any:
     return np.clip(values, -LARGEST, LARGEST)
 
 
+def _within(held: Any) -> bool:
+    """Whether no entry is beyond LARGEST: by one pass over the data where that settles it."""
+    if held.dtype == np.float64 and held.flags.forc:
+        flat = held.ravel(order="K")
+        with np.errstate(over="ignore"):
+            if np.dot(flat, flat) <= LARGEST**2 / 2:  # so is the largest square, rounding included
+                return True
+    return held.size == 0 or bool(max(float(held.max()), -float(held.min())) <= LARGEST)
+
+
 class Design:
     """X with its row norms and the products that gradient methods need."""
 
     def __init__(self, X: Any) -> None:
-        self.X = clamped(X)
+        self.X = X
         self.n, self.d = X.shape
-        self.norms = self._norms()
+        with np.errstate(over="ignore"):
+            self.norms = self._norms()
+        if not self.norms.max(initial=0.0) <= LARGEST / 2:  # an entry is at most its row's norm
+            self.X = clamped(X)
+            self.norms = self._norms()
 
     def _norms(self) -> Array:
         if sparse.issparse(self.X):
@@ -68,7 +82,9 @@ class Design:
         for rows in self.chunks():
             part = self.X[rows]
             part = part.toarray() if sparse.issparse(part) else part
-            part = part * weights[rows, None]
+            weight = weights[rows, None]
+            if weight.min() != 1 or weight.max() != 1:
+                part = part * weight
             out += part.T @ part
         return out
 

@@ -28,7 +28,9 @@ from estimators.mechanisms import (
 )
 from minimax.bound import Bound
 from minimax.composition import repeated_noise
+from minimax.logistic import LogisticProblem
 from minimax.privacy import Approximate, Gaussian, ZeroConcentrated
+from minimax.regression_upper import noisy_logistic_upper
 from minimax.sparse_regression import SparseRegressionProblem
 from minimax.sparse_upper import noisy_thresholding_upper
 
@@ -112,15 +114,27 @@ class _SparseDescent(PrivateEstimator):
         self.noise_scale_, self.step_size_ = scale, step
         self._account([replace(entry, count=steps)])
 
-    def risk_bound(self, problem: SparseRegressionProblem) -> Bound:
+    def risk_bound(self, problem: SparseRegressionProblem | LogisticProblem) -> Bound:
         """The proven upper bound on the risk, WG19: Corollaries 5.6 and 5.8 with constants: see
-        `noisy_thresholding_upper`. Needs `radius`, no `l2`, and the squared or logistic loss."""
+        `noisy_thresholding_upper`; for the dense logistic problem, s = d, `noisy_logistic_upper`.
+        Needs `radius`, no `l2`, and the squared or logistic loss."""
         self._check_options(problem.d)
         loss = chosen_loss(self.loss, np.zeros(1))
         kinds: dict[type, Literal["squared", "logistic"]]
         kinds = {SquaredLoss: "squared", LogisticLoss: "logistic"}
         if self.radius is None or self.l2 != 0 or type(loss) not in kinds:
             raise ValueError("risk_bound covers radius given, l2 = 0, squared or logistic loss")
+        if isinstance(problem, LogisticProblem):
+            if kinds[type(loss)] != "logistic" or self.s != problem.d:
+                raise ValueError("risk_bound of a LogisticProblem covers the logistic loss, s = d")
+            return noisy_logistic_upper(
+                problem,
+                radius=float(self.radius),
+                G=float(self.clip),
+                step_size=self._step(loss),
+                steps=int(self.steps),
+                noise=self._noise(problem.n),
+            )
         return noisy_thresholding_upper(
             problem,
             s=int(self.s),

@@ -152,12 +152,17 @@ def _tasks(cells: list[Cell], profile: Profile) -> list[Task]:
         tasks.append(
             Task(f"control|{cell.label}", cell.claim, cell.point, cell.point, False, trials)
         )
-        if cell.claim.upper is not None:
+        if _has_teeth(cell):
             noisier = weakened(cell.point, cell.claim.noise_factor)
             tasks.append(
                 Task(f"noisier|{cell.label}", cell.claim, cell.point, noisier, True, trials)
             )
     return tasks
+
+
+def _has_teeth(cell: Cell) -> bool:
+    """Whether more noise could exceed the upper bound: there is one and it is not vacuous here."""
+    return cell.claim.upper is not None and not cell.claim.upper(cell.point).remark
 
 
 def _simulate_all(

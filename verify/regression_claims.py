@@ -18,6 +18,7 @@ from estimators.sparse_regression import PrivateHardThresholding
 from estimators.truncation import theoretical_truncation
 from minimax import logistic, regression, sparse_regression
 from minimax.bound import Point
+from minimax.logistic import LogisticProblem
 from minimax.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
 from minimax.regression import RegressionProblem
 from minimax.sparse_regression import SparseRegressionProblem
@@ -75,12 +76,17 @@ def _gradient_thresholding(model: Model) -> Factory:
     return make
 
 
-def _classifier(model: Model) -> Factory:
+def logistic_problem(p: Point) -> LogisticProblem:
+    """The logistic problem at a point."""
+    return LogisticProblem(int(p["n"]), int(p["d"]), p["radius"])
+
+
+def _classifier(model: Model, steps: int) -> Factory:
     return lambda p: NoisyHardThresholdingClassifier(
         privacy=at_point(model, p),
         s=int(p["d"]),
         clip=1.0,
-        steps=4,
+        steps=steps,
         feature_scale=1 / math.sqrt(p["d"]),
         radius=p["radius"],
     )
@@ -185,18 +191,22 @@ def _sparse_claims() -> list[Claim]:
 
 
 def _logistic_claims() -> list[Claim]:
-    return [
-        Claim(
-            f"logistic/tracing/{model.name}",
-            "logistic",
-            model,
-            logistic.tracing(model),
-            "NoisyHardThresholdingClassifier",
-            _classifier(model),
-            _maximum_likelihood,
+    claims = []
+    for model, steps in ((ZeroConcentrated, 4), (Approximate, 4), (Gaussian, 2)):
+        make = _classifier(model, steps)
+        claims.append(
+            Claim(
+                f"logistic/tracing/{model.name}",
+                "logistic",
+                model,
+                logistic.tracing(model),
+                "NoisyHardThresholdingClassifier",
+                make,
+                _maximum_likelihood,
+                None if model is Approximate else proven(make, logistic_problem),
+            )
         )
-        for model in (ZeroConcentrated, Approximate)
-    ]
+    return claims
 
 
 def claims() -> list[Claim]:
@@ -250,7 +260,7 @@ SWEEPS: tuple[Sweep, ...] = (
         {"n": 200_000, "d": 8, "s": 4, "sigma": 0.05, "radius": 1.0, "rho": 1e-5},
         {**_DEEP, "d": 1e8, "s": 1e4, "rho": 1e-14},
         ("n", "rho"),
-        weight=2,
+        weight=4,
     ),
     Sweep(
         "sparse-regression/known support/zCDP/DP-IGHT",
@@ -273,10 +283,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "sparse-regression/packing/pure",
         "privacy",
-        {"n": 20_000, "d": 64, "s": 4, "sigma": 0.1, "radius": 1.0, "epsilon": 0.02},
-        {**_DEEP, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
-        ("n", "epsilon"),
-        weight=4,
+        {"n": 100_000, "d": 32, "s": 2, "sigma": 0.1, "radius": 1.0, "epsilon": 5e-3},
     ),
     Sweep(
         "sparse-regression/statistics/zCDP",
@@ -289,7 +296,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "logistic/tracing/zCDP",
         "privacy",
-        {"n": 50_000, "d": 8, "radius": 4.0, "rho": 2.5e-5},
+        {"n": 50_000, "d": 8, "radius": 4.0, "rho": 5e-5},
         {"n": 1e16, "d": 1e4, "radius": 1.0, "rho": 1e-14},
         ("n", "d", "rho"),
         weight=3,
@@ -297,6 +304,11 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "logistic/tracing/approximate",
         "privacy",
-        {"n": 200_000, "d": 4, "radius": 4.0, "epsilon": 6e-3, "delta": 1e-9},
+        {"n": 200_000, "d": 4, "radius": 4.0, "epsilon": 3e-3, "delta": 1e-10},
+    ),
+    Sweep(
+        "logistic/tracing/GDP",
+        "privacy",
+        {"n": 200_000, "d": 4, "radius": 1.0, "mu": 4e-3},
     ),
 )

@@ -14,6 +14,7 @@ from scipy import integrate, stats
 
 from minimax import descent, erm_upper, regression_upper, sparse_upper
 from minimax.bound import Bound, OutsideRegime
+from minimax.descent import DATA_FREE
 from minimax.logistic import LogisticProblem
 from minimax.papers import cite
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
@@ -398,7 +399,7 @@ def test_best_upper_falls_with_n_from_the_data_free_risk(
     name: str, upper: Callable[[int], tuple[float, str]], nothing: float
 ) -> None:
     values = [upper(10**k) for k in (1, 3, 4, 5, 6, 7, 8, 9)]
-    assert values[0] == (pytest.approx(nothing), "0, without data")
+    assert values[0] == (pytest.approx(nothing), DATA_FREE)
     risks = [risk for risk, _ in values]
     assert all(a >= b for a, b in itertools.pairwise(risks))
     assert risks[-1] < 1e-4 * nothing
@@ -421,7 +422,7 @@ def test_values_at_the_reference_point() -> None:
     assert 2e-5 < regression_upper.best_upper(RegressionProblem(10**6, 20), BUDGET)[0] < 2.4e-5
     assert regression_upper.logistic_upper(LogisticProblem(10**6, 20), BUDGET)[0] < 1.5e-4
     vacuous = SparseRegressionProblem(10**4, 1000, 10)
-    assert sparse_upper.best_upper(vacuous, BUDGET) == (0.1, "0, without data")
+    assert sparse_upper.best_upper(vacuous, BUDGET) == (0.1, DATA_FREE)
     useful = SparseRegressionProblem(10**6, 1000, 10)
     assert sparse_upper.best_upper(useful, BUDGET)[0] < 3.2e-3
 

@@ -1,0 +1,70 @@
+"""The bench for regression runs, says what it compared, and copes without peers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OURS = {
+    "step": ["NoisyGradientRegression: clipped gradient"],
+    "gram": ["T = 50, Gram matrix formed once", "T = 50, two products a step"],
+    "private": ["NoisyGradientRegression, rows <= sqrt(d)", "AdaSSP, rows <= sqrt(d)"],
+    "sparse, C order": ["IterativeHardThresholding", "scikit-learn Lasso + refit"],
+    "sparse, F order": ["IterativeHardThresholding", "scikit-learn OMP"],
+}
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """What a quick run prints and writes, and where it would have put environments."""
+    folder = tmp_path_factory.mktemp("bench")
+    out, peers = folder / "figures.json", folder / "peers"
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "bench" / "regression.py"), "--quick", "--no-peers",
+         "--json", str(out), "--peers-dir", str(peers)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout, json.loads(out.read_text()), peers
+
+
+def test_quick_run_without_peers(ran):
+    printed, figures, peers = ran
+    assert not peers.exists()
+    assert figures["machine"]["threads"] == 1
+    for section, names in OURS.items():
+        lines = [line for line in figures["lines"] if line["section"] == section]
+        assert set(names) <= {line["name"] for line in lines}
+        assert lines[0]["ratio"] == 1
+        assert all(line["seconds"] > 0 for line in lines)
+        for line in lines:
+            assert line["ratio"] == pytest.approx(line["seconds"] / lines[0]["seconds"])
+            assert bool(line["errors"]) == (section not in ("step", "gram"))
+
+    said = {verdict["goal"]: verdict for verdict in figures["verdicts"]}
+    left_out = [v for v in said.values() if v["met"] is None]
+    assert len(left_out) == 2 + 2 * 2  # ours against diffprivlib; skglm and abess, two layouts
+    assert all("--no-peers" in verdict["detail"] for verdict in left_out)
+    for verdict in said.values():
+        word = {True: "met", False: "NOT MET", None: "not measured"}[verdict["met"]]
+        assert f"{word}: {verdict['goal']}" in printed
+
+
+def test_errors_are_those_of_the_estimators(ran):
+    _, figures, _ = ran
+    errors = {(line["section"], line["name"]): sorted(line["errors"]) for line in figures["lines"]}
+    ours = errors["sparse, C order", "IterativeHardThresholding"]
+    # All find the true support here, so all refit the same least squares; in both layouts.
+    assert errors["sparse, C order", "scikit-learn OMP"] == pytest.approx(ours)
+    assert errors["sparse, F order", "IterativeHardThresholding"] == pytest.approx(ours)
+    floor = errors["private", "least squares, not private"]
+    private = errors["private", "NoisyGradientRegression, rows <= sqrt(d)"]
+    assert private != pytest.approx(floor)
+    assert private[len(private) // 2] > floor[len(floor) // 2]

@@ -1,0 +1,67 @@
+"""The design matrix: entries clamped whatever the layout, norms and Gram matrix by hand."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from estimators.design import LARGEST, Design, clamped
+
+LAYOUTS = {
+    "rows contiguous": np.ascontiguousarray,
+    "columns contiguous": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "CSR": sparse.csr_array,
+}
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("entry", [LARGEST * (1 + 1e-15), -1e101, 1e200, -1.7e308])
+def test_entries_beyond_the_largest_are_clamped(layout, entry):
+    X = np.array([[1.0, -2.0, 0.0], [entry, 0.5, 1e99]])
+    given = LAYOUTS[layout](X)
+    expected = np.clip(X, -LARGEST, LARGEST)
+    assert np.array_equal(dense(clamped(given)), expected)
+    assert np.array_equal(dense(given), X)  # the data themselves are left alone
+    design = Design(given)
+    assert np.array_equal(dense(design.X), expected)
+    assert design.norms == pytest.approx([np.sqrt(5), LARGEST], rel=1e-2)
+    assert np.isfinite(design.gram(design.shortening(1.0))).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("entry", [0.0, 3.0, 1e99, LARGEST])
+def test_nothing_is_copied_where_nothing_is_beyond(layout, entry):
+    given = LAYOUTS[layout](np.array([[1.0, -2.0, 0.0], [entry, 0.5, 1.0]]))
+    assert clamped(given) is given
+    assert Design(given).X is given
+
+
+def test_many_entries_just_inside_are_not_mistaken_for_one_outside():
+    X = np.full((50, 40), LARGEST)  # the sum of squares is 2000 times LARGEST^2
+    assert clamped(X) is X
+
+
+def test_empty_data():
+    assert clamped(np.empty((0, 3))).shape == (0, 3)
+    assert Design(np.empty((0, 3))).norms.shape == (0,)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("weights", [[1.0, 1.0, 1.0], [1.0, 0.5, 1.0], [0.5, 0.5, 0.5]])
+def test_gram_counts_each_row_with_its_weight_squared(layout, weights):
+    X = np.array([[1.0, 2.0], [0.0, -4.0], [3.0, 0.0]])
+    W = np.diag(np.square(weights))
+    assert Design(LAYOUTS[layout](X)).gram(np.array(weights)) == pytest.approx(X.T @ W @ X)
+
+
+def test_gram_is_the_same_in_many_chunks():
+    rng = np.random.default_rng(0)
+    X, weights = rng.standard_normal((600, 1000)), rng.uniform(0.5, 1, 600)
+    weights[524:] = 1.0  # a chunk holds 524 rows: one is weighted, one is not
+    design = Design(X)
+    assert len(list(design.chunks())) == 2
+    assert np.allclose(design.gram(weights), (X * weights[:, None] ** 2).T @ X)
