@@ -129,13 +129,24 @@ def _total_approximate(ledger: Ledger, delta: float) -> Approximate:
             assert isinstance(together, Gaussian)
             candidates.append(basic + together.to_approximate(remaining).epsilon)
     if remaining > 0:
-        rho = ZeroConcentrated(sum(entry.count * _rho_of_core(entry) for entry in ledger))
-        candidates.append(rho.to_approximate(remaining).epsilon)
+        candidates.append(_by_zcdp(ledger, remaining))
+        # Where some calls have a zCDP guarantee of their own: those by zCDP, the rest by addition.
+        own = tuple(entry for entry in ledger if entry.guarantee(ZeroConcentrated))
+        rest = tuple(entry for entry in ledger if not entry.guarantee(ZeroConcentrated))
+        if own and all(_has_epsilon(entry) for entry in rest):
+            basic = sum(entry.count * _epsilon_of_core(entry) for entry in rest)
+            candidates.append(basic + _by_zcdp(own, remaining))
         if all(_has_event(entry) for entry in ledger):
             candidates.append(float(_composed(ledger).get_epsilon_for_delta(remaining)))
     if not candidates:
         raise NotAccountable(f"the ledger already spends more than delta = {delta:g}")
     return Approximate(max(min(candidates), 1e-12), delta)
+
+
+def _by_zcdp(ledger: Ledger, delta: float) -> float:
+    """epsilon at delta through the sum of the rhos, leaks set aside."""
+    rho = ZeroConcentrated(sum(entry.count * _rho_of_core(entry) for entry in ledger))
+    return rho.to_approximate(delta).epsilon
 
 
 def _composed(ledger: Ledger) -> PrivacyLossDistribution:

@@ -512,8 +512,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
         first, rest = budget.epsilon * share * ROOM, budget.epsilon * (1 - share) * ROOM
         release = quieter(s, rest, budget.delta / 2)
         left = budget.delta if isinstance(release, Pure) else budget.delta / 2
-        # Beside the other release a selection is accounted as any epsilon-DP call.
-        together = math.sqrt(2 * Approximate(first, left).to_zcdp().rho / s)
+        together = math.sqrt(8 * Approximate(first, left * ROOM).to_zcdp().rho / s) * ROOM
         if together <= first / s and isinstance(release, Approximate):
             release = Approximate(rest, budget.delta * ROOM)
         return max(together, first / s), release

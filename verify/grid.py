@@ -19,12 +19,14 @@ class Profile:
     trials: int
     flow: int
     """Simulated draws per point of the worst-case simulation in log d."""
+    ordering: int
+    """Trials of the orderings."""
 
 
 PROFILES: dict[str, Profile] = {
-    "quick": Profile("quick", (-1, 0, 1), 160, 4_000),
-    "standard": Profile("standard", (-1, -0.5, 0, 0.5, 1), 400, 20_000),
-    "full": Profile("full", (-1.5, -1, -0.5, 0, 0.5, 1, 1.5), 1600, 100_000),
+    "quick": Profile("quick", (-1, 0, 1), 160, 4_000, 16),
+    "standard": Profile("standard", (-1, -0.5, 0, 0.5, 1), 400, 20_000, 40),
+    "full": Profile("full", (-1.5, -1, -0.5, 0, 0.5, 1, 1.5), 1600, 100_000, 100),
 }
 
 

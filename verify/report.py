@@ -58,7 +58,7 @@ def _write_problem(option: str, folder: Path) -> list[tuple[str, str]]:
         return [(option, f"cannot write to {folder}: {error.strerror}")]
 
 
-def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write beside the target, then move into place."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     os.close(handle)
@@ -74,11 +74,11 @@ def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
 def write_json(path: Path, found: dict[str, Any]) -> None:
     """The whole run as JSON."""
     text = json.dumps(found, indent=1, default=float) + "\n"
-    _write_whole(path, lambda p: p.write_text(text, encoding="utf-8"))
+    write_whole(path, lambda p: p.write_text(text, encoding="utf-8"))
 
 
-def list_claims(claims: list[Claim], worst_case: str | None, console: Console) -> None:
-    """The claims, one line each; `worst_case` names the simulation in log d if it is chosen."""
+def list_claims(claims: list[Claim], extras: dict[str, tuple[str, str]], console: Console) -> None:
+    """The claims, one line each; `extras` are what else is run: name, against what, by what."""
     table = Table("claim", "lower bound", "estimator", "upper bound", title="claims")
     for claim in claims:
         table.add_row(
@@ -87,21 +87,17 @@ def list_claims(claims: list[Claim], worst_case: str | None, console: Console) -
             claim.estimator,
             "proven" if claim.upper else "-",
         )
-    if worst_case:
-        table.add_row(
-            worst_case,
-            "packing and Fano [dim](against CWZ19: Theorem 3.3, refuted)[/dim]",
-            "StableSparseMean",
-            "-",
-        )
+    for name, (against, by) in extras.items():
+        table.add_row(name, against, by, "-")
     console.print(table)
 
 
 def print_report(found: dict[str, Any], console: Console) -> None:
     """Cells, slopes, controls, what was dropped, and one line that sums it up."""
-    console.print(_cell_table(found["cells"]))
-    console.print(_slope_table(found["slopes"]))
-    console.print(_control_table(found["controls"]))
+    tables = {"cells": _cell_table, "slopes": _slope_table, "controls": _control_table}
+    for part, table in tables.items():
+        if found[part]:
+            console.print(table(found[part]))
     for row in found["dropped"]:
         console.print(f"dropped {row['claim']} at {_numbers(row['point'])}: {row['reason']}")
     s = found["summary"]
@@ -111,6 +107,20 @@ def print_report(found: dict[str, Any], console: Console) -> None:
         f" {s['controls_unbroken']} of them unbroken; {s['dropped']} points outside a regime."
         f" Profile {s['profile']}, seed {s['seed']}, error budget {s['alpha']:g} for the whole run."
     )
+
+
+def print_ordering(found: dict[str, Any], console: Console) -> None:
+    """The orderings that papers report, as measured."""
+    table = Table(title="orderings that papers report, as measured (no verdict on the code)")
+    for column in ("experiment", "reported ahead", "of"):
+        table.add_column(column)
+    for column in ("ahead", "behind", "not separated"):
+        table.add_column(column, justify="right")
+    for claim in found["claims"]:
+        if claim["reported"]:
+            counts = [str(claim[key]) for key in ("ahead", "behind", "not_separated")]
+            table.add_row(claim["experiment"], claim["first"], claim["second"], *counts)
+    console.print(table)
 
 
 def _numbers(point: dict[str, float]) -> str:
@@ -205,12 +215,13 @@ def write_plots(folder: Path, found: dict[str, Any]) -> list[Path]:
         else:
             figure = _claim_figure(claim, slopes, cells)
         path = folder / (re.sub(r"[^A-Za-z0-9]+", "-", claim).strip("-") + ".png")
-        _write_whole(path, partial(_save, figure))
+        write_whole(path, partial(save_figure, figure))
         written.append(path)
     return written
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """The figure as a PNG file."""
     FigureCanvasAgg(figure).print_png(str(path))
 
 

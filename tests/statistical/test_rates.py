@@ -21,17 +21,15 @@ from verify.rates import main, run, weakened
 
 CLAIMS = {claim.name: claim for claim in all_claims()}
 PRIVATE = [sweep.claim for sweep in SWEEPS if sweep.regime == "privacy"]
-BASE_ONLY = Profile("base", (0,), 60, 200)
+BASE_ONLY = Profile("base", (0,), 60, 200, 2)
 CELL_KEYS = {
     "claim", "problem", "point", "estimator", "privacy", "trials", "seed", "risk", "ci_low",
     "ci_high", "lower", "lower_source", "upper", "upper_source", "ratio", "verdict",
 }  # fmt: skip
 
 
-def check(claim: Claim) -> tuple[int, dict[str, object]]:
-    weight = max(sweep.weight for sweep in SWEEPS if sweep.claim == claim.name)
-    profile = replace(BASE_ONLY, trials=round(BASE_ONLY.trials / weight))
-    found = run([claim], profile, seed=1, with_refutation=False)
+def check(claim: Claim, trials: int = 60) -> tuple[int, dict[str, object]]:
+    found = run([claim], replace(BASE_ONLY, trials=trials), seed=1, with_refutation=False)
     return found.exit_code, found.as_dict()
 
 
@@ -39,7 +37,8 @@ def check(claim: Claim) -> tuple[int, dict[str, object]]:
 def test_a_non_private_twin_is_found_out(name: str) -> None:
     """In place of the private estimator it violates the lower bound: exit code 1."""
     claim = CLAIMS[name]
-    code, found = check(replace(claim, make=claim.twin, upper=None))
+    weight = max(sweep.weight for sweep in SWEEPS if sweep.claim == name)
+    code, found = check(replace(claim, make=claim.twin, upper=None), round(60 / weight))
     assert code == 1
     assert any(cell["verdict"] == "VIOLATED" for cell in found["cells"])  # type: ignore[index, union-attr]
 
@@ -80,7 +79,7 @@ def test_halved_noise_is_seen() -> None:
     assert cell["ci_low"] > weaker
 
 
-SWEPT = Profile("swept", (-1, 0, 1), 60, 200)
+SWEPT = Profile("swept", (-1, 0, 1), 60, 200, 2)
 
 
 def test_a_wrong_exponent_is_found_out() -> None:
