@@ -236,10 +236,10 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "regression/tracing/approximate",
         "privacy",
-        {"n": 200_000, "d": 4, "sigma": 0.05, "radius": 1.0, "epsilon": 6e-3, "delta": 1e-9},
+        {"n": 100_000, "d": 4, "sigma": 0.05, "radius": 1.0, "epsilon": 8.5e-3, "delta": 1e-9},
         {**_DEEP, "epsilon": 1e-7, "delta": 1e-60},
         ("epsilon",),
-        weight=4,
+        weight=7,
     ),
     Sweep(
         "regression/tracing/GDP",
@@ -257,10 +257,10 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "sparse-regression/known support/zCDP",
         "privacy",
-        {"n": 200_000, "d": 8, "s": 4, "sigma": 0.05, "radius": 1.0, "rho": 1e-5},
+        {"n": 200_000, "d": 6, "s": 4, "sigma": 0.05, "radius": 1.0, "rho": 1e-5},
         {**_DEEP, "d": 1e8, "s": 1e4, "rho": 1e-14},
         ("n", "rho"),
-        weight=4,
+        weight=5,
     ),
     Sweep(
         "sparse-regression/known support/zCDP/DP-IGHT",

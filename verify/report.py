@@ -114,11 +114,15 @@ def print_ordering(found: dict[str, Any], console: Console) -> None:
     table = Table(title="orderings that papers report, as measured (no verdict on the code)")
     for column in ("experiment", "reported ahead", "of"):
         table.add_column(column)
-    for column in ("ahead", "behind", "not separated"):
+    for column in ("ahead", "behind", "not separated", "better than releasing 0"):
         table.add_column(column, justify="right")
     for claim in found["claims"]:
         if claim["reported"]:
             counts = [str(claim[key]) for key in ("ahead", "behind", "not_separated")]
+            own = (claim["experiment"], claim["first"])
+            rows = [row for row in found["rows"] if (row["experiment"], row["method"]) == own]
+            better = sum(row["against_zero"] == "better" for row in rows)
+            counts.append(f"{better} of {len(rows)}")
             table.add_row(claim["experiment"], claim["first"], claim["second"], *counts)
     console.print(table)
 
