@@ -48,11 +48,11 @@ def test_the_direction_check_can_fail() -> None:
 
 
 def test_every_source_names_a_known_paper() -> None:
-    from minimax import mean, sparse_mean
+    from minimax.calculator import PROBLEMS
 
     for model in (Pure, Approximate, ZeroConcentrated, Gaussian):
-        bounds = mean.lower_bounds(model) + mean.bounded_lower_bounds(model)
-        for bound in bounds + sparse_mean.lower_bounds(model):
-            assert cite(bound.source)
+        for problem in PROBLEMS.values():
+            for bound in problem.lower(model):
+                assert cite(bound.source)
     with pytest.raises(ValueError, match="XYZ99"):
         cite("XYZ99: Theorem 1")

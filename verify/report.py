@@ -245,7 +245,7 @@ def _claim_figure(
     for axis, slope in zip(axes, slopes, strict=False):
         rows = [cells[label] for label in slope["labels"]]
         _panel(axis, slope, rows)
-        axis.set_ylabel("squared ℓ₂ risk")
+        axis.set_ylabel("risk")
     for unused in axes[len(slopes) :]:
         unused.set_visible(False)
     handles, labels = axes[0].get_legend_handles_labels()
@@ -332,7 +332,7 @@ def _worst_case_figure(rows: list[dict[str, Any]], slope: dict[str, Any]) -> Fig
         f" δ = {point['delta']:.0e}; {rows[0]['trials']} trials a point"
     )
     axis.set_xlabel("log d")
-    axis.set_ylabel("worst-case squared ℓ₂ risk")
+    axis.set_ylabel("worst-case risk")
     axis.grid(alpha=0.3, which="both")
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure

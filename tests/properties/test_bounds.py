@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from minimax import logistic, mean, regression, sparse_mean, sparse_regression
 from minimax.bound import Bound, OutsideRegime
+from minimax.calculator import PROBLEMS, best_lower
 from minimax.mean import BoundedMeanProblem, MeanProblem
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.sparse_mean import SparseMeanProblem
@@ -151,6 +152,30 @@ def test_lower_bounds_stay_below_the_proven_upper_bounds(
         for bound in bounds:
             if not bound.broken(**point):
                 assert bound.value(**point) <= upper * (1 + 1e-9)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    privacy=privacies(),
+    n=log_integers(4, 10**7),
+    d=log_integers(2, 1000),
+    sigma=log_floats(0.05, 5),
+    radius=log_floats(0.2, 5),
+    data=st.data(),
+)
+def test_lower_bounds_of_regression_stay_below_the_proven_upper_bounds(
+    privacy: Pure | Approximate | ZeroConcentrated | Gaussian,
+    n: int,
+    d: int,
+    sigma: float,
+    radius: float,
+    data: st.DataObject,
+) -> None:
+    s = data.draw(st.integers(1, max(1, d // 2)))
+    point = {"n": n, "d": d, "s": s, "sigma": sigma, "radius": radius}
+    for name in ("regression", "sparse-regression", "logistic"):
+        upper, _ = PROBLEMS[name].upper(point, privacy)
+        assert best_lower(PROBLEMS[name], privacy, point)[0] <= upper * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", BOUNDS)

@@ -24,7 +24,8 @@ PRIVATE = [sweep.claim for sweep in SWEEPS if sweep.regime == "privacy"]
 BASE_ONLY = Profile("base", (0,), 60, 200, 2)
 CELL_KEYS = {
     "claim", "problem", "point", "estimator", "privacy", "trials", "seed", "risk", "ci_low",
-    "ci_high", "lower", "lower_source", "upper", "upper_source", "ratio", "verdict",
+    "ci_high", "lower", "lower_source", "upper", "upper_source", "upper_remark", "ratio",
+    "verdict",
 }  # fmt: skip
 
 
@@ -201,7 +202,7 @@ def test_the_command_writes_json_and_plots(jobs: int, tmp_path: Path) -> None:
     code = main([*arguments, "--json", str(path), "--plots", str(tmp_path / "plots")])
     assert code == 0
     found = json.loads(path.read_text())
-    assert set(found) == {"summary", "cells", "slopes", "controls", "dropped"}
+    assert set(found) == {"summary", "cells", "slopes", "controls", "dropped", "ordering"}
     assert all(set(cell) >= CELL_KEYS for cell in found["cells"])
     assert (tmp_path / "plots" / "bounded-mean-tracing-GDP.png").stat().st_size > 10_000
     assert {p.name for p in tmp_path.iterdir()} == {f"{jobs}.json", "plots"}  # no leftovers

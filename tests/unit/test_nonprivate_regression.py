@@ -238,7 +238,7 @@ def test_pursuit_costs_few_passes_over_the_data() -> None:
         ({"s": 4}, ValueError, "s must lie between 1 and d = 3"),
         ({"s": 1.5}, TypeError, "s must be an integer"),
         ({"loss": "hinge"}, ValueError, "loss must be"),
-        ({"loss": object()}, TypeError, "loss must have"),
+        ({"loss": 3.0}, TypeError, "loss must have"),
         ({"method": "lasso"}, ValueError, "method must be"),
         ({"steps": 0}, ValueError, "steps"),
         ({"tol": 0.0}, ValueError, "tol"),
