@@ -194,6 +194,49 @@ def _compiled(expression: sp.Expr, arguments: tuple[sp.Symbol, ...]) -> Callable
     return function
 
 
+HIDDEN_CONSTANT = "constant hidden in the paper, shown as 1"
+
+
+def printed(
+    name: str,
+    source: str,
+    names: tuple[str, ...],
+    statistical: sp.Expr | None,
+    privacy: sp.Expr,
+    *,
+    side: Literal["lower", "upper"] = "lower",
+    kind: Literal["claimed", "refuted"] = "claimed",
+    assumptions: tuple[Assumption, ...] = (),
+    loss: str = Bound.loss,
+    remark: str = HIDDEN_CONSTANT,
+) -> Bound:
+    """A paper's statement as printed, from its two terms."""
+    arguments = tuple(SYMBOLS[k] for k in names)
+
+    def number(expression: sp.Expr, p: Point) -> float:
+        with mpmath.workdps(30):
+            value = _compiled(expression, arguments)(*(mpmath.mpf(p[k]) for k in names))
+            return float(mpmath.re(value))
+
+    def compute(p: Point) -> Parts:
+        first = None if statistical is None else number(statistical, p)
+        second = number(privacy, p)
+        return Parts(first, second, (first or 0.0) + second)
+
+    return Bound(
+        name=name,
+        source=source,
+        side=side,
+        kind=kind,
+        names=names,
+        compute=compute,
+        expr=privacy if statistical is None else statistical + privacy,
+        assumptions=assumptions,
+        loss=loss,
+        remark=remark,
+    )
+
+
 def at_least(name: str, value: float, text: str | None = None) -> Assumption:
     """The assumption `name >= value`."""
     return Assumption(text or f"{name} >= {value:g}", lambda point: point[name] >= value)

@@ -23,7 +23,7 @@ import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from minimax.bound import SYMBOLS, Assumption, Bound, Parts, Point
+from minimax.bound import SYMBOLS, Assumption, Bound, printed
 
 Array = NDArray[np.float64]
 FAILURES: Array = np.logspace(-18, -0.3, 40)
@@ -346,20 +346,7 @@ def claimed_upper(
     loss: str,
 ) -> Bound:
     """A paper's rate, as (statistical, privacy) of the named numbers and a logarithm."""
-
-    def compute(p: Point) -> Parts:
-        statistical, privacy = rate(p, math.log)
-        return Parts(statistical, privacy, statistical + privacy)
-
-    return Bound(
-        name=name,
-        source=source,
-        side="upper",
-        kind="claimed",
-        names=names,
-        compute=compute,
-        expr=sum(rate({k: SYMBOLS[k] for k in names}, sp.log), sp.Integer(0)),
-        assumptions=assumptions,
-        loss=loss,
-        remark="constant hidden in the paper, shown as 1",
+    statistical, privacy = rate({k: SYMBOLS[k] for k in names}, sp.log)
+    return printed(
+        name, source, names, statistical, privacy, side="upper", assumptions=assumptions, loss=loss
     )

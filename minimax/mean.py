@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from minimax import bound as symbols
-from minimax.bound import Assumption, Bound, Parts, Point, Prior, at_least
+from minimax.bound import Assumption, Bound, Parts, Point, Prior, at_least, printed
 from minimax.bounded_mean import (
     dilution,
     in_sample,
@@ -248,22 +248,12 @@ def claimed_theorem_3_1() -> Bound:
         symbols.epsilon,
         symbols.delta,
     )
-    statistical, privacy = sigma**2 * d / n, sigma**2 * d**2 * sp.log(1 / delta) / (n * eps) ** 2
-
-    def compute(p: Point) -> Parts:
-        first = p["sigma"] ** 2 * p["d"] / p["n"]
-        cost = p["sigma"] ** 2 * p["d"] ** 2 * math.log(1 / p["delta"])
-        second = cost / (p["n"] * p["epsilon"]) ** 2
-        return Parts(first, second, first + second)
-
-    return Bound(
-        name="tracing: claimed rate of Theorem 3.1",
-        source="CWZ19: Theorem 3.1",
-        side="lower",
-        kind="claimed",
-        names=("n", "d", "sigma", "epsilon", "delta"),
-        compute=compute,
-        expr=statistical + privacy,
+    return printed(
+        "tracing: claimed rate of Theorem 3.1",
+        "CWZ19: Theorem 3.1",
+        ("n", "d", "sigma", "epsilon", "delta"),
+        sigma**2 * d / n,
+        sigma**2 * d**2 * sp.log(1 / delta) / (n * eps) ** 2,
         assumptions=(
             Assumption("epsilon < 1", lambda p: p["epsilon"] < 1),
             Assumption(
@@ -275,7 +265,6 @@ def claimed_theorem_3_1() -> Bound:
                 lambda p: p["n"] * p["epsilon"] >= math.sqrt(p["d"] * math.log(1 / p["delta"])),
             ),
         ),
-        remark="constant hidden in the paper, shown as 1",
     )
 
 

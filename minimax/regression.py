@@ -14,7 +14,7 @@ from typing import Any
 import sympy as sp
 
 from minimax import bound as symbols
-from minimax.bound import Assumption, Bound, Parts, Point, Prior
+from minimax.bound import Assumption, Bound, Parts, Point, Prior, printed
 from minimax.concentration import largest_eigenvalue
 from minimax.packing import RegressionPacking, closed_form_size, packing_bound
 from minimax.papers import THIS_WORK
@@ -42,6 +42,11 @@ class RegressionProblem:
         return {"n": self.n, "d": self.d, "sigma": self.sigma, "radius": self.radius}
 
 
+PAPER_BUDGET = (
+    Assumption("epsilon < 1", lambda p: p["epsilon"] < 1),
+    Assumption("delta < 1/n", lambda p: p["delta"] < 1 / p["n"]),
+)
+"""What CWZ19: Theorems 4.1 and 4.3 ask of the budget (delta < n^-(1+omega) for some omega > 0)."""
 WIDE_BALL = Assumption(
     "n >= sigma sqrt(J), J = 2 d (1 + sqrt(d/2 + 1))^2/radius^2 (the prior's information)",
     lambda p: p["n"] >= p["sigma"] * math.sqrt(ball_information(p["d"], p["radius"])),
@@ -251,25 +256,13 @@ def packing(model: Model, *, sparse: bool) -> Bound:
 def claimed_theorem_4_1() -> Bound:
     r"""CWZ19: Theorem 4.1 as claimed: sigma^2 (d/n + d^2/(n eps)^2)."""
     n, d, sigma, eps = symbols.n, symbols.d, symbols.sigma, symbols.epsilon
-
-    def compute(p: Point) -> Parts:
-        first = p["sigma"] ** 2 * p["d"] / p["n"]
-        second = (p["sigma"] * p["d"] / (p["n"] * p["epsilon"])) ** 2
-        return Parts(first, second, first + second)
-
-    return Bound(
-        name="tracing: claimed rate of Theorem 4.1",
-        source="CWZ19: Theorem 4.1",
-        side="lower",
-        kind="claimed",
-        names=("n", "d", "sigma", "epsilon", "delta"),
-        compute=compute,
-        expr=sigma**2 * (d / n + (d / (n * eps)) ** 2),
-        assumptions=(
-            Assumption("epsilon < 1", lambda p: p["epsilon"] < 1),
-            Assumption("delta < 1/n", lambda p: p["delta"] < 1 / p["n"]),
-        ),
-        remark="constant hidden in the paper, shown as 1",
+    return printed(
+        "tracing: claimed rate of Theorem 4.1",
+        "CWZ19: Theorem 4.1",
+        ("n", "d", "sigma", "epsilon", "delta"),
+        sigma**2 * d / n,
+        sigma**2 * (d / (n * eps)) ** 2,
+        assumptions=PAPER_BUDGET,
         loss=LOSS,
     )
 

@@ -35,9 +35,9 @@ from minimax.descent import (
 from minimax.logistic import LogisticProblem
 from minimax.mean import clip_bias
 from minimax.privacy import Pure
-from minimax.regression import RegressionProblem
+from minimax.regression import LOSS, RegressionProblem
 from minimax.sparse_mean import sparse_scales
-from minimax.sparse_upper import COVARIANCE_LOSS, VALUES_ONLY, gradient_bound
+from minimax.sparse_upper import VALUES_ONLY, gradient_bound
 
 
 def gradient_sensitivity(n: int, R: float, row_bound: float, radius: float) -> float:
@@ -212,7 +212,7 @@ def noisy_gradient_upper(
             radius=radius,
         ),
         assumptions=_fits(problem.radius, radius, "row_bound", row_bound),
-        loss=COVARIANCE_LOSS,
+        loss=LOSS,
         remark=vacuous(proven.total, descent.data_free),
         defaults=problem.point,
     )
@@ -290,7 +290,7 @@ def claimed_theorem_4_2() -> Bound:
         ("n", "d", "sigma", "epsilon", "delta"),
         rate,
         (Assumption("n eps >= sigma d^(3/2) log(n) sqrt(log(1/delta))", enough),),
-        loss=COVARIANCE_LOSS,
+        loss=LOSS,
     )
 
 

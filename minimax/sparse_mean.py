@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from minimax import bound as symbols
-from minimax.bound import Assumption, Bound, Parts, Point
+from minimax.bound import Assumption, Bound, Parts, Point, printed
 from minimax.mean import (
     best_truncation,
     clip_bias,
@@ -191,21 +191,13 @@ def refuted_theorem_3_3() -> Bound:
     log^3 n/n. The proof breaks at Lemma 3.2(2): see `refuted_lemma_3_2`.
     """
     n, d, s, sigma, eps = symbols.n, symbols.d, symbols.s, symbols.sigma, symbols.epsilon
-
-    def compute(p: Point) -> Parts:
-        size = p["s"] * math.log(p["d"])
-        first = p["sigma"] ** 2 * size / p["n"]
-        second = p["sigma"] ** 2 * (size / (p["n"] * p["epsilon"])) ** 2
-        return Parts(first, second, first + second)
-
-    return Bound(
-        name="tracing: claimed rate of Theorem 3.3",
-        source="CWZ19: Theorem 3.3",
-        side="lower",
+    return printed(
+        "tracing: claimed rate of Theorem 3.3",
+        "CWZ19: Theorem 3.3",
+        ("n", "d", "s", "sigma", "epsilon"),
+        sigma**2 * s * sp.log(d) / n,
+        sigma**2 * (s * sp.log(d) / (n * eps)) ** 2,
         kind="refuted",
-        names=("n", "d", "s", "sigma", "epsilon"),
-        compute=compute,
-        expr=sigma**2 * (s * sp.log(d) / n + (s * sp.log(d) / (n * eps)) ** 2),
         assumptions=(Assumption("epsilon < 1", lambda p: p["epsilon"] < 1),),
         remark="refuted: StableSparseMean has smaller worst-case risk for large log d",
     )
@@ -220,20 +212,13 @@ def refuted_lemma_3_2() -> Bound:
     and whatever the prior, any coordinate-wise 1-Lipschitz function of the sample mean, such as a
     clipped mean, has sum_i E A_i <= sigma^2 s, by Stein's lemma in the data.
     """
-    d, s, sigma = symbols.d, symbols.s, symbols.sigma
-
-    def compute(p: Point) -> Parts:
-        value = p["sigma"] ** 2 * p["s"] * math.log(p["d"])
-        return Parts(None, value, value)
-
-    return Bound(
-        name="tracing: claimed completeness of Lemma 3.2(2)",
-        source="CWZ19: Lemma 3.2",
-        side="lower",
+    return printed(
+        "tracing: claimed completeness of Lemma 3.2(2)",
+        "CWZ19: Lemma 3.2",
+        ("d", "s", "sigma"),
+        None,
+        symbols.sigma**2 * symbols.s * sp.log(symbols.d),
         kind="refuted",
-        names=("d", "s", "sigma"),
-        compute=compute,
-        expr=sigma**2 * s * sp.log(d),
         loss="sum over records of the expected attack score (3.2)",
         remark="refuted: Stein's lemma applied to a discontinuous function",
     )

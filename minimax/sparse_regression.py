@@ -17,12 +17,12 @@ import sympy as sp
 
 from minimax import bound as symbols
 from minimax import regression
-from minimax.bound import Assumption, Bound, Parts, Point
+from minimax.bound import Assumption, Bound, Parts, Point, printed
 from minimax.packing import information_bound
 from minimax.papers import THIS_WORK
 from minimax.priors import RegressionBlockPrior, RegressionPrior
 from minimax.privacy import Approximate, Model, Pure, parameter_names
-from minimax.regression import LOSS
+from minimax.regression import LOSS, PAPER_BUDGET
 
 NAMES = ("n", "d", "s", "sigma", "radius")
 BLOCKS = Assumption(
@@ -145,25 +145,13 @@ def claimed_theorem_4_3() -> Bound:
     unproved. (Its twin for the mean, Theorem 3.3, is false: `sparse_mean.refuted_theorem_3_3`.)
     """
     n, d, s, sigma, eps = symbols.n, symbols.d, symbols.s, symbols.sigma, symbols.epsilon
-
-    def compute(p: Point) -> Parts:
-        size = p["s"] * math.log(p["d"])
-        first = p["sigma"] ** 2 * size / p["n"]
-        second = p["sigma"] ** 2 * (size / (p["n"] * p["epsilon"])) ** 2
-        return Parts(first, second, first + second)
-
-    return Bound(
-        name="tracing: claimed rate of Theorem 4.3",
-        source="CWZ19: Theorem 4.3",
-        side="lower",
-        kind="claimed",
-        names=("n", "d", "s", "sigma", "epsilon", "delta"),
-        compute=compute,
-        expr=sigma**2 * (s * sp.log(d) / n + (s * sp.log(d) / (n * eps)) ** 2),
-        assumptions=(
-            Assumption("epsilon < 1", lambda p: p["epsilon"] < 1),
-            Assumption("delta < 1/n", lambda p: p["delta"] < 1 / p["n"]),
-        ),
+    return printed(
+        "tracing: claimed rate of Theorem 4.3",
+        "CWZ19: Theorem 4.3",
+        ("n", "d", "s", "sigma", "epsilon", "delta"),
+        sigma**2 * s * sp.log(d) / n,
+        sigma**2 * (s * sp.log(d) / (n * eps)) ** 2,
+        assumptions=PAPER_BUDGET,
         remark="unproved: rests on Lemma 4.3(2), which is refuted; constant shown as 1",
         loss=LOSS,
     )
@@ -179,21 +167,14 @@ def refuted_lemma_4_3() -> Bound:
     sigma^2 sum_{j in S} d E M_j/d beta_j = sigma^2 s exactly, for every prior and every d, at
     vanishing risk (`attacks.lemma_4_3_counterexample`).
     """
-    d, s, sigma = symbols.d, symbols.s, symbols.sigma
-
-    def compute(p: Point) -> Parts:
-        value = p["sigma"] ** 2 * p["s"] * math.log(p["d"])
-        return Parts(None, value, value)
-
-    return Bound(
-        name="tracing sum: claim of Lemma 4.3(2)",
-        source="CWZ19: Lemma 4.3(2)",
-        side="lower",
+    return printed(
+        "tracing: claimed completeness of Lemma 4.3(2)",
+        "CWZ19: Lemma 4.3",
+        ("d", "s", "sigma"),
+        None,
+        symbols.sigma**2 * symbols.s * sp.log(symbols.d),
         kind="refuted",
-        names=("d", "s", "sigma"),
-        compute=compute,
-        expr=sigma**2 * s * sp.log(d),
-        loss="not a risk: the sum of the attack's scores over the members",
+        loss="sum over records of the expected attack score (4.5)",
         remark="refuted: stays at sigma^2 s for least squares on the revealed support",
     )
 

@@ -40,10 +40,10 @@ from minimax.descent import (
 )
 from minimax.mean import clip_bias
 from minimax.privacy import Pure, ZeroConcentrated
+from minimax.regression import LOSS
 from minimax.sparse_mean import Scales, sparse_scales
 from minimax.sparse_regression import SparseRegressionProblem
 
-COVARIANCE_LOSS = "squared distance in the norm of E x x'"
 NAMES = ("n", "d", "s", "sigma", "radius")
 VALUES_ONLY = 0.01
 """The share of a budget that goes to selecting all coordinates, which needs none of it."""
@@ -192,7 +192,7 @@ class _Thresholded(NamedTuple):
                 ),
                 *kept,
             ),
-            loss=COVARIANCE_LOSS,
+            loss=LOSS,
             remark=vacuous(proven.total, self.data_free),
             defaults=self.problem.point,
         )
@@ -462,7 +462,7 @@ def claimed_theorem_4_4() -> Bound:
         ("n", "d", "s", "sigma", "epsilon", "delta"),
         rate,
         (Assumption("n eps >= sigma s^(3/2) log(d) log(n) sqrt(log(1/delta))", enough),),
-        loss=COVARIANCE_LOSS,
+        loss=LOSS,
     )
 
 
