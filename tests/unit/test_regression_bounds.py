@@ -1,0 +1,191 @@
+"""Ingredients of the regression lower bounds against independent computations."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import sympy as sp
+from scipy import integrate, optimize, special, stats
+
+from minimax import logistic, regression
+from minimax.composition import repeated_noise
+from minimax.concentration import largest_eigenvalue
+from minimax.packing import RegressionPacking
+from minimax.priors import LogisticPrior, RegressionBlockPrior, RegressionPrior
+from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.tracing import (
+    BOUNDED_PRODUCT,
+    GAUSSIAN,
+    GAUSSIAN_PRODUCT,
+    MIXTURE_TOP,
+    MIXTURE_TURN,
+    gain,
+)
+from minimax.van_trees import ball_exponent, ball_information
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 7, 20, 101, 1000])
+def test_ball_prior_has_nearly_the_least_information(d: int) -> None:
+    """4 j^2, j the first zero of J_{d/2-1}, is the least; another exponent is worse than ours."""
+    order = mpmath.mpf(d) / 2 - 1
+    guess = math.sqrt(ball_information(d, 1.0)) / 2
+    first = next(
+        z
+        for z in np.linspace(0.8 * guess, guess, 2000)
+        if mpmath.besselj(order, z) * mpmath.besselj(order, z + guess / 8000) <= 0
+    )
+    least = 4 * float(mpmath.findroot(lambda z: mpmath.besselj(order, z), first)) ** 2
+    assert least <= ball_information(d, 1.0) <= 1.06 * least
+
+    def information(k: float) -> float:
+        return 2 * d * k / (k - 1) * (d / 2 + k)
+
+    best = optimize.minimize_scalar(information, bounds=(1.01, 10 + 2 * d), method="bounded")
+    assert ball_information(d, 1.0) == pytest.approx(information(ball_exponent(d)))
+    assert ball_information(d, 1.0) == pytest.approx(best.fun, rel=1e-6)
+
+
+def test_ball_prior_sampler_has_its_moments() -> None:
+    d, rng = 6, np.random.default_rng(5)
+    draws = np.stack([RegressionPrior(d, 2.0, 1.0).draw(rng).target for _ in range(4000)])
+    k = ball_exponent(d)
+    squared = np.sum(draws**2, axis=1) / 4
+    expected = (d / 2) / (d / 2 + k + 1)
+    assert abs(squared.mean() - expected) < 5.5 * squared.std() / math.sqrt(len(squared))
+    assert squared.max() < 1
+    assert np.abs(draws.mean(axis=0)).max() < 5.5 * draws.std() / math.sqrt(len(draws))
+    # A uniform draw from the ball would be told apart.
+    assert abs(squared.mean() - d / (d + 2)) > 20 * squared.std() / math.sqrt(len(squared))
+
+
+def test_instances_have_the_model_they_say() -> None:
+    rng = np.random.default_rng(6)
+    linear = RegressionPrior(5, 1.0, 0.3, support=3).draw(rng)
+    assert np.all(linear.target[3:] == 0)
+    X, y = linear.sample(40_000, rng)
+    assert np.allclose(np.abs(X), 1 / math.sqrt(3))
+    residual = y - X @ linear.target
+    assert residual.std() == pytest.approx(0.3, rel=0.02)
+    assert linear.loss(linear.target + 1.0) == pytest.approx(5 / 3)
+    binary = LogisticPrior(4, 3.0).draw(rng)
+    X, y = binary.sample(60_000, rng)
+    scores = X.T @ (y - special.expit(X @ binary.target)) / len(y)
+    assert np.abs(scores).max() < 5.5 * 0.25 / math.sqrt(len(y))
+    flipped = X.T @ (y - special.expit(-X @ binary.target)) / len(y)
+    assert np.abs(flipped).max() > 0.02
+    spikes = RegressionBlockPrior(12, 3, 0.2, 1.0).draw(rng)
+    assert np.array_equal(np.sort(np.abs(spikes.target))[-4:], [0, 0.2, 0.2, 0.2])
+
+
+def test_mixture_constants() -> None:
+    with mpmath.workdps(30):
+        r = mpmath.findroot(lambda r: mpmath.npdf(r) - 2 * r * mpmath.ncdf(-r), 0.6)
+        top = r * (mpmath.npdf(r) - r * mpmath.ncdf(-r))
+    assert pytest.approx(float(r), rel=1e-14) == MIXTURE_TURN
+    assert pytest.approx(float(top), rel=1e-14) == MIXTURE_TOP
+
+
+@pytest.mark.parametrize("tail", [GAUSSIAN_PRODUCT, BOUNDED_PRODUCT], ids=lambda t: t.name)
+@pytest.mark.parametrize("privacy", [Pure(0.3), Pure(5.0), Approximate(0.5, 1e-6)], ids=str)
+def test_gain_is_attained_by_no_private_pair_above_it(tail: object, privacy: object) -> None:
+    """For a pure pair E_P A = E_Q A p/q is largest at p/q = e^{+-eps}; here A is a sum of signs
+    times a Gaussian or a sign, as the tails say."""
+    epsilon = privacy.epsilon  # type: ignore[attr-defined]
+    rng = np.random.default_rng(7)
+    W = rng.choice([-1.0, 1.0], (200_000, 6)) @ np.array([0.7, 0.5, 0.3, 0.3, 0.2, 0.1])
+    W /= math.sqrt(np.mean(W**2))
+    noise = rng.standard_normal(len(W))
+    A = np.sort(W * (noise if tail is GAUSSIAN_PRODUCT else np.sign(noise)))
+    accepted = round(len(A) / (1 + math.exp(epsilon)))  # p/q = e^eps on a set of that Q-measure
+    tilted = math.exp(epsilon) * A[-accepted:].sum() + math.exp(-epsilon) * A[:-accepted].sum()
+    assert tilted / len(A) <= gain(privacy, tail) * 1.01  # type: ignore[arg-type]
+    if tail is GAUSSIAN_PRODUCT and epsilon < 0.99:
+        assert gain(privacy, tail) == pytest.approx(gain(privacy, GAUSSIAN))  # type: ignore[arg-type]
+
+
+def test_chi_square_gain_is_that_of_the_gaussian_mechanism() -> None:
+    """chi^2 of N(mu, 1) against N(0, 1), by quadrature; a KL gain would be smaller and unproved."""
+    mu = 0.7
+
+    def integrand(x: float) -> float:
+        return float(stats.norm.pdf(x, mu) ** 2 / stats.norm.pdf(x))
+
+    chi_square = integrate.quad(integrand, -12, 14)[0] - 1
+    assert gain(Gaussian(mu), GAUSSIAN_PRODUCT) == pytest.approx(math.sqrt(chi_square))
+    rho = ZeroConcentrated(mu**2 / 2)
+    assert gain(rho, BOUNDED_PRODUCT) == pytest.approx(math.sqrt(chi_square))
+    assert gain(Gaussian(mu), GAUSSIAN_PRODUCT) > gain(Gaussian(mu), GAUSSIAN)
+    assert gain(Gaussian(0.01), GAUSSIAN_PRODUCT) == pytest.approx(0.01, rel=1e-4)
+
+
+@pytest.mark.parametrize("s", [1, 4, 9, 500, 501, 3000])
+def test_coupling_chance_of_the_packing(s: int) -> None:
+    """alpha(g) against simulation, above it but close; and height is its inverse from below."""
+    packing = RegressionPacking(100, 1, s, 0.5, 1e9)
+    W = (2 * np.random.default_rng(8).binomial(s, 0.5, 400_000) - s) / math.sqrt(s)
+    for g in (0.01, 0.3, 2.0):
+        exact = special.erf(g * np.abs(W) / (2 * math.sqrt(2) * 0.5))
+        error = 6 * exact.std() / math.sqrt(len(W)) + 1e-9
+        # The normal law costs its Wasserstein distance 1/sqrt(s) twice, times the slope.
+        loss = 0.0 if s <= 500 else 4 * g / math.sqrt(2 * math.pi * s)
+        assert exact.mean() - error <= packing.difference(g) <= exact.mean() + loss + error
+    alphas = np.array([1e-100, 1e-6, 0.01, 0.3])
+    heights = packing.height(alphas)
+    assert np.all(packing.difference(heights) <= alphas * (1 + 1e-12))
+    assert np.all(packing.difference(heights * 1.01) > alphas)
+
+
+def test_eigenvalue_bound_holds_and_bernstein_is_its_relaxation() -> None:
+    n, d, rng = 400, 8, np.random.default_rng(9)
+    chance = 0.05
+    level = largest_eigenvalue(n / d, n / d, 1.0, math.log(d / chance))
+    sizes = []
+    for _ in range(300):
+        X = rng.choice([-1.0, 1.0], (n, d)) / math.sqrt(d)
+        sizes.append(np.linalg.eigvalsh(X.T @ X)[-1])
+    assert np.mean(np.array(sizes) > level) <= chance
+    assert level < 2 * n / d
+    relaxed = largest_eigenvalue(sp.Integer(n // d), n / d, 1.0, math.log(d / chance))
+    assert level <= float(relaxed) <= 1.05 * level
+
+
+def test_repeated_noise_composes_to_the_budget() -> None:
+    tau = repeated_noise(ZeroConcentrated(0.2), 0.3, 7)
+    assert 7 * 0.3**2 / (2 * tau**2) == pytest.approx(0.2)
+    budget = Approximate(0.8, 1e-7)
+    tau = repeated_noise(budget, 0.3, 7)
+    assert Gaussian(math.sqrt(7) * 0.3 / tau).to_approximate(1e-7).epsilon == pytest.approx(0.8)
+    assert repeated_noise(budget, 0.3, 7, "basic") > 1.5 * tau
+    with pytest.raises(ValueError, match="composition"):
+        repeated_noise(budget, 0.3, 7, "advanced")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="basic"):
+        repeated_noise(ZeroConcentrated(1.0), 0.3, 7, "basic")
+
+
+def test_logistic_information_is_never_above_a_quarter() -> None:
+    """E p(1 - p) and E p(1 - p)(1 - 3 p(1 - p)), the two constants of the logistic proof."""
+    p = special.expit(np.linspace(-8, 8, 4001))
+    variance = p * (1 - p)
+    assert variance.max() <= 0.25
+    fourth = variance * (1 - 3 * variance)
+    assert fourth.max() <= 1 / 12 + 1e-12
+    assert fourth.max() > 1 / 12 - 1e-6
+    assert np.allclose(fourth, p * (1 - p) ** 4 + (1 - p) * p**4)
+
+
+def test_small_budgets_make_the_prior_the_limit() -> None:
+    """As the budget vanishes the bounds tend to a constant below the mean loss of releasing 0."""
+    rng = np.random.default_rng(10)
+    bound = regression.tracing(ZeroConcentrated)
+    point = {"n": 500, "d": 10, "sigma": 0.2, "radius": 1.0, "rho": 1e-12}
+    drawn = [bound.prior(**point).draw(rng) for _ in range(3000)]
+    free = np.mean([one.loss(np.zeros(10)) for one in drawn])
+    assert 0.3 * free < bound.value(**point) <= free
+    bound = logistic.tracing(Pure)
+    point = {"n": 500, "d": 10, "radius": 3.0, "epsilon": 1e-8}
+    drawn_binary = [bound.prior(**point).draw(rng) for _ in range(3000)]
+    free = np.mean([one.loss(np.zeros(10)) for one in drawn_binary])
+    assert 0.3 * free < bound.value(**point) <= free
