@@ -71,17 +71,16 @@ class PrivateEstimator(BaseEstimator):
         An (epsilon, delta) budget is reported at its own delta; where the noise is too small for
         it (a paper's literal calibration), at its own epsilon with the delta really given.
         """
-        self.ledger_ = tuple(ledger)
+        spent = tuple(ledger)
         asked = self._asked
-        if not isinstance(asked, Approximate):
-            self.privacy_ = total(self.ledger_, type(asked))
-            return
-        reported = total(self.ledger_, Approximate, asked.delta)
-        assert isinstance(reported, Approximate)
-        if reported.epsilon > asked.epsilon * (1 + 1e-9):
-            given = min(delta_at(self.ledger_, asked.epsilon), 1 - 1e-16)
-            reported = Approximate(asked.epsilon, given)
-        self.privacy_ = reported
+        delta = asked.delta if isinstance(asked, Approximate) else None
+        reported = total(spent, type(asked), delta)
+        if isinstance(asked, Approximate):
+            assert isinstance(reported, Approximate)
+            if reported.epsilon > asked.epsilon * (1 + 1e-9):
+                given = min(delta_at(spent, asked.epsilon), 1 - 1e-16)
+                reported = Approximate(asked.epsilon, given)
+        self.ledger_, self.privacy_ = spent, reported
 
 
 class LinearPredictor(RegressorMixin, BaseEstimator):
@@ -139,10 +138,13 @@ def validated_pair(
     )
     if np.iscomplexobj(y):  # a plain list has no dtype to look at before
         raise ValueError("Complex data not supported: y must hold real numbers")
+    y = np.asarray(y, dtype=float)
+    if not np.isfinite(y).all():  # objects become numbers after scikit-learn has looked at them
+        raise ValueError("Input y contains NaN or infinity")
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return clamped(X), clamped(np.asarray(y, dtype=float))
+    return clamped(X), clamped(y)
 
 
 def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:

@@ -179,13 +179,13 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
                 strict=True,
             )
         )
-        self.least_eigenvalue_ = max(0.0, float(least.value) - margin * scales.eigenvalue)
+        smallest = max(0.0, float(least.value) - margin * scales.eigenvalue)
         wanted = scales.gram * math.sqrt(d * math.log(2 * d**2 / self.failure))
-        self.ridge_ = max(0.0, wanted - self.least_eigenvalue_)
-        matrix = from_half_vector(gram.value, d) + self.ridge_ * np.eye(d)
-        self.coef_ = np.asarray(np.linalg.solve(matrix, correlation.value), dtype=float)
-        self.noise_scales_ = tuple(scales)
+        ridge = max(0.0, wanted - smallest)
+        matrix = from_half_vector(gram.value, d) + ridge * np.eye(d)
         self._account([least.entry, gram.entry, correlation.entry])
+        self.least_eigenvalue_, self.ridge_, self.noise_scales_ = smallest, ridge, tuple(scales)
+        self.coef_ = np.asarray(np.linalg.solve(matrix, correlation.value), dtype=float)
         return self
 
     def _noise(self, moves: StatisticsNoise, budget: Guarantee) -> tuple[StatisticsNoise, float]:
@@ -345,15 +345,15 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
         passed, tested = propose_test_release(
             distance, epsilon=test.epsilon, delta=test.delta, rng=rng, about="smallest eigenvalue"
         )
-        self.altered_, self.projections_ = not passed, rows
-        self.ridge_ = 0.0 if passed else level * square
-        sketch = gaussian_sketch(gram + self.ridge_ * np.eye(d + 1), rows, rng)
+        ridge = 0.0 if passed else level * square
+        sketch = gaussian_sketch(gram + ridge * np.eye(d + 1), rows, rng)
         solution = np.linalg.lstsq(sketch[:, :d], sketch[:, d], rcond=None)[0]
-        self.coef_ = np.asarray(solution, dtype=float)
         scale = math.sqrt(level * square)
         about = "sketch of the records; scale is w"
         sketched = LedgerEntry("sketch", float(self.row_bound), "l2", scale, (release,), 1, about)
         self._account([tested, sketched])
+        self.altered_, self.projections_, self.ridge_ = not passed, rows, ridge
+        self.coef_ = np.asarray(solution, dtype=float)
         return self
 
     def _rows(self, n: int, p: int, release: Approximate) -> int:

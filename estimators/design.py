@@ -25,13 +25,19 @@ SCALES = (1e-30, 1e30)
 def clamped(values: Any) -> Any:
     """The same values, dense or CSR, with entries brought into [-LARGEST, LARGEST]."""
     held = values.data if sparse.issparse(values) else values
-    if _within(held):
-        return values
-    if sparse.issparse(values):
-        brought = values.copy()
-        np.clip(brought.data, -LARGEST, LARGEST, out=brought.data)
-        return brought
-    return np.clip(values, -LARGEST, LARGEST)
+    return values if _within(held) else clipped_entries(values, LARGEST)
+
+
+def clipped_entries(X: Any, bound: float) -> Any:
+    """X, dense or CSR, with entries clipped to [-bound, bound].
+
+    X itself where no entry is outside; otherwise one copy, of the stored entries only for CSR.
+    """
+    held = X.data if sparse.issparse(X) else X
+    if held.size == 0 or max(float(held.max()), -float(held.min())) <= bound:
+        return X
+    clipped = np.clip(held, -bound, bound)
+    return type(X)((clipped, X.indices, X.indptr), shape=X.shape) if sparse.issparse(X) else clipped
 
 
 def _within(held: Any) -> bool:

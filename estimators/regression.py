@@ -213,9 +213,9 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
             )
             coef = projected(coef - plan.step_size * noisy, float(self.radius))
         ledger.append(replace(entry, count=plan.steps))
+        self._account(ledger)
         self.coef_, self.R_ = coef, level
         self.n_iter_, self.step_size_, self.noise_scale_ = plan.steps, plan.step_size, plan.noise
-        self._account(ledger)
         return self
 
     def risk_bound(self, problem: RegressionProblem) -> Bound:

@@ -21,7 +21,7 @@ from sklearn.linear_model import Lasso
 from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, LinearPredictor, PrivateEstimator
 from estimators.baselines import ROOM
-from estimators.design import SCALES, Design
+from estimators.design import SCALES, Design, clipped_entries
 from estimators.losses import chosen_loss
 from estimators.mechanisms import (
     check_between,
@@ -38,18 +38,6 @@ Selection = Literal["exponential", "laplace"]
 CURVATURE = {"squared": 1.0, "logistic": 0.25}
 """Largest second derivative of each loss in the prediction."""
 MOST_STEPS = 1000
-
-
-def clipped_entries(X: Any, bound: float) -> Any:
-    """X with entries clipped to [-bound, bound]; the same object if none is outside."""
-    held = X.data if sparse.issparse(X) else X
-    if held.size == 0 or max(float(held.max()), -float(held.min())) <= bound:
-        return X
-    if sparse.issparse(X):
-        inside = X.copy()
-        np.clip(inside.data, -bound, bound, out=inside.data)
-        return inside
-    return np.clip(X, -bound, bound)
 
 
 def largest_slope(loss: LossName, R: float, prediction: float) -> float:
@@ -195,8 +183,8 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
             coef[j] += m * size
             prediction *= 1 - m
             add_column(prediction, X, j, m * size)
-        self.coef_, self.n_iter_, self.selection_scale_ = coef, rounds, entry.scale
         self._account([replace(entry, count=rounds)])
+        self.coef_, self.n_iter_, self.selection_scale_ = coef, rounds, entry.scale
         return self
 
     def _check_options(self) -> Guarantee:
@@ -467,16 +455,17 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
         design = Design(Z.toarray() if sparse.issparse(Z) else Z)
         Z = design.X * design.shortening(bound)[:, None]
         linear = linear_term(perturbed, len(support), rng)
-        self.coef_ = np.zeros(d)
         if self.loss == "squared":
-            self.coef_[support] = ball_least_squares(Z, y, perturbed.ridge, linear, radius)
+            values = ball_least_squares(Z, y, perturbed.ridge, linear, radius)
         else:
-            self.coef_[support] = logistic_minimum(Z, y, perturbed.ridge, linear)
-        self.support_, self.ridge_ = np.sort(support), perturbed.ridge
-        self.selection_scale_, self.noise_scale_ = selected.scale, perturbed.scale
+            values = logistic_minimum(Z, y, perturbed.ridge, linear)
         name, about = "objective perturbation", "sum of the gradients"
         noise = LedgerEntry(name, 2 * gradient, "l2", perturbed.scale, (release,), 1, about)
         self._account([selected, noise])
+        self.coef_ = np.zeros(d)
+        self.coef_[support] = values
+        self.support_, self.ridge_ = np.sort(support), perturbed.ridge
+        self.selection_scale_, self.noise_scale_ = selected.scale, perturbed.scale
         return self
 
     def _select(

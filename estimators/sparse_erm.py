@@ -110,9 +110,9 @@ class _SparseDescent(PrivateEstimator):
             coef = hard_threshold(shrink * coef - step * noisy, s)
             if self.radius is not None:
                 coef *= float(self.radius) / max(dnrm2(coef), float(self.radius))
+        self._account([replace(entry, count=steps)])
         self.coef_, self.support_ = coef, np.flatnonzero(coef)
         self.noise_scale_, self.step_size_ = scale, step
-        self._account([replace(entry, count=steps)])
 
     def risk_bound(self, problem: SparseRegressionProblem | LogisticProblem) -> Bound:
         """The proven upper bound on the risk, WG19: Corollaries 5.6 and 5.8 with constants: see

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, LinearPredictor, split
-from estimators.design import Design
+from estimators.design import Design, clipped_entries
 from estimators.mechanisms import check_between, check_whole
 from estimators.regression import projected
 from estimators.sparse_mean import Indices, sparse_release
@@ -33,18 +33,6 @@ from minimax.sparse_upper import gradient_bound, private_thresholding_upper, ste
 LIMITS = (1e-20, 1e20)
 """Where bounds and step sizes must lie, so that products of a few of them can be squared."""
 MOST_STEPS = 100
-
-
-def clipped_entries(X: Any, bound: float) -> Any:
-    """X, dense or CSR, with entries clipped to [-bound, bound].
-
-    X itself where no entry is outside; otherwise one copy, of the stored entries only for CSR.
-    """
-    held = X.data if sparse.issparse(X) else X
-    if held.size == 0 or max(float(held.max()), -float(held.min())) <= bound:
-        return X
-    clipped = np.clip(held, -bound, bound)
-    return type(X)((clipped, X.indices, X.indptr), shape=X.shape) if sparse.issparse(X) else clipped
 
 
 def half_step(design: Design, y: Array, beta: Array, weights: Array, step_size: float) -> Array:
@@ -288,6 +276,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         descent = self._descent(n, d, s, level, budget)
         support, values, released = descent.run(design, y, np.full(n, 1 / n), rng)
         ledger += released
+        self._account(ledger)
         self.coef_ = np.zeros(d)
         self.coef_[support] = projected(values, self.radius)
         self.support_ = np.sort(support)
@@ -295,7 +284,6 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         self.entry_bound_, self.step_size_ = self._entry_bound, descent.step_size
         self.selection_scale_ = descent.scales.selection
         self.noise_scale_ = descent.scales.value
-        self._account(ledger)
         return self
 
     def risk_bound(self, problem: SparseRegressionProblem) -> Bound:

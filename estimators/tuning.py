@@ -120,8 +120,7 @@ class SparseEstimator(TruncatingEstimator):
         `privacy_` of an (epsilon, delta) budget is read from that total alone.
         """
         if self.s == "cv" and isinstance(self._asked, Approximate):
-            self.ledger_ = tuple(ledger)
-            rho = total(self.ledger_, ZeroConcentrated).to_zcdp()
-            self.privacy_ = rho.to_approximate(self._asked.delta)
+            rho = total(tuple(ledger), ZeroConcentrated).to_zcdp()
+            self.ledger_, self.privacy_ = tuple(ledger), rho.to_approximate(self._asked.delta)
         else:
             super()._account(ledger)

@@ -26,6 +26,10 @@ examples:
 """
 
 
+SMALLEST = 1e-100
+"""Numbers beyond this and its inverse are refused: squares and products are formed of them."""
+
+
 def _positive(kind: type) -> Any:
     def convert(text: str) -> Any:
         try:
@@ -34,6 +38,10 @@ def _positive(kind: type) -> Any:
             raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
         if not (value > 0 and math.isfinite(value)):
             raise argparse.ArgumentTypeError(f"must be positive and finite, got {text}")
+        if not SMALLEST <= value <= 1 / SMALLEST:
+            raise argparse.ArgumentTypeError(
+                f"must lie between {SMALLEST:g} and {1 / SMALLEST:g}, got {text}"
+            )
         if kind is int and value != int(value):
             raise argparse.ArgumentTypeError(f"must be a whole number, got {text}")
         if kind is int and value > LARGEST_N:

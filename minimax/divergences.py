@@ -56,13 +56,3 @@ def group_delta(epsilon: ArrayLike, delta: float, size: ArrayLike) -> NDArray[np
         return np.zeros(np.broadcast_shapes(eps.shape, k.shape))
     grown = delta * np.expm1(np.minimum(k * eps, 700.0)) / np.expm1(np.minimum(eps, 700.0))
     return np.where(k * eps > 700.0, 1.0, np.minimum(grown, 1.0))
-
-
-def total_variation_gaussian(distance: ArrayLike) -> NDArray[np.float64]:
-    """TV between two unit-variance Gaussians whose means differ by `distance`."""
-    return np.asarray(special.erf(np.asarray(distance, dtype=float) / (2 * math.sqrt(2))))
-
-
-def kl_gaussian(distance: ArrayLike) -> NDArray[np.float64]:
-    """KL between two unit-variance Gaussians whose means differ by `distance`."""
-    return np.asarray(np.asarray(distance, dtype=float) ** 2 / 2)

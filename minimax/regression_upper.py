@@ -374,7 +374,7 @@ def logistic_upper(problem: LogisticProblem, privacy: Any) -> tuple[float, str]:
     descent = _logistic(problem, problem.radius)
     nothing = descent.data_free, DATA_FREE
     if isinstance(privacy, Pure):
-        return nothing
+        return descent.data_free, "releasing 0: no estimator with a pure budget is proven here"
 
     def noise(steps: int) -> list[float]:
         return [repeated_noise(privacy, 2 / problem.n, steps)]

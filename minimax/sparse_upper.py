@@ -310,7 +310,8 @@ def best_upper(problem: SparseRegressionProblem, privacy: Any) -> tuple[float, s
             best = (
                 risk,
                 (
-                    f"PrivateHardThresholding with s = {s}, R = {R:.8g}, radius = {a:.8g}, "
+                    f"PrivateHardThresholding with s = {s}, entry_bound = 1/sqrt({problem.s}), "
+                    f"R = {R:.8g}, radius = {a:.8g}, "
                     f"step_size = {step_size:.8g}, steps = {steps}, "
                     f"selection_share = {_selection_share(problem, s)}"
                 ),

@@ -302,6 +302,14 @@ SWEEPS: tuple[Sweep, ...] = (
         weight=3,
     ),
     Sweep(
+        "logistic/tracing/zCDP",
+        "statistics",
+        {"n": 20_000, "d": 10, "radius": 4.0, "rho": 1.0},
+        {"n": 1e12, "d": 1e3, "radius": 4.0, "rho": 1.0},
+        ("n", "d"),
+        weight=2,
+    ),
+    Sweep(
         "logistic/tracing/approximate",
         "privacy",
         {"n": 200_000, "d": 4, "radius": 4.0, "epsilon": 3e-3, "delta": 1e-10},

@@ -163,7 +163,7 @@ def _upper_text(row: dict[str, Any]) -> str:
 
 
 def _slope_table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="exponents: fitted to the measured risk, and of the bound")
+    table = Table(title="exponents: fitted to the measured risk, and of the bound deep inside the regime")
     for column in ("claim", "regime", "in"):
         table.add_column(column)
     for column in ("fitted", "interval", "bound"):
@@ -239,7 +239,9 @@ def _claim_figure(
 ) -> Figure:
     columns = min(len(slopes), 3)
     lines = -(-len(slopes) // columns)
-    figure = Figure(figsize=(4.6 * columns, 0.9 + 4.0 * lines), dpi=110, layout="constrained")
+    figure = Figure(
+        figsize=(max(4.6 * columns, 8.0), 0.9 + 4.0 * lines), dpi=110, layout="constrained"
+    )
     axes = np.atleast_1d(figure.subplots(lines, columns)).ravel()
     first = cells[slopes[0]["labels"][0]]
     for axis, slope in zip(axes, slopes, strict=False):
@@ -277,7 +279,7 @@ def _panel(axis: Any, slope: dict[str, Any], rows: list[dict[str, Any]]) -> None
     fixed = {k: v for k, v in rows[0]["point"].items() if k != slope["variable"]}
     axis.set_title(
         f"{slope['regime']} regime: exponent {slope['fitted']:+.2f}"
-        f" (bound {slope['expected']:+.2f})\n{_numbers(fixed)}",
+        f" (bound, deep in the regime: {slope['expected']:+.2f})\n{_numbers(fixed)}",
         fontsize=9,
     )
     axis.set_xlabel(LABELS.get(slope["variable"], slope["variable"]))

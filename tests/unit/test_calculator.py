@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from estimators.sparse_regression import PrivateHardThresholding
+from minimax import sparse_upper
 from minimax.__main__ import main
+from minimax.bound import OutsideRegime
 from minimax.calculator import PROBLEMS, best_lower, plan
 from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.sparse_regression import SparseRegressionProblem
 
 KEYS = {"name", "source", "kind", "statistical", "privacy", "total", "assumptions"}
 APPROXIMATE = ["--epsilon", ".5", "--delta", str(10 / 10_000**1.1)]
@@ -61,7 +65,8 @@ def test_reference_values(
         ([*LINEAR, "--mu", ".194"], "tracing: sign design", "privacy", 3.7e-5, 2.16),
         ([*SPARSE_LINEAR, *APPROXIMATE], "tracing: known support", "statistical", 9.8e-4, 1.0),
         ([*SPARSE_LINEAR, *APPROXIMATE], "Fano: sign design, blocks", "statistical", 9.8e-4, 2.7),
-        ([*SPARSE_LINEAR, *APPROXIMATE], "packing: sign design, blocks", "privacy", 7.2e-6, 1.0),
+        # 7.2e-6 rests on the form of packing_bound that is false for a random common law.
+        ([*SPARSE_LINEAR, *APPROXIMATE], "packing: sign design, blocks", "privacy", 7.2e-6, 0.712),
         ([*SPARSE_LINEAR, *APPROXIMATE], "tracing: known support", "privacy", 3.9e-6, 1.05),
     ],
 )
@@ -75,6 +80,40 @@ def test_reference_values_of_regression(
 ) -> None:
     """Known values, times what the proofs here gain over the ones they were computed with."""
     assert rows(arguments, capsys)[name][part] == pytest.approx(value * gained, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("privacy", "value"),
+    [
+        (["--epsilon", ".5"], 3.290e-5),
+        (["--epsilon", ".5", "--delta", "1e-3"], 2.463e-5),
+        (["--rho", ".125"], 2.962e-5),
+        (["--mu", ".194"], 1.948e-4),
+    ],
+)
+def test_values_of_logistic(
+    privacy: list[str], value: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pinned: spread, information and the delta term of the proof all move them."""
+    row = rows([*LOGISTIC, *privacy], capsys)["tracing: score attack, sign design"]
+    assert row["statistical"] == pytest.approx(20 / (10_000 / 4 + 745.33), rel=1e-4)
+    assert row["privacy"] == pytest.approx(value, rel=2e-3)
+
+
+def test_the_estimator_that_is_named_has_the_risk_that_is_printed() -> None:
+    """The options in the text, given to the estimator, give back the proven risk."""
+    problem = SparseRegressionProblem(10**6, 6, 2, 1.0, 1.0)
+    risk, text = sparse_upper.best_upper(problem, ZeroConcentrated(0.5))
+    options = {}
+    for part in text.removeprefix("PrivateHardThresholding with ").split(", "):
+        name, value = part.split(" = ")
+        options[name] = 2**-0.5 if name == "entry_bound" else float(value)
+    assert options["s"] > problem.s
+    counts = {name: int(options.pop(name)) for name in ("s", "steps")}
+    named = PrivateHardThresholding(ZeroConcentrated(0.5), **counts, **options)
+    assert named.risk_bound(problem).value() == pytest.approx(risk, rel=1e-6)
+    with pytest.raises(OutsideRegime, match="entry_bound"):
+        named.set_params(entry_bound=None).risk_bound(problem).value()
 
 
 def test_table_says_where_upper_bounds_are_vacuous(capsys: pytest.CaptureFixture[str]) -> None:

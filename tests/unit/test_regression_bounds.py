@@ -22,6 +22,7 @@ from minimax.tracing import (
     GAUSSIAN_PRODUCT,
     MIXTURE_TOP,
     MIXTURE_TURN,
+    ScoreModel,
     gain,
 )
 from minimax.van_trees import ball_exponent, ball_information
@@ -189,3 +190,78 @@ def test_small_budgets_make_the_prior_the_limit() -> None:
     drawn_binary = [bound.prior(**point).draw(rng) for _ in range(3000)]
     free = np.mean([one.loss(np.zeros(10)) for one in drawn_binary])
     assert 0.3 * free < bound.value(**point) <= free
+
+
+@pytest.mark.parametrize(("epsilon", "g"), [(5.0, 1.0), (5.0, 1.35), (8.0, 1.35)])
+def test_packing_with_a_random_common_law(epsilon: float, g: float) -> None:
+    """Randomised response on sign(sum x_i y_i), n = 4, one coefficient +-g: its success is within
+    the general form of `packing_bound`, and above the form for a fixed common law."""
+    n = 4
+    success = float(stats.norm.cdf(math.sqrt(n) * g))  # sum of n N(g, 1)
+    keep = float(special.expit(epsilon))
+    success = keep * success + (1 - keep) * (1 - success)
+    alpha = float(RegressionPacking(n, 1, 1, 1.0, 1e9).difference(g))
+    k = np.arange(n + 1)
+    weights, below = stats.binom.pmf(k, n, alpha), stats.binom.cdf(k, n, alpha)
+
+    def reached(size: int, q: float) -> float:
+        return float(Pure(max(size, 1e-12) * epsilon).tradeoff(math.log(min(q, 1.0))))
+
+    fixed = sum(w * reached(i, 0.5) for i, w in zip(k, weights, strict=True))
+    general = 1 - max(c * (1 - reached(i, 0.5 / c)) for i, c in zip(k, below, strict=True))
+    assert fixed < success <= general + 1e-12
+
+
+def test_leaks_by_hand() -> None:
+    """The three numbers of the delta terms, from their formulas with the constants written out."""
+    n, d, sigma, a, kappa, t = 1000.0, 10.0, 0.5, 2.0, 0.003, 30.0
+    J = ball_information(d, a)
+    slope, tail, own = regression.RegressionLeak(n, d, sigma, a).terms(kappa, 0, t)
+    largest = 2 * (math.log(n) + t) / sigma**2
+    expected = _bennett(n / (d * sigma**2), 3 * n / (d * sigma**4), largest, math.log(d) + t)
+    assert slope**2 == pytest.approx(expected)
+    F2, F4 = n * (n + 2) / sigma**4, n * (n + 2) * (n + 4) * (n + 6) / sigma**8
+    pieces = (4 * a**2 + kappa**2 * J) * math.sqrt(F2) + kappa**2 * n * math.sqrt(F4)
+    assert tail == pytest.approx(3 * math.sqrt(2 * math.exp(-t)) * pieces)
+    assert own == pytest.approx(kappa * math.sqrt(3 * n) / sigma**2)
+    slope, tail, own = logistic.LogisticLeak(n, d, a).terms(kappa, 5.0, t)
+    assert slope**2 == pytest.approx(_bennett(n / (4 * d), n / (12 * d), 1.0, math.log(d) + t))
+    pieces = 4 * a**2 + kappa**2 * (n**2 + J + 5.0)
+    assert tail == pytest.approx(4 * n * math.exp(-t) * pieces)
+    assert own == pytest.approx(kappa * math.sqrt(n / 12))
+
+
+def _bennett(mean: float, variance: float, largest: float, x: float) -> float:
+    """By root finding, where the code uses Lambert's function."""
+
+    def rate(u: float) -> float:
+        return (1 + u) * math.log1p(u) - u - x * largest**2 / variance
+
+    return mean + variance / largest * float(optimize.brentq(rate, 1e-12, 1e9, xtol=1e-12))
+
+
+@pytest.mark.parametrize("s", [501, 4001])
+def test_normal_bound_of_the_coupling_is_above_the_exact_sum(s: int) -> None:
+    packing = RegressionPacking(10, 1, s, 1.0, 1e9)
+    ups = np.arange(s + 1)
+    W = np.abs(2 * ups - s) / math.sqrt(s)
+    for g in (1e-3, 0.1, 1.0, 4.0):
+        exact = special.erf(g * W / math.sqrt(8)) @ stats.binom.pmf(ups, s, 0.5)
+        assert exact <= packing.difference(g)
+        normal = 2 / math.pi * math.atan(g / 2)
+        assert packing.difference(g) - normal <= g / math.sqrt(2 * math.pi * s) + 1e-15
+        assert packing.difference(g) == pytest.approx(
+            min(normal + g / math.sqrt(2 * math.pi * s), special.erf(g / math.sqrt(8)))
+        )
+
+
+def test_inexact_information_costs_twice_its_own() -> None:
+    exact = ScoreModel(100, 5, 0.25, 0.2, 3.0).residual(0.5)[1]
+    rough = ScoreModel(100, 5, 0.25, 0.2, 3.0, exact=False).residual(0.5)[1]
+    assert rough.own == pytest.approx(math.sqrt(2) * exact.own)
+    aided = ScoreModel(100, 5, 0.25, 0.2, 3.0).residual(0.5, side=50.0)
+    kappa = 5 / (25 + 50 + 3)
+    assert aided[0] == pytest.approx(kappa)
+    assert aided[1].own == pytest.approx(kappa * math.sqrt(0.25 + 1.0))
+    assert aided[1].signal == pytest.approx(5 - 3 * kappa)
+    assert aided[1].weight == pytest.approx(100 * 0.5 * 0.2)
