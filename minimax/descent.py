@@ -60,7 +60,7 @@ def chernoff_interval(
 
     **Proof.** Matrix Chernoff (Tropp, 2012, Theorem 1.1): P(lambda_min <= u l) <=
     size exp(-(n l/reach) k(u)) for u < 1, and the same with h above. Tropp states it with the
-    extreme eigenvalues of the mean in place of l and h; m k(c/m) grows in m < c and falls in m > c,
+    extreme eigenvalues of the mean in place of l and h; m k(c/m) falls in m < c and grows in m > c,
     so weaker l and h are allowed. k is convex, so Newton's method from a first guess (Lambert's W)
     lands on the safe side.
     """

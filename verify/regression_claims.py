@@ -304,7 +304,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "logistic/tracing/zCDP",
         "statistics",
-        {"n": 20_000, "d": 10, "radius": 4.0, "rho": 1.0},
+        {"n": 20_000, "d": 20, "radius": 4.0, "rho": 1.0},
         {"n": 1e12, "d": 1e3, "radius": 4.0, "rho": 1.0},
         ("n", "d"),
         weight=2,

@@ -163,7 +163,9 @@ def _upper_text(row: dict[str, Any]) -> str:
 
 
 def _slope_table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="exponents: fitted to the measured risk, and of the bound deep inside the regime")
+    table = Table(
+        title="exponents: fitted to the measured risk, and the bound's deep in the regime"
+    )
     for column in ("claim", "regime", "in"):
         table.add_column(column)
     for column in ("fitted", "interval", "bound"):
