@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from minimax.calculator import LARGEST_N, PROBLEMS, Plan, plan, rows
+from minimax.calculator import LARGEST_N, PROBLEMS, Plan, plan, rows, upper_rows
 from minimax.privacy import from_parameters
 
 EXAMPLES = """\
@@ -22,6 +22,7 @@ examples:
   python -m minimax regression --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
   python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --sigma 0.5 --epsilon 0.5
   python -m minimax logistic --n 10000 --d 20 --rho 0.125
+  python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --rho 0.125 --upper
   python -m minimax mean --d 20 --epsilon 0.5 --delta 1e-6 --plan --risk 0.01
 """
 
@@ -77,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     privacy.add_argument("--mu", type=_positive(float), help="Gaussian")
     parser.add_argument("--plan", action="store_true", help="invert the bounds in n")
     parser.add_argument("--risk", type=_positive(float), help="target risk for --plan")
+    parser.add_argument("--upper", action="store_true", help="show upper bounds instead")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     return parser
 
@@ -94,17 +96,20 @@ def main(argv: list[str] | None = None) -> int:
     if args.plan:
         _print_plan(plan(problem, privacy, point, args.risk), args.json)
         return 0
-    table = rows(problem, privacy, point)
+    table = (upper_rows if args.upper else rows)(problem, privacy, point)
     if args.json:
         print(json.dumps(table, indent=2))
     else:
         _print_table(table, f"{problem.name}: {problem.about}; {privacy}", point)
-        risk, estimator = problem.upper(point, privacy)
-        print(f"proven upper bound: {risk:.3e}   ({estimator})")
+        if not args.upper:
+            risk, estimator = problem.upper(point, privacy)
+            print(f"proven upper bound: {risk:.3e}   ({estimator})")
     return 0
 
 
 def _point(parser: argparse.ArgumentParser, args: argparse.Namespace) -> dict[str, float]:
+    if args.plan and args.upper:
+        parser.error("--plan uses both sides already: leave --upper out")
     if args.plan != (args.risk is not None):
         parser.error("--plan and --risk go together")
     if args.plan and args.n is not None:

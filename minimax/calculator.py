@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from minimax import (
+    erm_upper,
     logistic,
     mean,
     regression,
@@ -16,14 +18,19 @@ from minimax import (
     sparse_upper,
 )
 from minimax.bound import Bound, OutsideRegime
+from minimax.composition import repeated_noise
 from minimax.logistic import LogisticProblem
 from minimax.mean import BoundedMeanProblem, MeanProblem
+from minimax.papers import THIS_WORK
+from minimax.privacy import Pure
 from minimax.regression import RegressionProblem
 from minimax.sparse_mean import SparseMeanProblem
 from minimax.sparse_regression import SparseRegressionProblem
 
 POPULATION_LOSS = "squared l2 distance to the population mean"
 LARGEST_N = 10**15
+THEOREM_STEPS = 4
+"""Steps at which the calculator shows WG19: Corollary 5.6 with its constants."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,8 @@ class ProblemClass:
     """The loss in which the lower bounds and the upper bound are compared."""
     radius: float | None = None
     """The default radius; None for sigma."""
+    theorems: Callable[[dict[str, float], Any], list[Bound]] = lambda point, privacy: []
+    """Upper bounds of the papers at a point: with constants where they are proved, and claimed."""
 
 
 def _mean_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
@@ -79,6 +88,36 @@ def _logistic_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
     return regression_upper.logistic_upper(problem, privacy)
 
 
+def _sparse_theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
+    """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
+    claimed = [
+        sparse_upper.claimed_theorem_4_4(),
+        sparse_upper.claimed_corollary_5_6(),
+        erm_upper.claimed_theorem_8(),
+    ]
+    if isinstance(privacy, Pure):
+        return claimed
+    problem = SparseRegressionProblem(
+        int(point["n"]), int(point["d"]), int(point["s"]), point["sigma"], point["radius"]
+    )
+    G = math.sqrt(problem.d / problem.s) * (4 * problem.radius + 4 * problem.sigma)
+    proven = sparse_upper.noisy_thresholding_upper(
+        problem,
+        s=problem.s,
+        radius=problem.radius,
+        G=G,
+        step_size=float(problem.s),
+        steps=THEOREM_STEPS,
+        noise=repeated_noise(privacy, 2 * G / problem.n, THEOREM_STEPS),
+    )
+    return [proven, *claimed]
+
+
+def _logistic_theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
+    """WG19: Corollary 5.8 and WX21: Theorem 8, which are for sparse problems: s = d here."""
+    return [sparse_upper.claimed_corollary_5_8(), erm_upper.claimed_theorem_8()]
+
+
 PROBLEMS: dict[str, ProblemClass] = {
     problem.name: problem
     for problem in (
@@ -111,6 +150,7 @@ PROBLEMS: dict[str, ProblemClass] = {
             _regression_upper,
             regression.LOSS,
             1.0,
+            lambda point, privacy: [regression_upper.claimed_theorem_4_2()],
         ),
         ProblemClass(
             "sparse-regression",
@@ -120,6 +160,7 @@ PROBLEMS: dict[str, ProblemClass] = {
             _sparse_regression_upper,
             regression.LOSS,
             1.0,
+            _sparse_theorems,
         ),
         ProblemClass(
             "logistic",
@@ -129,16 +170,41 @@ PROBLEMS: dict[str, ProblemClass] = {
             _logistic_upper,
             regression.LOSS,
             1.0,
+            _logistic_theorems,
         ),
     )
 }
 
 
 def rows(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> list[dict[str, Any]]:
-    """One row per bound; outside its regime the numbers are None and the reason is given."""
-    full = {**point, **privacy.parameters}
+    """One row per lower bound; outside its regime the numbers are None and the reason is given."""
+    return _rows(problem, problem.lower(type(privacy)), {**point, **privacy.parameters})
+
+
+def upper_rows(
+    problem: ProblemClass, privacy: Any, point: dict[str, float]
+) -> list[dict[str, Any]]:
+    """The best proven upper bound, then the papers' theorems; rows as for the lower bounds."""
+    risk, estimator = problem.upper(point, privacy)
+    best: dict[str, Any] = {
+        "name": f"best proven: {estimator}",
+        "source": THIS_WORK,
+        "kind": "certified",
+        "statistical": None,
+        "privacy": None,
+        "total": risk,
+        "assumptions": [],
+    }
+    full = {"s": point["d"], **point, **privacy.parameters}
+    bounds = problem.theorems(point, privacy)
+    return [best, *_rows(problem, [b for b in bounds if set(b.names) <= set(full)], full)]
+
+
+def _rows(
+    problem: ProblemClass, bounds: list[Bound], full: dict[str, float]
+) -> list[dict[str, Any]]:
     out = []
-    for bound in problem.lower(type(privacy)):
+    for bound in bounds:
         row: dict[str, Any] = {
             "name": bound.name,
             "source": bound.source,
@@ -153,7 +219,7 @@ def rows(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> list[d
         if bound.remark:
             row["assumptions"].append(bound.remark)
         try:
-            parts = bound.parts(**full)
+            parts = bound.parts(**{k: v for k, v in full.items() if k in bound.names})
         except OutsideRegime as outside:
             row["assumptions"].append(f"NOT MET: {str(outside).split(': needs ')[-1]}")
         else:

@@ -100,6 +100,28 @@ def test_values_of_logistic(
     assert row["privacy"] == pytest.approx(value, rel=2e-3)
 
 
+def test_upper_rows_say_what_is_vacuous_and_what_is_claimed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    small, large = (
+        rows(
+            ["sparse-regression", "--n", n, "--d", "40", "--s", "2", *APPROXIMATE, "--upper"],
+            capsys,
+        )
+        for n in ("1000", "10000000")
+    )
+    proven = "noisy hard thresholding, squared loss"
+    assert any("vacuous" in text for text in small[proven]["assumptions"])
+    assert not any("vacuous" in text for text in large[proven]["assumptions"])
+    assert large[proven]["total"] < 0.1 * small[proven]["total"]
+    kinds = {row["source"]: row["kind"] for row in large.values()}
+    assert kinds["WG19: Corollary 5.6"] == "claimed"  # the last of that source
+    assert {"CWZ19: Theorem 4.4", "WX21: Theorem 8", "tracebound"} <= set(kinds)
+    for other in (MEAN, LINEAR, LOGISTIC):
+        found = rows([*other, *APPROXIMATE, "--upper"], capsys)
+        assert next(iter(found)).startswith("best proven: ")
+
+
 def test_the_estimator_that_is_named_has_the_risk_that_is_printed() -> None:
     """The options in the text, given to the estimator, give back the proven risk."""
     problem = SparseRegressionProblem(10**6, 6, 2, 1.0, 1.0)
