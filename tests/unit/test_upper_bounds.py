@@ -491,3 +491,28 @@ def test_claims() -> None:
         assert bound.closed_form(**given) == pytest.approx(parts.total)
         assert bound.kind == "claimed"
         assert cite(bound.source)
+
+
+def test_values_at_one_point() -> None:
+    """Pinned, so that no constant of the proofs moves unseen."""
+    problem = SparseRegressionProblem(10**6, 40, 3, 1.0, 1.0)
+    squared = sparse_upper.noisy_thresholding_upper(
+        problem, s=3, radius=1.0, G=20.0, step_size=3.0, steps=3, noise=1e-4
+    )
+    assert squared.value() == pytest.approx(5.88980e-3, rel=1e-5)
+    logistic = sparse_upper.noisy_thresholding_upper(
+        problem, s=3, radius=1.0, G=4.0, step_size=8.0, steps=9, noise=1e-5, loss="logistic"
+    )
+    assert logistic.value() == pytest.approx(1.635060e-2, rel=1e-5)
+    scales = sparse_upper.step_scales(10**6, 3, 3**-0.5, 1.0, 4.0, 3.0, ZeroConcentrated(0.01))
+    options = {"s": 3, "entry_bound": 3**-0.5, "radius": 1.0, "R": 4.0, "step_size": 3.0}
+    for method, value in (("gumbel", 2.306070e-4), ("peeling", 2.341512e-4)):
+        found = sparse_upper.private_thresholding_upper(
+            problem, **options, steps=2, method=method, scales=scales
+        )
+        assert found.value() == pytest.approx(value, rel=1e-5)
+    fixed = erm_upper.theorem_5_4(
+        d=50, s=6, s_star=2, curvature=1.0, smoothness=1.3, gradient=0.01, radius=1.0,
+        noise=0.01, steps=8,
+    )  # fmt: skip
+    assert fixed.value() == pytest.approx(1.547201e-2, rel=1e-5)
