@@ -343,7 +343,8 @@ def test_gradient_clipping_is_below_its_bound() -> None:
 
 
 def named_parameters(text: str) -> dict[str, Any]:
-    found = {k: float(v) for k, v in re.findall(r"(\w+) = ([\d.e+-]+)", text)}
+    pairs = re.findall(r"(\w+) = (1/sqrt\(\d+\)|[\d.e+-]+)", text)
+    found = {k: 1 / math.sqrt(int(v[7:-1])) if "sqrt" in v else float(v) for k, v in pairs}
     return {k: int(v) if k in ("s", "steps") else v for k, v in found.items()}
 
 
@@ -401,7 +402,7 @@ def test_the_named_sparse_estimator_has_the_proven_risk(budget: Any) -> None:
     risk, text = sparse_upper.best_upper(problem, budget)
     assert risk < 0.5
     given = named_parameters(text)
-    model = PrivateHardThresholding(budget, entry_bound=math.sqrt(0.5), **given)
+    model = PrivateHardThresholding(budget, **given)
     rng, beta = np.random.default_rng(13), np.zeros(10)
     beta[:2] = math.sqrt(0.5)
     losses = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -129,7 +130,7 @@ def test_the_estimator_that_is_named_has_the_risk_that_is_printed() -> None:
     options = {}
     for part in text.removeprefix("PrivateHardThresholding with ").split(", "):
         name, value = part.split(" = ")
-        options[name] = 2**-0.5 if name == "entry_bound" else float(value)
+        options[name] = 1 / math.sqrt(2) if value == "1/sqrt(2)" else float(value)
     assert options["s"] > problem.s
     counts = {name: int(options.pop(name)) for name in ("s", "steps")}
     named = PrivateHardThresholding(ZeroConcentrated(0.5), **counts, **options)
