@@ -2,8 +2,8 @@ r"""What one report tells: the likelihood-ratio attack on each randomiser, with 
 
 An adversary who sees one report must say whether the input was x or x'. By Neyman and Pearson the
 best test at every false positive rate orders reports by their likelihood ratio, and its true
-positive rate is the curve here: exact, no simulation. epsilon-LDP says that for every pair of inputs
-the curve stays below `Pure(epsilon).tradeoff`, min(e^eps alpha, 1 - e^-eps (1 - alpha)).
+positive rate is the curve here: exact, no simulation. epsilon-LDP says that for every pair of
+inputs the curve stays below `Pure(epsilon).tradeoff`, min(e^eps alpha, 1 - e^-eps (1 - alpha)).
 
 * `SphereRandomiser`: the ratio takes finitely many values, one for each position of the report
   relative to the caps of x and of x'. The masses follow from that of the intersection of two caps,
@@ -17,6 +17,7 @@ the curve stays below `Pure(epsilon).tradeoff`, min(e^eps alpha, 1 - e^-eps (1 -
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import singledispatch
@@ -35,7 +36,8 @@ from estimators.label_randomisers import (
     PureFromApproximate,
     clipped,
 )
-from estimators.randomisers import HypercubeRandomiser, SphereRandomiser, cap_mass
+from estimators.randomisers import SphereRandomiser, cap_mass
+from estimators.sign_randomisers import HypercubeRandomiser
 from minimax.privacy import Gaussian, Pure
 
 Array = NDArray[np.float64]
@@ -55,8 +57,10 @@ class TradeoffCurve:
     """Largest |log likelihood ratio| that a report has with positive probability."""
 
     def at(self, alpha: ArrayLike) -> Array:
-        """The true positive rate at false positive rates (exact between points of line segments)."""
-        return np.asarray(np.interp(alpha, self.false_positive, self.true_positive))
+        """The true positive rate at false positive rates (exact on line segments)."""
+        return np.asarray(
+            np.interp(np.asarray(alpha, dtype=float), self.false_positive, self.true_positive)
+        )
 
     @property
     def advantage(self) -> float:
@@ -128,10 +132,8 @@ def curve_of_atoms(
     with np.errstate(divide="ignore"):
         ratio = np.log(p) - np.log(q)
     order = np.argsort(-ratio, kind="stable")
-    rates = [np.concatenate([[0.0], np.cumsum(law[order])]) for law in (q, p)]
-    for rate in rates:
-        rate /= rate[-1]
-    return TradeoffCurve(mechanism, guarantee, *rates, float(np.abs(ratio).max()))
+    fpr, tpr = (np.concatenate([[0.0], np.cumsum(law[order]) / law.sum()]) for law in (q, p))
+    return TradeoffCurve(mechanism, guarantee, fpr, tpr, float(np.abs(ratio).max()))
 
 
 @singledispatch
@@ -246,7 +248,7 @@ def cap_intersection(gamma: float, angle: float, p: int) -> float:
     cuts = sorted(edge for edge in edges if edge <= half)
     pieces = (
         integrate.quad(integrand, a, b, epsabs=1e-14, epsrel=1e-11, limit=200)[0]
-        for a, b in zip(cuts, cuts[1:], strict=False)
+        for a, b in itertools.pairwise(cuts)
     )
     return float(sum(pieces))
 

@@ -32,7 +32,7 @@ LARGEST_CLIP = math.log(2)
 
 
 def label_bound(s: int, C: float) -> float:
-    """sqrt(s) + C: the largest |y| for x in {-1, 1}^p, |theta| <= 1 with s entries, |noise| <= C."""
+    """sqrt(s) + C: the largest |y| for x in {-1, 1}^p, |theta| <= 1 with s entries, noise <= C."""
     check_whole(s=s)
     check_positive(C=C)
     return math.sqrt(s) + C

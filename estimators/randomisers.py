@@ -74,8 +74,8 @@ class Randomiser(ABC):
         """The Euclidean norm of every report."""
 
     @abstractmethod
-    def _block(self, X: Array, rng: np.random.Generator) -> Array:
-        """Reports of the rows of a block that has been checked."""
+    def _fill(self, reports: Array, X: Array, rng: np.random.Generator) -> None:
+        """Write the reports of a block of rows that has been checked."""
 
     @abstractmethod
     def _inside(self, reports: Array, x: Array) -> Array:
@@ -104,10 +104,10 @@ class Randomiser(ABC):
     def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> Array:
         """log density of reports at one input x, relative to the uniform law of reports."""
         rows = np.atleast_2d(np.asarray(reports, dtype=float))
-        x = _checked(np.atleast_2d(np.asarray(x, dtype=float)), self.p, "x")[0]
+        row = checked_rows(np.atleast_2d(np.asarray(x, dtype=float)), self.p, "x")[0]
         if rows.shape[1] != self.p:
             raise ValueError(f"reports must have p = {self.p} columns, got {rows.shape[1]}")
-        inside = self._inside(rows, x)
+        inside = self._inside(rows, row)
         return np.asarray(self.log_low + np.log1p(math.expm1(self.epsilon) * inside))
 
     def error(self, x: ArrayLike) -> float:
@@ -116,12 +116,10 @@ class Randomiser(ABC):
 
     def randomise(self, X: ArrayLike, rng: np.random.Generator) -> Release[Array]:
         """One report for each row of X (one user each)."""
-        X = _checked(X, self.p, "X")
+        X = checked_rows(X, self.p, "X")
         reports = np.empty(X.shape)
-        start = 0
-        for block in _blocks(X, self.p):
-            reports[start : start + len(block)] = self._block(block, rng)
-            start += len(block)
+        for rows in _blocks(X):
+            self._fill(reports[rows], X[rows], rng)
         return Release(reports, self.entry(len(X)))
 
     def entry(self, users: int) -> LedgerEntry:
@@ -146,9 +144,11 @@ def mean_of_reports(
     """
     total, users = np.zeros(randomiser.p), 0
     for chunk in chunks:
-        X = _checked(chunk, randomiser.p, "chunks")
-        for block in _blocks(X, randomiser.p):
-            total += randomiser._block(block, rng).sum(axis=0)
+        X = checked_rows(chunk, randomiser.p, "chunks")
+        for rows in _blocks(X):
+            reports = np.empty(X[rows].shape)
+            randomiser._fill(reports, X[rows], rng)
+            total += reports.sum(axis=0)
         users += len(X)
     if users == 0:
         raise ValueError("chunks must hold at least one user, got none")
@@ -221,36 +221,36 @@ class SphereRandomiser(Randomiser):
 
     def clip(self, X: ArrayLike) -> Array:
         """Rows shortened to norm r."""
-        X, norms, share = _directions(_checked(X, self.p, "X"), self.radius)
+        X, norms, share = _directions(checked_rows(X, self.p, "X"), self.radius)
         return np.asarray(X * (self.radius * share / norms)[:, None])
 
-    def _block(self, X: Array, rng: np.random.Generator) -> Array:
+    def _fill(self, reports: Array, X: Array, rng: np.random.Generator) -> None:
         X, norms, share = _directions(X, self.radius)
         users = len(X)
         # u = sign * x/|x|, kept as the factor of x.
         factor = np.where(2 * rng.random(users) - 1 < share, 1.0, -1.0) / norms
         likely = rng.random(users) < self.likely
-        reports = rng.standard_normal((users, self.p))
-        lengths = np.sqrt(np.einsum("ij,ij->i", reports, reports))
-        t = np.einsum("ij,ij->i", reports, X) * (factor / lengths)
+        rng.standard_normal(out=reports)
+        squares = np.einsum("ij,ij->i", reports, reports)
+        inner = np.einsum("ij,ij->i", reports, X) * factor
+        t = inner / np.sqrt(squares)
         wrong = (t >= self.gamma) != likely
         if self.gamma == 0:
-            reports *= (np.where(wrong, -self.length, self.length) / lengths)[:, None]
-            return reports
-        reports *= (self.length / lengths)[:, None]
+            reports *= (np.where(wrong, -self.length, self.length) / np.sqrt(squares))[:, None]
+            return
         # A uniform direction on the wrong side keeps its part orthogonal to u and gets a new <u, v>
         # from the law on the right side: both parts are independent on the sphere.
-        turned = np.flatnonzero(wrong)
-        fresh = np.empty(len(turned))
-        into = likely[turned]
-        fresh[into] = _inner_products_within(self.gamma, self.p, int(into.sum()), rng)
-        fresh[~into] = _inner_products_outside(self.gamma, self.p, int((~into).sum()), rng)
-        u = X[turned] * factor[turned, None]
-        rest = reports[turned] - (self.length * t[turned])[:, None] * u
-        rest *= np.sqrt((1 - fresh**2) / np.einsum("ij,ij->i", rest, rest))[:, None] * self.length
-        u *= (self.length * fresh)[:, None]
-        reports[turned] = rest + u
-        return reports
+        into, out = wrong & likely, wrong & ~likely
+        t[into] = _inner_products_within(self.gamma, self.p, int(into.sum()), rng)
+        t[out] = _inner_products_outside(self.gamma, self.p, int(out.sum()), rng)
+        rest = squares - inner**2
+        steep = np.flatnonzero(rest < 1e-6 * squares)
+        if len(steep):  # the difference has lost its digits
+            parts = reports[steep] - X[steep] * (inner * factor)[steep, None]
+            rest[steep] = np.einsum("ij,ij->i", parts, parts)
+        stretch = np.sqrt(np.where(wrong, (1 - t) * (1 + t) / rest, 1 / squares))
+        reports *= (self.length * stretch)[:, None]
+        reports += X * (self.length * factor * np.where(wrong, t - stretch * inner, 0.0))[:, None]
 
     def _inside(self, reports: Array, x: Array) -> Array:
         X, norms, share = _directions(x[None], self.radius)
@@ -272,7 +272,14 @@ def cap_mass(gamma: ArrayLike, p: int) -> Array:
     gamma = np.asarray(gamma, dtype=float)
     if p == 1:
         return np.where(gamma > 0, np.where(gamma > 1, 0.0, 0.5), 0.5)
-    tail = special.betainc((p - 1) / 2, 0.5, (1 - np.abs(gamma)) * (1 + np.abs(gamma))) / 2
+    size = np.abs(gamma)
+    # The same number twice: gamma^2 has its digits near 0, 1 - gamma^2 near 1.
+    tail = np.where(
+        size < 0.5,
+        special.betaincc(0.5, (p - 1) / 2, np.minimum(size, 0.5) ** 2),
+        special.betainc((p - 1) / 2, 0.5, (1 - size) * (1 + size)),
+    )
+    tail /= 2
     return np.where(gamma >= 0, tail, 1 - tail)
 
 
@@ -322,133 +329,7 @@ def error_per_dimension(epsilon: float, cap: Literal["half", "best"]) -> float:
     return float(optimize.brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-14)) ** -2
 
 
-@dataclass(frozen=True)
-class HypercubeRandomiser(Randomiser):
-    r"""Reports on the corners of a cube, likely when they agree with the input's signs.
-
-    **Algorithm.** Each coordinate of x, clipped to [-r, r], is rounded to +-r without bias, which
-    gives signs w. The report is b z with z a sign vector, likely when the number of
-    agreements K of z and w is at least k. Under the uniform law K is Binomial(p, 1/2);
-    q = P(K >= k), M = E[(2K/p - 1) 1{K >= k}], b = r (q + kappa)/M. K is drawn from its law and the
-    coordinates that agree are a random set.
-
-    * ``cap="half"``: more than half agree, k = floor(p/2) + 1 (Duchi, Jordan and Wainwright, 2018).
-      M = C(p-1, floor(p/2))/2^p; for odd p: b = r 2^{p-1}/C(p-1, (p-1)/2) (e^eps + 1)/(e^eps - 1).
-    * ``cap="best"``: the k of least error.
-    * p = 1: randomised response.
-
-    **Departures from the paper.** For even p, drawing from {<z, w> >= 0} or {<z, w> <= 0} with
-    probabilities e^eps/(1 + e^eps) and 1/(1 + e^eps) counts ties twice: a tie has
-    density 1 + e^eps times the low one, which is **not** epsilon-LDP. Here ties are unlikely
-    reports, which for them is best as they add to q and not to M.
-    """
-
-    cap: Literal["half", "best"] = "half"
-    norm: ClassVar[str] = "linf"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.cap not in ("half", "best"):
-            raise ValueError(f"cap must be 'half' or 'best', got {self.cap!r}")
-
-    @property
-    def name(self) -> str:
-        """As the ledger calls it."""
-        return "randomised response" if self.p == 1 else "hypercube randomiser"
-
-    @cached_property
-    def agreements(self) -> int:
-        """k, the least number of agreements within the likely set."""
-        half = self.p // 2 + 1
-        if self.cap == "half":
-            return half
-        mass, moment = self._tails
-        kappa = 1 / math.expm1(self.epsilon)
-        possible = slice(half, int(np.flatnonzero(moment > 1e-280)[-1]) + 1)
-        return half + int(np.argmin((mass[possible] + kappa) / moment[possible]))
-
-    @cached_property
-    def _uniform(self) -> Array:
-        """P(K = 0), ..., P(K = p) under the uniform law."""
-        k = np.arange(self.p + 1)
-        logs = special.loggamma(self.p + 1) - special.loggamma(k + 1)
-        return np.asarray(np.exp(logs - special.loggamma(self.p - k + 1) - self.p * math.log(2)))
-
-    @cached_property
-    def _tails(self) -> tuple[Array, Array]:
-        """q and M for every k."""
-        k = np.arange(self.p + 1)
-        moment = self._uniform * (2 * k / self.p - 1)
-        return np.cumsum(self._uniform[::-1])[::-1], np.cumsum(moment[::-1])[::-1]
-
-    @cached_property
-    def mass(self) -> float:
-        """q = P(K >= k)."""
-        return float(self._tails[0][self.agreements])
-
-    @cached_property
-    def size(self) -> float:
-        """b, the size of every coordinate of a report."""
-        moment = float(self._tails[1][self.agreements])
-        return self.radius * (self.mass + 1 / math.expm1(self.epsilon)) / moment
-
-    @property
-    def length(self) -> float:
-        """b sqrt p."""
-        return self.size * math.sqrt(self.p)
-
-    def clip(self, X: ArrayLike) -> Array:
-        """Coordinates clipped to [-r, r]."""
-        return np.clip(_checked(X, self.p, "X"), -self.radius, self.radius)
-
-    @cached_property
-    def _law(self) -> Array:
-        """Distribution function of K given the input."""
-        density = np.full(self.p + 1, math.exp(self.log_low))
-        density[self.agreements :] = math.exp(self.log_low + self.epsilon)
-        law = np.cumsum(density * self._uniform)
-        return np.asarray(law / law[-1])
-
-    def _block(self, X: Array, rng: np.random.Generator) -> Array:
-        if np.all(np.abs(X) >= self.radius):
-            plus = X > 0
-        else:
-            plus = 2 * rng.random(X.shape) - 1 < X / self.radius
-        count = np.searchsorted(self._law, rng.random(len(X)), side="right")
-        agree = rng.permuted(np.arange(self.p) < count[:, None], axis=1)
-        return np.where(plus == agree, self.size, -self.size)
-
-    def _inside(self, reports: Array, x: Array) -> Array:
-        share = np.clip(x, -self.radius, self.radius) / self.radius
-        agree = 0.5 + np.sign(reports) * share / 2
-        # The law of K, one coordinate at a time.
-        law = np.zeros((len(reports), self.p + 1))
-        law[:, 0] = 1.0
-        for j in range(self.p):
-            up = agree[:, j, None]
-            law[:, 1:] = law[:, 1:] * (1 - up) + law[:, :-1] * up
-            law[:, :1] *= 1 - up
-        return np.asarray(np.minimum(law[:, self.agreements :].sum(axis=1), 1.0))
-
-
-def randomised_response(
-    signs: ArrayLike, *, epsilon: float, rng: np.random.Generator, about: str = ""
-) -> Release[Array]:
-    """Each user's sign, flipped with probability 1/(1 + e^epsilon): epsilon-LDP.
-
-    Its mean is tanh(epsilon/2) times the sign; `HypercubeRandomiser` with p = 1 is this, unbiased.
-    """
-    check_positive(epsilon=epsilon)
-    signs = np.asarray(signs, dtype=float)
-    if not np.all(np.abs(signs) == 1):
-        raise ValueError("signs must be -1 or 1")
-    flipped = rng.random(signs.shape) < special.expit(-epsilon)
-    guarantee = Pure(epsilon, scope="local")
-    entry = LedgerEntry("randomised response", 1.0, "linf", 1.0, (guarantee,), about=about)
-    return Release(np.where(flipped, -signs, signs), entry)
-
-
-def _checked(X: ArrayLike, p: int, name: str) -> Array:
+def checked_rows(X: ArrayLike, p: int, name: str) -> Array:
     """X as users in rows, or an error that names the argument."""
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or X.shape[1] != p:
@@ -458,10 +339,10 @@ def _checked(X: ArrayLike, p: int, name: str) -> Array:
     return X
 
 
-def _blocks(X: Array, p: int) -> Iterator[Array]:
-    rows = max(1, BLOCK // p)
+def _blocks(X: Array) -> Iterator[slice]:
+    rows = max(1, BLOCK // X.shape[1])
     for start in range(0, len(X), rows):
-        yield X[start : start + rows]
+        yield slice(start, start + rows)
 
 
 def _directions(X: Array, radius: float) -> tuple[Array, Array, Array]:
