@@ -95,13 +95,15 @@ def tv_contraction(epsilon: Any) -> Any:
 def strong_contraction(affinity_divergence: Any) -> Any:
     r"""The factor 1 - exp(-D): chi^2, KL and squared Hellinger of M_1, M_2 shrink by at least it.
 
-    **Statement.** Let D_{1/2}(K(.|x), K(.|x')) <= D for all inputs, D_{1/2} = -2 log int sqrt(k
-    k'). Then chi^2(M_1|M_2) <= (1 - e^-D) chi^2(P_1|P_2), and the same for KL.
+    **Statement.** Let D_{1/2} = -2 log int sqrt(k k') of K(.|x), K(.|x') be at most D for all
+    inputs. Then chi^2(M_1|M_2) <= (1 - e^-D) chi^2(P_1|P_2), and the same for the others.
 
     **Proof.** With f = dP_1/dP_2 and X from P_2, chi^2(M_1|M_2) = Var E[f(X)|Z] and
     E Var(f|Z) = (1/2) E (f(X) - f(X'))^2 sum_z K(z|X) K(z|X')/m(z) over independent X, X'. By
     Cauchy-Schwarz and sum m = 1 the inner sum is at least (sum_z sqrt(K(z|X) K(z|X')))^2 >= e^-D,
-    so E Var(f|Z) >= e^-D Var f. For KL use KL(P|Q) = int_0^1 chi^2(P|Q + l(P - Q))/(1 - l) dl.
+    so E Var(f|Z) >= e^-D Var f. The others are mixtures over l in [0, 1], with weights >= 0, of
+    sum (p - q)^2/(l p + (1 - l) q) = chi^2(P|l P + (1 - l) Q)/(1 - l)^2, for instance KL with the
+    weight 1 - l.
 
     **Source.** the eps-LDP case is Asoodeh and Zhang (2022), by another proof.
     """
@@ -201,14 +203,17 @@ def renyi_from_tv(alpha: Any, epsilon: Any, tv: Any) -> Any:
 
 
 def chi2_from_tv_renyi(level: Any, tv: Any) -> Any:
-    r"""chi^2(M_1|M_2) <= 4 (e^level - 1) t^2 for channels of Renyi order 2 at most `level`.
+    r"""chi^2(M_1|M_2) <= (4 - 3t) t^2 (e^level - 1) for channels of Renyi order 2 at most `level`.
 
     The level of a (kappa, rho)-zCDP channel is kappa + 2 rho. KL is at most log(1 + chi^2).
 
-    **Proof.** m_1 - m_2 = t (s_1 - s_2), s_i averages of K(.|x). In the norm sum f^2/m_2,
-    |s_i - m_2|^2 = chi^2(s_i|m_2) <= e^level - 1 by convexity; add the two norms.
+    **Proof.** P_1 = (1-t) R + t S_1, P_2 = (1-t) R + t S_2; let r, s_1, s_2 be their reports. Then
+    chi^2 = t^2 sum (s_1 - s_2)^2/m_2, m_2 = (1-t) r + t s_2. By convexity of 1/m the sum is at most
+    (1-t) sum (s_1 - s_2)^2/r + t sum (s_1 - s_2)^2/s_2. With v = e^level - 1 the last is at most
+    t v, and in the norm sum f^2/r both |s_i - r|^2 = chi^2(s_i|r) <= v, so the first is at most
+    4 (1-t) v. Reached at t = 1. (Duchi and Ruan have 4 t^2 v.)
     """
-    return 4 * (_library(level, tv).exp(level) - 1) * tv**2
+    return (4 - 3 * tv) * tv**2 * (_library(level, tv).exp(level) - 1)
 
 
 def kl_from_tv_bounded(kl: Any, tv: Any) -> Any:
@@ -217,7 +222,7 @@ def kl_from_tv_bounded(kl: Any, tv: Any) -> Any:
 
 
 def report_variance(epsilon: Any) -> Any:
-    r"""sinh(eps/2)^2: largest Var_x of r_z(x) = K(z|x)/m(z), for one report z of an eps-LDP channel.
+    r"""sinh(eps/2)^2: the largest variance over x of r_z = K(z|.)/m(z), K an eps-LDP channel.
 
     r lies in [a, e^eps a] with mean 1, so the variance is at most (e^eps a - 1)(1 - a), largest at
     a = (1 + e^-eps)/2 (Bhatia and Davis).
