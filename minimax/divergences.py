@@ -258,7 +258,8 @@ def staircase_supremum(value: Column, inputs: int, epsilon: float) -> float:
     **Proof.** A column of an eps-LDP channel lies in the cone {k : k_x <= e^eps k_x'}, every
     element of which is a sum of multiples of such c (its extreme rays); splitting a column can only
     raise a sublinear `value`. (Kairouz, Oh and Viswanath, 2016: staircase mechanisms.) KL, chi^2,
-    TV, -affinity, e^{(alpha-1) D_alpha} and mutual information are such sums.
+    TV, -affinity, e^{(alpha-1) D_alpha} and mutual information are such sums. What is returned is
+    the value of the dual program, never below the supremum.
 
     Parameters
     ----------
@@ -268,9 +269,17 @@ def staircase_supremum(value: Column, inputs: int, epsilon: float) -> float:
     if not 1 <= inputs <= 14:
         raise ValueError(f"inputs must lie in [1, 14] (2^inputs columns), got {inputs}")
     columns = np.array(list(itertools.product([1.0, math.exp(epsilon)], repeat=inputs)))
+    columns /= columns.mean(axis=1, keepdims=True)
+    values = value(columns)
+    scale = float(np.abs(values).max())
+    if scale == 0:
+        return 0.0
     solved = optimize.linprog(
-        -value(columns), A_eq=columns.T, b_eq=np.ones(inputs), bounds=(0, None), method="highs"
+        -values / scale, A_eq=columns.T, b_eq=np.ones(inputs), bounds=(0, None), method="highs"
     )
     if solved.status != 0:
         raise RuntimeError(f"the program over staircase columns failed: {solved.message}")
-    return float(-solved.fun)
+    prices = -scale * solved.eqlin.marginals
+    # Any prices y bound the supremum by sum_x y_x + max_c (value(c) - <c, y>): the columns have
+    # mean 1, so the weights of a channel add up to 1. The solver's tolerance cannot hide in it.
+    return float(prices.sum() + max(float((values - columns @ prices).max()), 0.0))

@@ -197,7 +197,7 @@ class PrivatePacking:
                 exact = staircase_supremum(
                     lambda columns: mutual_information(columns, laws), laws.shape[1], epsilon
                 )
-                bounds.append(exact * (1 + 1e-9))  # the solver's tolerance
+                bounds.append(exact)
         return max(min(bounds), 0.0)
 
     def bound(self, n: int, epsilon: float) -> FanoBound:

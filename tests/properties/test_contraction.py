@@ -246,6 +246,24 @@ def test_report_information_and_variance(epsilon: float) -> None:
     assert 0.9 * top < variance <= top * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("t", [1e-1, 1e-3, 1e-5])
+def test_the_supremum_is_found_at_every_scale(t: float) -> None:
+    """Close laws: every divergence shrinks like t^2, far below a solver's absolute tolerance."""
+    epsilon = 0.1
+    laws = np.array([[1 - t, t, 0], [1 - t, 0, t]])
+    for divergence in (_chi2, _hellinger):
+        first, second = laws @ _selection(epsilon)
+        reached = float(np.sum(divergence(first, second)))
+        found = supremum(divergence, laws, epsilon)
+        assert reached * (1 - 1e-9) <= found < 1.6 * reached
+
+
+def _selection(epsilon: float) -> Array:
+    """Report one of three letters, the true one with odds e^epsilon: a channel to compare with."""
+    odds = np.ones((3, 3)) + np.expm1(epsilon) * np.eye(3)
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
 def test_the_program_refuses_large_alphabets() -> None:
     with pytest.raises(ValueError, match="inputs"):
         staircase_supremum(lambda c: c[:, 0], 15, 1.0)
