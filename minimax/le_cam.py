@@ -152,7 +152,7 @@ def _from(log_affinity: float, kl: float) -> LeCamBound:
 
 
 def _kl_value(base: Array, laws: Array) -> Any:
-    """mean_v KL(P_0 K|P_v K), column by column, with m_v - m_0 added: second order, and sums to 0."""
+    """mean_v KL(P_0 K|P_v K) by columns; m_v - m_0, of sum 0, is added to make it second order."""
 
     def value(columns: Array) -> Array:
         first = columns @ base

@@ -203,9 +203,9 @@ def _without_kappa() -> dict[str, sp.Symbol]:
     return {name: symbol for name, symbol in symbols.SYMBOLS.items() if name != "kappa"}
 
 
-def _prior(*, summed: bool = False) -> Callable[[Point, Parts], Prior]:
+def _prior(*, summed: bool = False, null: float = 0.0) -> Callable[[Point, Parts], Prior]:
     return lambda at, parts: TwoLabelPrior(
-        int(at["p"]), parts.free["delta"], parts.free["B"], summed=summed
+        int(at["p"]), parts.free["delta"], parts.free["B"], summed=summed, null=null
     )
 
 
@@ -299,14 +299,13 @@ def interactive(
     A = report_energy(model, symbols.SYMBOLS if offset else _without_kappa(), sharp=sharp)
     reach = C**2 * p / (9 * sp.log(sp.Rational(4, 3)) * n * A)
     squared = sp.Min(1, C**2 / 9, (TEST_ROOM if summed else 1) * reach)
-    theorem = ("3" if summed else "2") if model is Pure else "4"
     extra = ("sum of errors" if summed else "", "channel information" if sharp else "")
     return Bound(
         name=", ".join(("Le Cam: interactive", *filter(None, extra))),
         source=(
             f"{THIS_WORK}: local_regression.interactive (for WX21: Theorems 3, 4)"
             if summed and model is not Pure
-            else f"WX21: Theorem {theorem} (its constant)"
+            else f"WX21: Theorem {_theorem(model, summed)} (its constant)"
         ),
         side="lower",
         kind="certified",
@@ -342,6 +341,57 @@ def theorem_4(model: Model, *, offset: bool = False) -> Bound:
     if model is Pure:
         raise ValueError("Theorem 4 is about RDP and zCDP; for pure privacy see theorem_2")
     return interactive(model, offset=offset)
+
+
+def null_against_mixture(model: Model = Pure, loss: Literal["squared", "sum"] = "squared") -> Bound:
+    r"""Theorems 2, 3, 4 by the paper's own route, with the constants that its proof gives.
+
+    **Statement.** With B = C/2 and D = n A k(tau) (2 delta/C)^2/(2p), squared loss:
+    R >= (delta^2/4) (1 - sqrt(D/2)); sum of errors: R >= (delta/2) (1 - sqrt(D/2)).
+
+    **Proof.** theta = 0 against the mixture over v: `minimax.le_cam.point_against_mixture`. A round
+    contributes E_0 -log(1 + delta omega_j/B), half the k(tau) (delta omega_j/B)^2 of `interactive`
+    on average over the sign. No estimate has a total loss below delta^2/2 (delta) with both.
+
+    **Constants.** Closed form: delta <= C/4, hence k <= 4 log(4/3), and sqrt(D/2) = 2/3 (1/2).
+
+    **Source.** WX21: Theorems 2, 3, 4 (proof), whose Lemma 9 has sqrt(D)/2 in place of sqrt(D/2).
+    """
+    summed = loss == "sum"
+    distance, power = (sp.Rational(1, 2), 1) if summed else (sp.Rational(2, 3), 2)
+
+    def compute(at: Point) -> Parts:
+        A = report_energy(model, at)
+        scale = at["C"] * math.sqrt(at["p"] / (at["n"] * A))
+        start = min(1.0, at["C"] / 4, float(distance) * scale / math.sqrt(4 * math.log(4 / 3)))
+
+        def values(delta: Array) -> Array:
+            ratio = reverse_ratio(2 * delta / at["C"] * _tilt_factor(model, at))
+            return np.asarray((delta**power) / 2**power * (1 - np.sqrt(ratio) * delta / scale))
+
+        value, delta = best_size(values, start, largest_size(at))
+        return Parts(None, value, value, {"delta": delta, "B": at["C"] / 2})
+
+    n, p, C = symbols.n, symbols.p, symbols.C
+    scale = C * sp.sqrt(p / (n * report_energy(model, _without_kappa())))
+    delta = sp.Min(1, C / 4, distance * scale / sp.sqrt(4 * sp.log(sp.Rational(4, 3))))
+    return Bound(
+        name="private Le Cam: null against mixture" + (", sum of errors" if summed else ""),
+        source=f"WX21: Theorem {_theorem(model, summed)} (proof, constants corrected)",
+        side="lower",
+        kind="certified",
+        names=(*NAMES, *parameter_names(model)),
+        compute=compute,
+        expr=delta**power / 2**power * (1 - distance),
+        assumptions=(at_least("p", 1),),
+        prior_at=_prior(summed=summed, null=0.5),
+        slack=4.1 if summed else 12.1,
+        loss=SUM if summed else SQUARED,
+    )
+
+
+def _theorem(model: Model, summed: bool) -> str:
+    return ("3" if summed else "2") if model is Pure else "4"
 
 
 # --- What the paper prints ------------------------------------------------------------------------
@@ -384,7 +434,8 @@ def lower_bounds(model: Model, *, interaction: bool = False) -> list[Bound]:
         return []
     sharper = model is Pure
     bounds = [interactive(model)] + ([interactive(model, sharp=True)] if sharper else [])
-    bounds.append(interactive(model, "sum"))
+    bounds += [null_against_mixture(model), interactive(model, "sum")]
+    bounds += [null_against_mixture(model, "sum")] if sharper else []
     if model is not Gaussian:
         bounds.append(claimed_theorem(2 if sharper else 4, model))
     if sharper:

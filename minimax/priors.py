@@ -305,7 +305,10 @@ class TwoLabelInstance:
 
 @dataclass(frozen=True)
 class TwoLabelPrior:
-    """s entries +-size/sqrt(s), one in each block of floor(p/s) coordinates; two labels."""
+    """s entries +-size/sqrt(s), one in each block of floor(p/s) coordinates; two labels.
+
+    With probability `null` the target is zero.
+    """
 
     p: int
     size: float
@@ -313,7 +316,10 @@ class TwoLabelPrior:
     s: int = 1
     link: Callable[[Array], Array] = _identity
     summed: bool = False
+    null: float = 0.0
 
     def draw(self, rng: np.random.Generator) -> TwoLabelInstance:
         target = self.size / math.sqrt(self.s) * _block_signs(self.p, self.s, rng)
+        if self.null:
+            target = target * (rng.random() >= self.null)
         return TwoLabelInstance(target, self.height, self.link, self.summed)

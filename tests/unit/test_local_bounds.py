@@ -65,6 +65,16 @@ def test_sharper_constants_raise_the_bounds() -> None:
         assert theorem(sharp=True).value(**wide) > 1.3 * theorem().value(**wide)
 
 
+def test_the_papers_route_is_below_the_pairs() -> None:
+    """(delta^2/4)(1 - delta sqrt(k) x), x^2 = n A/(4 p) = 7.977: at k = 1 it is 1/(27 x^2)."""
+    found = local_regression.null_against_mixture().value(**POINT)
+    assert found == pytest.approx(1 / (27 * 7.977), rel=0.02)
+    assert found < local_regression.theorem_2().value(**POINT)
+    sums = local_regression.null_against_mixture(Pure, "sum").value(**POINT)
+    assert sums == pytest.approx(1 / (8 * math.sqrt(7.977)), rel=0.02)
+    assert sums < local_regression.theorem_3().value(**POINT)
+
+
 def test_theorem_10_scales_with_the_slope() -> None:
     """f(x) = b x at noise C is the linear model at noise C/b (below the cap on theta)."""
     bound, linear = label_regression.theorem_10(), label_regression.theorem_7()
