@@ -107,15 +107,15 @@ def plot_curves(curves: list[TradeoffCurve], path: str | Path) -> None:
     figure = Figure(figsize=(5.6, 5.2), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.add_subplot()
-    limits = list(dict.fromkeys(curve.guarantee for curve in curves))
+    limits = {str(curve.guarantee): curve.guarantee for curve in curves}
     alpha = np.linspace(0, 1, POINTS)
     for i, curve in enumerate(curves):
         label = f"{curve.mechanism}, advantage {curve.advantage:.3f}"
         axis.plot(curve.false_positive, curve.true_positive, color=f"C{i}", label=label)
-    for limit in limits:
+    for name, limit in limits.items():
         with np.errstate(divide="ignore"):
             allowed = limit.tradeoff(np.log(alpha))
-        axis.plot(alpha, allowed, color="black", linestyle="--", label=f"limit: {limit}")
+        axis.plot(alpha, allowed, color="black", linestyle="--", label=f"limit: {name}")
     axis.plot([0, 1], [0, 1], color="grey", linestyle=":", label="guessing")
     axis.set(xlabel="false positive rate", ylabel="true positive rate", title="One report")
     axis.legend(loc="lower right")

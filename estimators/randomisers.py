@@ -74,8 +74,8 @@ class Randomiser(ABC):
         """The Euclidean norm of every report."""
 
     @abstractmethod
-    def _fill(self, reports: Array, X: Array, rng: np.random.Generator) -> None:
-        """Write the reports of a block of rows that has been checked."""
+    def _fill(self, reports: Array, X: Array, rng: np.random.Generator, scratch: Array) -> None:
+        """Write the reports of a block of rows that has been checked; scratch has their shape."""
 
     @abstractmethod
     def _inside(self, reports: Array, x: Array) -> Array:
@@ -118,8 +118,9 @@ class Randomiser(ABC):
         """One report for each row of X (one user each)."""
         X = checked_rows(X, self.p, "X")
         reports = np.empty(X.shape)
+        scratch = np.empty(_block_shape(self.p))
         for rows in _blocks(X):
-            self._fill(reports[rows], X[rows], rng)
+            self._fill(reports[rows], X[rows], rng, scratch[: len(X[rows])])
         return Release(reports, self.entry(len(X)))
 
     def entry(self, users: int) -> LedgerEntry:
@@ -143,12 +144,13 @@ def mean_of_reports(
     unbiased estimate of the mean of the clipped rows, with variance at most length^2/n.
     """
     total, users = np.zeros(randomiser.p), 0
+    reports, scratch = np.empty((2, *_block_shape(randomiser.p)))
     for chunk in chunks:
         X = checked_rows(chunk, randomiser.p, "chunks")
         for rows in _blocks(X):
-            reports = np.empty(X[rows].shape)
-            randomiser._fill(reports, X[rows], rng)
-            total += reports.sum(axis=0)
+            size = len(X[rows])
+            randomiser._fill(reports[:size], X[rows], rng, scratch[:size])
+            total += reports[:size].sum(axis=0)
         users += len(X)
     if users == 0:
         raise ValueError("chunks must hold at least one user, got none")
@@ -175,8 +177,8 @@ class SphereRandomiser(Randomiser):
 
       an increasing against a decreasing function: there is one root, it is the minimum over all
       caps (that the ratio e^eps is used in full is best for any cap), and the length is r/gamma.
-      The error at a unit vector is 1/gamma^2 - 1. (Asi, Feldman and Talwar, 2022, show that no
-      unbiased randomiser of unit vectors does better.)
+      The error at a unit vector is 1/gamma^2 - 1. (Asi, Feldman and Talwar, 2022, show that this
+      is the least variance in a large family of locally private randomisers.)
     * a number: that gamma, in [0, 1).
 
     **Source.** WX21: Algorithm 1. **Departures from the paper.** Inputs are clipped; the constant
@@ -224,7 +226,7 @@ class SphereRandomiser(Randomiser):
         X, norms, share = _directions(checked_rows(X, self.p, "X"), self.radius)
         return np.asarray(X * (self.radius * share / norms)[:, None])
 
-    def _fill(self, reports: Array, X: Array, rng: np.random.Generator) -> None:
+    def _fill(self, reports: Array, X: Array, rng: np.random.Generator, scratch: Array) -> None:
         X, norms, share = _directions(X, self.radius)
         users = len(X)
         # u = sign * x/|x|, kept as the factor of x.
@@ -250,7 +252,8 @@ class SphereRandomiser(Randomiser):
             rest[steep] = np.einsum("ij,ij->i", parts, parts)
         stretch = np.sqrt(np.where(wrong, (1 - t) * (1 + t) / rest, 1 / squares))
         reports *= (self.length * stretch)[:, None]
-        reports += X * (self.length * factor * np.where(wrong, t - stretch * inner, 0.0))[:, None]
+        along = self.length * factor * np.where(wrong, t - stretch * inner, 0.0)
+        reports += np.multiply(X, along[:, None], out=scratch)
 
     def _inside(self, reports: Array, x: Array) -> Array:
         X, norms, share = _directions(x[None], self.radius)
@@ -334,13 +337,19 @@ def checked_rows(X: ArrayLike, p: int, name: str) -> Array:
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or X.shape[1] != p:
         raise ValueError(f"{name} must have p = {p} columns, got an array of shape {X.shape}")
-    if not np.isfinite(X.sum()) and not np.isfinite(X).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = X.sum()
+    if not np.isfinite(total) and not np.isfinite(X).all():
         raise ValueError(f"{name} must be finite")
     return X
 
 
+def _block_shape(p: int) -> tuple[int, int]:
+    return max(1, BLOCK // p), p
+
+
 def _blocks(X: Array) -> Iterator[slice]:
-    rows = max(1, BLOCK // X.shape[1])
+    rows = _block_shape(X.shape[1])[0]
     for start in range(0, len(X), rows):
         yield slice(start, start + rows)
 

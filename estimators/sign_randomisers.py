@@ -99,11 +99,11 @@ class HypercubeRandomiser(Randomiser):
         """Coordinates clipped to [-r, r]."""
         return np.clip(checked_rows(X, self.p, "X"), -self.radius, self.radius)
 
-    def _fill(self, reports: Array, X: Array, rng: np.random.Generator) -> None:
-        if np.all(np.abs(X) >= self.radius):
+    def _fill(self, reports: Array, X: Array, rng: np.random.Generator, scratch: Array) -> None:
+        if np.all(np.abs(X, out=scratch) >= self.radius):
             plus = X > 0
         else:
-            plus = 2 * rng.random(X.shape) - 1 < self.clip(X) / self.radius
+            plus = 2 * rng.random(out=scratch) - 1 < self.clip(X) / self.radius
         # Uniform agreements are right if they lie on the side that was drawn; those that do not get
         # a new number of agreements from its law on that side, at random places.
         bits = rng.integers(0, 256, size=(len(X), -(-self.p // 8)), dtype=np.uint8)
@@ -117,7 +117,8 @@ class HypercubeRandomiser(Randomiser):
             place = np.searchsorted(law, law[-1] * rng.random(len(rows)), side="right")
             count[rows] = np.minimum(low + place, high - 1)
         agree[wrong] = rng.permuted(np.arange(self.p) < count[wrong, None], axis=1)
-        reports[...] = np.where(plus == agree, self.size, -self.size)
+        np.multiply(plus == agree, 2 * self.size, out=reports)
+        reports -= self.size
 
     def _inside(self, reports: Array, x: Array) -> Array:
         share = self.clip(x[None])[0] / self.radius
