@@ -1,4 +1,4 @@
-"""Label noise and approximate made pure: exact laws and constants, each with a control that fails."""
+"""Label noise, and approximate made pure: exact laws and constants, controls that fail."""
 
 from __future__ import annotations
 

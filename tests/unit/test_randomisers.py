@@ -305,7 +305,7 @@ CURVES = [
 ]
 
 
-@pytest.mark.parametrize(("randomiser", "x", "other"), CURVES, ids=name)
+@pytest.mark.parametrize(("randomiser", "x", "other"), CURVES, ids=[repr(c[0]) for c in CURVES])
 def test_the_attack_attains_its_curve(randomiser, x, other) -> None:  # type: ignore[no-untyped-def]
     """Runs the likelihood-ratio test and compares its rates with the exact ones."""
     curve = tradeoff(randomiser, x, other)
