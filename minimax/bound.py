@@ -17,6 +17,7 @@ Point = Mapping[str, float]
 
 n, d, s, sigma, radius = sp.symbols("n d s sigma a", positive=True)
 epsilon, delta, rho, mu = sp.symbols("epsilon delta rho mu", positive=True)
+p, C, b, alpha, kappa = sp.symbols("p C b alpha kappa", positive=True)
 SYMBOLS: dict[str, sp.Symbol] = {
     "n": n,
     "d": d,
@@ -27,6 +28,11 @@ SYMBOLS: dict[str, sp.Symbol] = {
     "delta": delta,
     "rho": rho,
     "mu": mu,
+    "p": p,
+    "C": C,
+    "b": b,
+    "alpha": alpha,
+    "kappa": kappa,
 }
 
 

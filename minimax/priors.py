@@ -6,6 +6,7 @@ A prior draws an `Instance`: the quantity to be estimated and the law of the dat
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -267,3 +268,58 @@ class RegressionBlockPrior:
     def draw(self, rng: np.random.Generator) -> LinearInstance:
         target = self.height * _block_signs(self.d, self.s, rng)
         return LinearInstance(target, self.sigma, 1 / math.sqrt(self.s))
+
+
+# --- Local privacy --------------------------------------------------------------------------------
+
+
+def _identity(x: Array) -> Array:
+    return x
+
+
+@dataclass(frozen=True)
+class TwoLabelInstance:
+    """x uniform on {-1, 1}^p; y = f(0) +- height with mean f(<x, target>), f the link.
+
+    The noise y - f(<x, target>) has mean zero and size at most height + |f(<x, target>) - f(0)|.
+    """
+
+    target: Array
+    height: float
+    link: Callable[[Array], Array] = _identity
+    summed: bool = False
+    """If true the loss is |sum_j (estimate_j - target_j)|, else the squared l2 distance."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
+        X = _signs(n, len(self.target), 1.0, rng)
+        centre = float(self.link(np.zeros(1))[0])
+        tilt = (self.link(X @ self.target) - centre) / self.height
+        high = rng.random(n) < (1 + tilt) / 2
+        return Labelled(X, centre + np.where(high, self.height, -self.height))
+
+    def loss(self, estimate: Array) -> float:
+        if self.summed:
+            return float(abs(np.sum(estimate - self.target)))
+        return _squared_distance(estimate, self.target)
+
+
+@dataclass(frozen=True)
+class TwoLabelPrior:
+    """s entries +-size/sqrt(s), one in each block of floor(p/s) coordinates; two labels.
+
+    With probability `null` the target is zero.
+    """
+
+    p: int
+    size: float
+    height: float
+    s: int = 1
+    link: Callable[[Array], Array] = _identity
+    summed: bool = False
+    null: float = 0.0
+
+    def draw(self, rng: np.random.Generator) -> TwoLabelInstance:
+        target = self.size / math.sqrt(self.s) * _block_signs(self.p, self.s, rng)
+        if self.null:
+            target = target * (rng.random() >= self.null)
+        return TwoLabelInstance(target, self.height, self.link, self.summed)

@@ -9,11 +9,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from minimax import logistic, mean, regression, sparse_mean, sparse_regression
+from minimax import (
+    label_regression,
+    local_regression,
+    logistic,
+    mean,
+    regression,
+    sparse_mean,
+    sparse_regression,
+)
 from minimax.bound import Bound, OutsideRegime
 from minimax.calculator import PROBLEMS, best_lower
 from minimax.mean import BoundedMeanProblem, MeanProblem
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 from minimax.sparse_mean import SparseMeanProblem
 from minimax.tracing import ScoreModel
 from tests.strategies import log_floats, log_integers, privacies
@@ -32,6 +40,17 @@ BOUNDS: dict[str, Bound] = {
     )
     for bound in bounds
 }
+BOUNDS |= {
+    f"{problem}/{model.name}/{bound.name}": bound
+    for model in (*MODELS, Renyi)
+    for problem, bounds in (
+        ("local", local_regression.lower_bounds(model)),
+        ("label", label_regression.lower_bounds(model)),
+        ("linear-label", label_regression.lower_bounds(model, link=False)),
+    )
+    for bound in bounds
+}
+BOUNDS["local/(kappa, rho)"] = local_regression.theorem_4(ZeroConcentrated, offset=True)
 CERTIFIED = {name: bound for name, bound in BOUNDS.items() if bound.kind == "certified"}
 POPULATION = [name for name, bound in CERTIFIED.items() if "sample mean" not in bound.loss]
 
@@ -40,16 +59,22 @@ POPULATION = [name for name, bound in CERTIFIED.items() if "sample mean" not in 
 def points(draw: st.DrawFn) -> dict[str, float]:
     """A point with every parameter that any bound may need."""
     d = draw(log_integers(1, 3000))
+    s = draw(log_integers(1, d))
     return {
         "n": draw(log_integers(5, 10**7)),
         "d": d,
-        "s": draw(log_integers(1, d)),
+        "s": s,
         "sigma": draw(log_floats(0.01, 100)),
         "radius": draw(log_floats(0.01, 100)),
         "epsilon": draw(log_floats(1e-3, 400)),
         "delta": draw(log_floats(1e-14, 1e-3)),
         "rho": draw(log_floats(1e-6, 10)),
         "mu": draw(log_floats(1e-3, 4)),
+        "p": draw(log_integers(s, 3000)),
+        "C": draw(log_floats(0.01, 100)),
+        "b": draw(log_floats(0.1, 10)),
+        "alpha": draw(log_floats(1.1, 50)),
+        "kappa": draw(log_floats(1e-4, 3)),
     }
 
 
@@ -84,6 +109,7 @@ def test_a_data_free_guess_is_never_beaten(name: str, point: dict[str, float], s
     bound = CERTIFIED[name]
     point = {**scales(bound, point), "n": min(point["n"], 2000), "d": min(point["d"], 200)}
     point["s"] = min(point["s"], point["d"])
+    point["p"] = max(min(point["p"], 200), point["s"])
     try:
         value = bound.value(**point)
         prior = bound.prior(**point)
@@ -104,7 +130,7 @@ def test_more_records_or_less_privacy_never_raise_a_bound(
     bound = CERTIFIED[name]
     assume(not bound.broken(**point))
     value = bound.value(**point)
-    budget = [k for k in ("epsilon", "rho", "mu") if k in bound.names]
+    budget = [k for k in ("epsilon", "rho", "mu", "kappa") if k in bound.names]
     for moved in ("n", *budget):
         easier = {**point, moved: point[moved] * factor}
         if moved == "n":
@@ -184,6 +210,7 @@ def test_every_bound_prints_and_has_a_slope(name: str) -> None:
     point = {
         "n": 10**7, "d": 10**5, "s": 10**3, "sigma": 1.0, "radius": 1.0,
         "epsilon": 0.05, "delta": 1e-30, "rho": 0.001, "mu": 0.05,
+        "p": 10**5, "C": 2.0, "b": 1.5, "alpha": 2.0, "kappa": 0.001,
     }  # fmt: skip
     if bound.kind == "claimed":
         point["delta"] = 1e-9

@@ -1,0 +1,115 @@
+"""Local randomisers: what a report costs beside the Gaussians it needs, and memory.
+
+Ratios of one run: ours and the reference take turns at every chunk of users, a few milliseconds
+each, so that a busy machine slows both alike; the times are summed. A goal that is missed is
+printed as NOT MET; the exit code is 0 all the same, since a busy machine misses goals too.
+
+    python bench/local.py            10^6 users, p = 100: two minutes
+    python bench/local.py --quick    a tenth of the users
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from estimators.randomisers import Randomiser, SphereRandomiser, mean_of_reports, privunit
+from estimators.sign_randomisers import HypercubeRandomiser
+
+Array = NDArray[np.float64]
+TIME_GOAL = 2.0
+MEMORY_GOAL = 1.05
+CHUNK = 10_000
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    what: str
+    figure: float
+    goal: float
+
+
+def timed(action: Callable[[], object]) -> float:
+    """Wall time of an action."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def randomisers(p: int) -> list[Randomiser]:
+    """What is timed."""
+    return [
+        SphereRandomiser(p, 1.0),
+        privunit(p, 1.0),
+        privunit(p, 8.0),
+        HypercubeRandomiser(p, 1.0),
+    ]
+
+
+def time_rows(n: int, p: int) -> list[Row]:
+    """n reports against drawing n p Gaussians, chunk by chunk in turn, both into new memory."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for randomiser in randomisers(p):
+        ours = drawing = 0.0
+        for X in chunks(n, p):
+            if isinstance(randomiser, HypercubeRandomiser):
+                np.sign(X, out=X)
+            ours += timed(lambda r=randomiser, d=X: r.randomise(d, rng))  # type: ignore[misc]
+            drawing += timed(lambda size=X.shape: rng.standard_normal(size))  # type: ignore[misc]
+        what = f"{randomiser.name}, epsilon = {randomiser.epsilon:g}, n = {n:,}, p = {p}"
+        rows.append(Row(f"{what}: time / drawing n p Gaussians", ours / drawing, TIME_GOAL))
+    return rows
+
+
+def chunks(n: int, p: int) -> Iterator[Array]:
+    """n users in chunks, none of which outlives its turn."""
+    rng = np.random.default_rng(1)
+    for start in range(0, n, CHUNK):
+        yield rng.standard_normal((min(CHUNK, n - start), p)) / np.sqrt(p)
+
+
+def peak(n: int, randomiser: Randomiser) -> int:
+    """Peak bytes while the mean of n users' reports is formed."""
+    tracemalloc.start()
+    mean_of_reports(chunks(n, randomiser.p), randomiser, np.random.default_rng(2))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+def memory_rows(n: int, p: int) -> list[Row]:
+    """Peak memory of the mean of n users' reports against that of n/5 users."""
+    rows = []
+    for randomiser in randomisers(p):
+        few, many = peak(n // 5, randomiser), peak(n, randomiser)
+        what = f"mean of reports, {randomiser.name}, epsilon = {randomiser.epsilon:g}, n = {n:,}"
+        shown = f"{what}: peak memory / that at n/5 ({many / 2**20:.0f} MiB)"
+        rows.append(Row(shown, many / few, MEMORY_GOAL))
+    return rows
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the users")
+    quick = parser.parse_args().quick
+    n = 10**5 if quick else 10**6
+    table = Table("what", "ratio", "goal", title="local randomisers, as ratios in one run")
+    for row in time_rows(n, 100) + memory_rows(n, 100):
+        verdict = "" if row.figure <= row.goal else "  NOT MET"
+        table.add_row(row.what, f"{row.figure:.2f}{verdict}", f"at most {row.goal:g}")
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

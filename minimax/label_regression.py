@@ -1,0 +1,202 @@
+r"""Lower bounds for sparse regression when only the labels are locally private (WX21 §VI, §VII-B).
+
+The rows x_i in {-1, 1}^p are public and fixed; y_i = f(<x_i, theta>) + noise, f differentiable with
+0 < a <= f' <= b, theta with at most s non-zero entries and |theta|_2 <= 1, the noise of mean zero
+and at most C. Each label is reported through a private channel (scope ``label``), which may depend
+on the row and on earlier reports.
+
+**The family.** s blocks of m = floor(p/s) coordinates; theta = (delta/sqrt s) v with one random
+signed unit in each block; y = f(0) +- B with mean f(<x, theta>). As |<x, theta>| <= sqrt(s) delta,
+B = C - b sqrt(s) delta keeps the noise below C, and b sqrt(s) delta <= C/2 makes the chances lie in
+[0, 1]. For every row E <x_i, theta>^2 = delta^2 exactly: no isometry of the design is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+from scipy import integrate
+
+from minimax import bound as symbols
+from minimax.bound import Assumption, Bound, Parts, Point, Prior, printed
+from minimax.divergences import strong_contraction, strong_contraction_pure
+from minimax.fano import block_exponents
+from minimax.local_regression import PAPER_EPSILON, SQUARED, best_size, entropy_ratio
+from minimax.priors import TwoLabelPrior
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    Model,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+    parameter_names,
+)
+
+Array = NDArray[np.float64]
+Link = Callable[[Array], Array]
+FITS = Assumption("p >= s", lambda at: at["p"] >= at["s"])
+
+
+def label_contraction(model: Model, at: Mapping[str, Any]) -> Any:
+    r"""T^2: a private report of a binary label keeps at most this share of its information.
+
+    **Statement.** Let a label take two values, with chances (1 +- u)/2 under P_u. Then
+    KL(M_u|M_0) <= T^2 c(t u) u^2, c of `entropy_ratio`, with
+    pure: T^2 = tanh(eps/2)^2, t = tanh(eps/2);
+    (eps, delta): T^2 = (1 - delta) tanh(eps/2)^2 + delta, t = 1;
+    mu-GDP: T^2 = E tanh(mu (mu/2 + N)/2)^2, N standard normal under the mixture, t = 1;
+    rho-zCDP: T^2 = 1 - e^-rho, (alpha, eps)-RDP: T^2 = 1 - e^-eps, t = 1.
+
+    **Proof.** With two inputs every (eps, delta) channel is a post-processing of one that reveals
+    the label with chance delta and else applies randomised response (Kairouz, Oh and Viswanath),
+    and a mu-GDP channel one of N(+-mu/2, 1) (Blackwell). For these, (m_+ - m_-)/(m_+ + m_-) = omega
+    is symmetric under M_0, so KL(M_u|M_0) = E c(u |omega|) u^2 omega^2. For the others
+    `strong_contraction`: D_{1/2} <= KL <= rho or eps, and KL(P_u|P_0) = c(u) u^2.
+
+    For mu-GDP T^2 <= 1 - e^{-mu^2/4} (`strong_contraction`), at most 1.16 times it, is used in the
+    closed form.
+    """
+    symbolic = any(isinstance(value, sp.Basic) for value in at.values())
+    if model is Pure:
+        return strong_contraction_pure(at["epsilon"])
+    if model is Approximate:
+        return (1 - at["delta"]) * strong_contraction_pure(at["epsilon"]) + at["delta"]
+    if model is Gaussian:
+        return strong_contraction(at["mu"] ** 2 / 4) if symbolic else _gaussian_share(at["mu"])
+    if model not in (ZeroConcentrated, Renyi):
+        raise ValueError(f"no bound is proved for private labels under {model.name!r} privacy")
+    return strong_contraction(at["rho"] if model is ZeroConcentrated else at["epsilon"])
+
+
+@lru_cache(maxsize=1024)
+def _gaussian_share(mu: float) -> float:
+    """E tanh(mu Z/2)^2 with Z from N(mu/2, 1); by symmetry the sign of the mean does not matter."""
+    z = np.linspace(-12.0, 12.0, 4001)
+    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return float(integrate.trapezoid(np.tanh(mu * (z + mu / 2) / 2) ** 2 * density, z))
+
+
+def theorem_10(model: Model = Pure, link: Link | None = None) -> Bound:
+    r"""Private labels, (a, b)-monotone link f: log p, not p.
+
+    **Statement.** B = C - b sqrt(s) delta, T^2 and t of `label_contraction`,
+    tau = t b sqrt(s) delta/B, delta <= min(1, C/(2 b sqrt s)):
+
+        R >= sup_{delta, beta} delta^2 [1 - h_m(beta)/beta - n c(tau) T^2 b^2 delta^2/(B^2 s beta)].
+
+    **Proof.** I(v; Z) <= E KL(M_v|M_0) for the reports M_0 of fair labels under the same protocol;
+    by the chain rule it is a sum over rounds, each at most c(tau) T^2 u_i^2 given any past, with
+    u_i = (f(<x_i, theta>) - f(0))/B <= b |<x_i, theta>|/B, and E <x_i, theta>^2 = delta^2. Then
+    Donsker and Varadhan's inequality over s blocks. Sequential interaction is allowed.
+
+    **Constants.** Closed form (1/2) min{d, C^2 s l/(16 log(2) n T^2 b^2)} with
+    d = min{1, C^2/(4 b^2 s)} and l = max{log(p/s), log 2}: beta = log(2m)/2, B >= C/2, c <= log 2.
+
+    **Source.** WX21: Theorem 10 and (f the identity, b = 1) Theorem 7, for every epsilon, for
+    (epsilon, delta) and the other definitions, without the isometry constant Delta.
+
+    Parameters
+    ----------
+    link : callable, optional
+        f, for the prior's samples; b is given with the point. By default f(x) = b x.
+    """
+    return _label_bound(model, link, slope=None)
+
+
+def theorem_7(model: Model = Pure) -> Bound:
+    """`theorem_10` for the linear model: f(x) = x, b = 1."""
+    return _label_bound(model, None, slope=1.0)
+
+
+def _label_bound(model: Model, link: Link | None, slope: float | None) -> Bound:
+    free_b = slope is None
+
+    def compute(at: Point) -> Parts:
+        b = at["b"] if slope is None else slope
+        n, s, C = at["n"], int(at["s"]), at["C"]
+        m = int(at["p"]) // s
+        share = label_contraction(model, at)
+        t = math.tanh(at["epsilon"] / 2) if model is Pure else 1.0
+        beta, h = block_exponents(m)
+        steep = b * math.sqrt(s)
+        top = min(1.0, C / (2 * steep))
+        size = max(math.log(at["p"] / s), math.log(2))
+        room = C**2 * s * size / (16 * math.log(2) * n * share * b**2)
+
+        def values(delta: Array) -> Array:
+            tilt = steep * delta / (C - steep * delta)
+            information = n * entropy_ratio(np.minimum(t * tilt, 1.0)) * share * tilt**2 / s**2
+            return np.asarray(delta**2 * np.max(1 - (h + information[:, None]) / beta, axis=1))
+
+        value, delta = best_size(values, min(top, math.sqrt(room)), top)
+        return Parts(None, value, value, {"delta": delta, "B": C - steep * delta})
+
+    def prior(at: Point, parts: Parts) -> Prior:
+        b = at["b"] if slope is None else slope
+        return TwoLabelPrior(
+            int(at["p"]),
+            parts.free["delta"],
+            parts.free["B"],
+            int(at["s"]),
+            link or (lambda x: np.asarray(b * x)),
+        )
+
+    n, p, s, C = symbols.n, symbols.p, symbols.s, symbols.C
+    b = symbols.b if slope is None else sp.Integer(1)
+    share = label_contraction(model, symbols.SYMBOLS)
+    size = sp.Max(sp.log(p / s), sp.log(2))
+    room = C**2 * s * size / (16 * sp.log(2) * n * share * b**2)
+    return Bound(
+        name="Donsker-Varadhan: private labels" + (", link f" if free_b else ""),
+        source=f"WX21: Theorem {'10' if free_b else '7'} (its constant)",
+        side="lower",
+        kind="certified",
+        names=("n", "p", "s", "C", *(("b",) if free_b else ()), *parameter_names(model)),
+        compute=compute,
+        expr=sp.Min(1, C**2 / (4 * b**2 * s), room) / 2,
+        assumptions=(FITS,),
+        prior_at=prior,
+        slack=21.0 if model is Gaussian else 18.0,
+        loss=SQUARED,
+    )
+
+
+def claimed_theorem_7() -> Bound:
+    """WX21: Theorem 7 as claimed: min{1, C^2 s log(p/s)/(n eps^2)}, the isometry constant at 0."""
+    return _claimed("7", sp.Integer(1), ("n", "p", "s", "C", "epsilon"))
+
+
+def claimed_theorem_10() -> Bound:
+    """WX21: Theorem 10 as claimed; it prints log(2/s), its proof and Theorem 7 have log(p/s)."""
+    return _claimed("10", symbols.b, ("n", "p", "s", "C", "b", "epsilon"))
+
+
+def _claimed(theorem: str, b: sp.Expr, names: tuple[str, ...]) -> Bound:
+    n, p, s, C, eps = symbols.n, symbols.p, symbols.s, symbols.C, symbols.epsilon
+    return printed(
+        f"claimed rate of Theorem {theorem}",
+        f"WX21: Theorem {theorem}",
+        names,
+        None,
+        sp.Min(1, C**2 * s * sp.log(p / s) / (n * eps**2 * b**2)),
+        assumptions=(Assumption("p >= 2 s", lambda at: at["p"] >= 2 * at["s"]), PAPER_EPSILON),
+        loss=SQUARED,
+    )
+
+
+def lower_bounds(model: Model, *, link: bool = True) -> list[Bound]:
+    """Every lower bound under one privacy definition of scope ``label``.
+
+    With `link` the point holds b; otherwise the model is linear.
+    """
+    bounds = [theorem_10(model) if link else theorem_7(model)]
+    if model is Pure:
+        bounds.append(claimed_theorem_10() if link else claimed_theorem_7())
+    return bounds

@@ -1,0 +1,138 @@
+"""Label noise, and approximate made pure: exact laws and constants, controls that fail."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from estimators.label_randomisers import (
+    GaussianLabels,
+    LaplaceLabels,
+    PureFromApproximate,
+    gaussian_mean_acceptance,
+    label_bound,
+    paper_label_scale,
+    purified_epsilon,
+    purifying_clip,
+)
+from estimators.randomisers import Array
+from minimax.privacy import Approximate, Pure
+
+ALPHA = 1e-6
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_label_noise_has_its_law_and_guarantee() -> None:
+    y = np.repeat([-9.0, 0.5, 9.0], 4_000)
+    inside = np.clip(y, -2, 2)
+    for randomiser, law in (
+        (LaplaceLabels(2.0, 0.5), stats.laplace(scale=8.0)),
+        (GaussianLabels(2.0, 3.0), stats.norm(scale=3.0)),
+    ):
+        reports = randomiser.randomise(y, rng()).value
+        assert stats.kstest(reports - inside, law.cdf).pvalue > ALPHA
+        assert stats.kstest((reports - inside) / 1.2, law.cdf).pvalue < ALPHA
+        assert stats.kstest(reports - y, law.cdf).pvalue < ALPHA
+        assert randomiser.error() == pytest.approx(law.var())
+        density = np.exp(randomiser.log_likelihood(reports[:50], 40.0))
+        np.testing.assert_allclose(density, law.pdf(reports[:50] - 2.0))
+
+
+def test_label_noise_as_printed_gives_epsilon_52_instead_of_1() -> None:
+    bound = label_bound(8, 0.05)
+    printed = GaussianLabels(bound, paper_label_scale(0.05, 1.0, 1e-3))
+    assert printed.guarantee.to_approximate(1e-3).epsilon == pytest.approx(52, abs=1)
+    ours = GaussianLabels.calibrated(bound, Approximate(1.0, 1e-3))
+    assert ours.guarantee.to_approximate(1e-3).epsilon == pytest.approx(1.0)
+    assert ours.guarantee.scope == "label"
+    narrow = GaussianLabels(2 * 0.05, printed.scale)  # the range that the noise supposes
+    assert narrow.guarantee.to_approximate(1e-3).epsilon < 1
+
+
+# Approximate made pure
+
+
+def brute_force_index_law(a: Array) -> Array:
+    law = np.zeros(len(a))
+    for bits in itertools.product((False, True), repeat=len(a)):
+        accepted = np.array(bits)
+        chance = float(np.prod(np.where(accepted, a, 1 - a)))
+        law += chance * (accepted / accepted.sum() if accepted.any() else 1 / len(a))
+    return law
+
+
+def test_index_law_is_that_of_all_patterns() -> None:
+    mechanism = PureFromApproximate(GaussianLabels(1.0, 1.5), 0.6, 7)
+    public = mechanism.base.reference((7,), rng())
+    for y in (-3.0, 0.0, 0.7):
+        law = mechanism.index_law(public, y)
+        np.testing.assert_allclose(law, brute_force_index_law(mechanism.acceptance(public, y)))
+        assert law.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3, 10, 60])
+def test_purified_epsilon_is_attained_and_below_four_clips(samples: int) -> None:
+    clip = 0.5
+    low, high = math.exp(-clip) / 2, math.exp(clip) / 2
+    exact = purified_epsilon(clip, samples)
+    assert exact <= 4 * clip + 1e-12
+    if samples <= 10:
+        first = brute_force_index_law(np.array([high] + [low] * (samples - 1)))
+        second = brute_force_index_law(np.array([low] + [high] * (samples - 1)))
+        assert math.log(first[0] / second[0]) == pytest.approx(exact, abs=1e-12)
+    if samples == 60:
+        assert exact > 3.999 * clip  # the constant 4 cannot be lowered
+
+
+def test_the_constant_of_genprot_is_eight_where_ten_was_stated() -> None:
+    for epsilon in (1e-3, 0.1, 0.25):
+        worst = max(purified_epsilon(2 * epsilon, samples) for samples in range(1, 200))
+        assert 7.99 * epsilon < worst <= (8 + 1e-9) * epsilon
+
+
+def test_purifying_clip_inverts() -> None:
+    for samples in (2, 8, 40):
+        clip = purifying_clip(0.7, samples)
+        assert purified_epsilon(clip, samples) == pytest.approx(0.7)
+    assert purifying_clip(50.0, 8) == math.log(2)
+
+
+def test_genprot_reports_have_their_exact_law() -> None:
+    base = GaussianLabels(1.0, 2.0)
+    mechanism = PureFromApproximate(base, 0.5, 4)
+    y = 1.0
+    mean = gaussian_mean_acceptance(mechanism, y)
+    cuts = [-40.0, 2.0 * (0.25 - 1.0), 2.0 * (0.25 + 1.0), 40.0]
+
+    def below(limit: float) -> float:
+        points = [max(min(cut, limit), -40.0) for cut in cuts]
+
+        def density(report: float) -> float:
+            ratio = mechanism.report_density(np.array([report]), y, mean)[0]
+            return float(ratio * stats.norm(scale=2.0).pdf(report))
+
+        pieces = itertools.pairwise(points)
+        return sum(integrate.quad(density, a, b)[0] for a, b in pieces if b > a)
+
+    assert below(40.0) == pytest.approx(1, abs=1e-7)
+    reports, entry = mechanism.randomise(np.full(30_000, y), rng(9))
+    for limit in (-1.0, 0.5, 2.0):
+        count = int((reports <= limit).sum())
+        assert stats.binomtest(count, len(reports), below(limit)).pvalue > ALPHA
+    half = int((reports <= 0.5).sum())
+    assert stats.binomtest(half, len(reports), stats.norm(0, 2.0).cdf(0.5)).pvalue < ALPHA
+    assert entry.guarantees == (Pure(purified_epsilon(0.5, 4), scope="label"),)
+
+
+def test_genprot_has_the_law_of_its_base_when_nothing_is_clipped() -> None:
+    mechanism = PureFromApproximate(GaussianLabels(1.0, 12.0), 0.6, 30)
+    reports = mechanism.randomise(np.ones(20_000), rng(10)).value
+    assert stats.kstest(reports, stats.norm(1.0, 12.0).cdf).pvalue > ALPHA
+    assert stats.kstest(reports, stats.norm(0.0, 12.0).cdf).pvalue < ALPHA

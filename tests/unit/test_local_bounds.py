@@ -1,0 +1,385 @@
+"""Local privacy: the numbers of the theorems, exact Bayes risks, and the generic calculators."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given, settings
+from scipy import stats
+
+from minimax import label_regression, le_cam, local_regression
+from minimax.bound import Bound, OutsideRegime
+from minimax.fano import (
+    PrivatePacking,
+    donsker_varadhan,
+    error_probability,
+    fano,
+    separation_exponent,
+)
+from minimax.local_regression import randomised_response_risk
+from minimax.priors import TwoLabelInstance, TwoLabelPrior
+from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from tests.strategies import log_floats, log_integers
+
+POINT = {"n": 10**4, "p": 20, "C": 2.0, "epsilon": 0.5}
+LABEL = {**POINT, "s": 1}
+
+
+@pytest.mark.parametrize(
+    ("bound", "point", "value"),
+    [
+        (local_regression.theorem_1(), POINT, 0.130),
+        (local_regression.theorem_1_fano(), POINT, 0.0095),
+        (local_regression.theorem_2(), POINT, 0.0336),
+        (local_regression.theorem_3(), POINT, 0.0868),
+        (
+            local_regression.theorem_4(Renyi),
+            {**POINT, "alpha": 2.0, "epsilon": math.log(1.25)},
+            0.0099,
+        ),
+        (local_regression.theorem_4(ZeroConcentrated), {**POINT, "rho": 0.125}, 0.0099),
+        (label_regression.theorem_7(), LABEL, 0.0105),
+        (label_regression.theorem_7(Approximate), {**LABEL, "delta": 1e-3}, 0.0104),
+        (label_regression.theorem_7(), {**LABEL, "p": 1000, "s": 10}, 0.0502),
+        (label_regression.theorem_10(), {**LABEL, "b": 1.0}, 0.0105),
+    ],
+)
+def test_values_at_one_point(bound: Bound, point: dict[str, float], value: float) -> None:
+    assert bound.value(**point) == pytest.approx(value, rel=0.02)
+
+
+def test_sharper_constants_raise_the_bounds() -> None:
+    for theorem in (
+        local_regression.theorem_1,
+        local_regression.theorem_2,
+        local_regression.theorem_3,
+    ):
+        plain, sharp = theorem().value(**POINT), theorem(sharp=True).value(**POINT)
+        assert 1.005 < sharp / plain < 1.03
+        wide = {**POINT, "epsilon": 3.0}
+        assert theorem(sharp=True).value(**wide) > 1.3 * theorem().value(**wide)
+
+
+def test_the_papers_route_is_below_the_pairs() -> None:
+    """(delta^2/4)(1 - delta sqrt(k) x), x^2 = n A/(4 p) = 7.977: at k = 1 it is 1/(27 x^2)."""
+    found = local_regression.null_against_mixture().value(**POINT)
+    assert found == pytest.approx(1 / (27 * 7.977), rel=0.02)
+    assert found < local_regression.theorem_2().value(**POINT)
+    sums = local_regression.null_against_mixture(Pure, "sum").value(**POINT)
+    assert sums == pytest.approx(1 / (8 * math.sqrt(7.977)), rel=0.02)
+    assert sums < local_regression.theorem_3().value(**POINT)
+
+
+def test_theorem_10_scales_with_the_slope() -> None:
+    """f(x) = b x at noise C is the linear model at noise C/b (below the cap on theta)."""
+    bound, linear = label_regression.theorem_10(), label_regression.theorem_7()
+    assert bound.value(**LABEL, b=4.0) == pytest.approx(linear.value(**{**LABEL, "C": 0.5}))
+
+
+def test_zcdp_with_offset_is_weaker_than_without() -> None:
+    plain = local_regression.theorem_4(ZeroConcentrated)
+    offset = local_regression.theorem_4(ZeroConcentrated, offset=True)
+    base = {**POINT, "rho": 0.1}
+    found = offset.value(**base, kappa=0.05)
+    # A = min{e^{kappa + 2 rho} - 1, 2 (kappa + rho)} is here that of (2, kappa + 2 rho)-RDP
+    renyi = local_regression.theorem_4(Renyi).value(**{**POINT, "alpha": 2, "epsilon": 0.25})
+    assert found == pytest.approx(renyi)
+    assert found < 0.8 * plain.value(**base)
+
+
+# --- Exact Bayes risks ----------------------------------------------------------------------------
+
+
+def test_randomised_response_is_within_a_factor_of_theorem_1() -> None:
+    first, second = local_regression.theorem_1(), local_regression.theorem_2()
+    for n in (10**4, 3 * 10**4, 10**5):
+        point = {**POINT, "n": n}
+        for bound, low, high in ((first, 1.4, 1.6), (second, 2.25, 2.6)):
+            parts = bound.parts(**point)
+            risk = randomised_response_risk(n, 20, 0.5, parts.free["B"], parts.free["delta"])
+            assert low < risk / parts.total < high
+
+
+def test_randomised_response_risk_against_enumeration() -> None:
+    """n = 5 reports on p = 2 coordinates: all 2^5 outcomes."""
+    n, p, epsilon, B, delta = 5, 2, 1.3, 1.1, 0.7
+    tau = delta / B * math.tanh(epsilon / 2)
+    vertices = [(j, sign) for j in range(p) for sign in (1, -1)]
+    risk = 0.0
+    for outcome in itertools.product([1, -1], repeat=n):
+        joint = [
+            math.prod((1 + sign * z * tau * (i % p == j)) / 2 for i, z in enumerate(outcome)) / 4
+            for j, sign in vertices
+        ]
+        total = sum(joint)
+        mean = np.zeros(p)
+        for (j, sign), chance in zip(vertices, joint, strict=True):
+            mean[j] += sign * chance / total
+        risk += total * delta**2 * (1 - float(mean @ mean))
+    assert randomised_response_risk(n, p, epsilon, B, delta) == pytest.approx(risk, rel=1e-9)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    p=log_integers(1, 200),
+    per=log_integers(1, 150),
+    epsilon=log_floats(0.05, 5),
+    C=log_floats(0.2, 8),
+)
+def test_no_bound_exceeds_the_exact_risk_of_randomised_response(
+    p: int, per: int, epsilon: float, C: float
+) -> None:
+    point = {"n": p * per, "p": p, "epsilon": epsilon, "C": C}
+    bounds = [
+        local_regression.theorem_1(sharp=True),
+        local_regression.theorem_1(),
+        local_regression.theorem_2(sharp=True),
+    ]
+    if p >= 2:
+        bounds.append(local_regression.theorem_1_fano())
+    for bound in bounds:
+        parts = bound.parts(**point)
+        risk = randomised_response_risk(p * per, p, epsilon, parts.free["B"], parts.free["delta"])
+        assert parts.total <= risk * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("n", [1, 10, 300])
+def test_one_coordinate_is_randomised_response(n: int, epsilon: float) -> None:
+    """p = 1: a report of w or of the label is one coin, and the exact risks are binomial sums."""
+    point = {"n": n, "p": 1, "s": 1, "C": 2.0, "epsilon": epsilon}
+    labels = label_regression.theorem_7().parts(**point)
+    exact = randomised_response_risk(n, 1, epsilon, labels.free["B"], labels.free["delta"])
+    assert labels.total <= exact
+    sums = local_regression.theorem_3().parts(**point)
+    tau = sums.free["delta"] / sums.free["B"] * math.tanh(epsilon / 2)
+    heads = np.arange(n + 1)
+    plus, minus = (stats.binom.pmf(heads, n, (1 + sign * tau) / 2) for sign in (1, -1))
+    exact = sums.free["delta"] * float(np.minimum(plus, minus).sum())
+    assert 0.45 * exact < sums.total <= exact
+
+
+def test_label_contraction_of_a_gaussian_report() -> None:
+    for mu in (0.1, 0.5, 2.0, 4.0):
+        share = label_regression.label_contraction(Gaussian, {"mu": mu})
+        z = np.linspace(-15, 15, 60001)
+        plus, minus = stats.norm.pdf(z, mu / 2), stats.norm.pdf(z, -mu / 2)
+        direct = float(np.sum((plus - minus) ** 2 / (plus + minus)) / 2 * (z[1] - z[0]))
+        assert share == pytest.approx(direct, rel=1e-6)
+        assert share <= 1 - math.exp(-(mu**2) / 4) <= 1.16 * share
+
+
+# --- Priors ---------------------------------------------------------------------------------------
+
+
+def test_the_prior_lies_in_the_class() -> None:
+    rng = np.random.default_rng(3)
+    for bound, point in (
+        (local_regression.theorem_1(), POINT),
+        (label_regression.theorem_7(), {**LABEL, "p": 60, "s": 4}),
+    ):
+        instance = bound.prior(**point).draw(rng)
+        assert isinstance(instance, TwoLabelInstance)
+        assert np.linalg.norm(instance.target) <= 1
+        X, y = instance.sample(200_000, rng)
+        noise = y - X @ instance.target
+        assert np.abs(noise).max() <= 2.0 + 1e-12
+        assert set(np.unique(X)) == {-1.0, 1.0}
+        # mean zero given x: uncorrelated with every coordinate and with the mean function
+        assert abs(noise.mean()) < 6 * noise.std() / math.sqrt(len(y))
+        found = X.T @ y / len(y)
+        error = 6 * y.std() / math.sqrt(len(y))
+        assert np.abs(found - instance.target).max() < error
+        assert np.abs(found).max() > error  # the signal is visible in this sample
+
+
+def test_a_link_shifts_and_bends_the_labels() -> None:
+    def link(x: np.ndarray) -> np.ndarray:
+        return 1.0 + x + 0.25 * np.sin(x)
+
+    point = {**LABEL, "s": 4, "p": 40, "b": 1.25}
+    prior = label_regression.theorem_10(Pure, link).prior(**point)
+    assert isinstance(prior, TwoLabelPrior)
+    rng = np.random.default_rng(0)
+    instance = prior.draw(rng)
+    X, y = instance.sample(100_000, rng)
+    residual = y - link(X @ instance.target)
+    assert np.abs(residual).max() <= 2.0 + 1e-12
+    assert abs(residual.mean()) < 6 * residual.std() / math.sqrt(len(y))
+    assert abs((y - X @ instance.target).mean()) > 0.9  # the control: f(0) = 1 is not ignored
+
+
+def test_the_sum_loss_ignores_where_the_mass_is() -> None:
+    instance = TwoLabelInstance(np.array([0.5, 0.0]), 1.0, summed=True)
+    assert instance.loss(np.array([0.0, 0.5])) == 0
+    assert instance.loss(np.zeros(2)) == 0.5
+    assert TwoLabelInstance(np.array([0.5, 0.0]), 1.0).loss(np.array([0.0, 0.5])) == 0.5
+
+
+# --- Regimes --------------------------------------------------------------------------------------
+
+
+def test_claimed_rates_say_where_they_hold() -> None:
+    for bound, point in (
+        (local_regression.claimed_theorem(1), POINT),
+        (local_regression.claimed_theorem(2), POINT),
+        (local_regression.claimed_theorem(3), POINT),
+        (label_regression.claimed_theorem_7(), LABEL),
+        (label_regression.claimed_theorem_10(), {**LABEL, "b": 1.0}),
+    ):
+        assert bound.kind == "claimed"
+        assert bound.value(**point) > 0
+        with pytest.raises(OutsideRegime, match="epsilon <= 1/2"):
+            bound.value(**{**point, "epsilon": 0.6})
+    with pytest.raises(OutsideRegime, match="C >= 2"):
+        local_regression.claimed_theorem(1).value(**{**POINT, "C": 1.0})
+    with pytest.raises(OutsideRegime, match="epsilon <= log 2"):
+        local_regression.claimed_theorem(4, Renyi).value(**{**POINT, "alpha": 2, "epsilon": 0.8})
+    with pytest.raises(OutsideRegime, match="alpha >= 2"):
+        local_regression.claimed_theorem(4, Renyi).value(**{**POINT, "alpha": 1.5})
+    assert local_regression.claimed_theorem(1).value(**POINT) == pytest.approx(
+        20 * math.log(20) / 2500
+    )
+
+
+def test_slopes_of_the_closed_forms() -> None:
+    """p log p / (n eps^2) with private records, s log p / (n eps^2) with private labels."""
+    large = {"n": 10**8, "p": 1000, "s": 5, "C": 2.0, "epsilon": 0.1}
+    record, label = local_regression.theorem_1(), label_regression.theorem_7()
+    for bound in (record, label):
+        assert bound.slope("n", **large) == pytest.approx(-1)
+        assert bound.slope("epsilon", **large) == pytest.approx(-2, abs=0.01)
+    assert record.slope("p", **large) == pytest.approx(1 + 1 / math.log(2000))
+    assert label.slope("p", **large) == pytest.approx(1 / math.log(200))
+    assert local_regression.theorem_3().slope("p", **large) == pytest.approx(0.5)
+
+
+def test_what_is_not_proved_is_refused() -> None:
+    assert local_regression.lower_bounds(Approximate) == []
+    with pytest.raises(ValueError, match="approximate"):
+        local_regression.theorem_1(Approximate)
+    with pytest.raises(ValueError, match="theorem_2"):
+        local_regression.theorem_4(Pure)
+    with pytest.raises(ValueError, match="kappa"):
+        local_regression.theorem_4(Renyi, offset=True)
+    with pytest.raises(ValueError, match="Theorem 2"):
+        local_regression.claimed_theorem(2, Gaussian)
+    with pytest.raises(OutsideRegime, match="p >= s"):
+        label_regression.theorem_7().value(**{**LABEL, "s": 30})
+    names = {b.name for b in local_regression.lower_bounds(Pure, interaction=True)}
+    assert not any("non-interactive" in name for name in names)
+
+
+# --- The generic calculators ----------------------------------------------------------------------
+
+
+def sign_laws(p: int, tilt: float) -> np.ndarray:
+    W = np.array(list(itertools.product([1.0, -1.0], repeat=p)))
+    signed = np.vstack([np.eye(p), -np.eye(p)])
+    return (1 + tilt * signed @ W.T) / 2**p
+
+
+def test_private_fano_reproduces_theorem_1s_route() -> None:
+    """p = 3, delta = .5, B = 1: information at most A delta^2/p of the core lemma, and below."""
+    targets = 0.5 * np.vstack([np.eye(3), -np.eye(3)])
+    packing = PrivatePacking.from_targets(targets, laws=sign_laws(3, 0.5))
+    found = packing.bound(50, 0.5)
+    assert packing.radius == pytest.approx(0.125)
+    A = local_regression.report_energy(Pure, {"p": 3, "epsilon": 0.5})
+    assert 0.4 * A * 0.25 / 3 < found.information <= A * 0.25 / 3
+    assert found.closed_form <= found.value <= 0.125
+    # The pairwise distances alone know less.
+    by_tv = PrivatePacking(packing.radius, total_variation=packing.total_variation).bound(50, 0.5)
+    assert 0 < by_tv.value < found.value
+    # A large alphabet is bounded, not computed, and still valid.
+    wide = PrivatePacking.from_targets(0.5 * np.vstack([np.eye(4), -np.eye(4)]),
+                                       laws=sign_laws(4, 0.5))  # fmt: skip
+    assert 0 < wide.information(0.5) < math.tanh(0.25) ** 2 * 0.15
+
+
+def test_error_probability_is_fano_inverted() -> None:
+    assert error_probability(0.0, 4) == pytest.approx(0.75)
+    assert error_probability(math.log(4), 4) == 0
+    for P in (0.1, 0.5, 0.7):
+        entropy = -P * math.log(P) - (1 - P) * math.log(1 - P)
+        information = math.log(4) - entropy - P * math.log(3)
+        assert error_probability(information, 4) == pytest.approx(P, rel=1e-9)
+        assert error_probability(information, 4) >= fano(1.0, information, 4)
+        scales = np.geomspace(0.01, 100, 4000)
+        dual, _ = donsker_varadhan(information, scales, separation_exponent(scales, 1.0, 4))
+        assert dual == pytest.approx(P, rel=1e-4)
+    information, size = sp.symbols("I M", positive=True)
+    formula = fano(1, information, size)
+    assert float(formula.subs({information: 0.3, size: 50})) == pytest.approx(fano(1.0, 0.3, 50))
+
+
+def test_le_cam_of_two_coins_is_below_the_exact_risk() -> None:
+    n, epsilon = 60, 0.7
+    laws = np.array([[0.35, 0.65], [0.65, 0.35]])
+    exact_bound = le_cam.two_points(n, epsilon, laws=laws)
+    from_tv = le_cam.two_points(n, epsilon, total_variation=0.3)
+    assert from_tv.log_affinity <= exact_bound.log_affinity
+    tilt = 0.3 * math.tanh(epsilon / 2)
+    heads = np.arange(n + 1)
+    one, other = (stats.binom.pmf(heads, n, (1 + sign * tilt) / 2) for sign in (1, -1))
+    affinity = float(np.sqrt(one * other).sum())
+    assert exact_bound.log_affinity == pytest.approx(math.log(affinity), rel=1e-6)
+    true_tv = float(np.abs(one - other).sum() / 2)
+    assert true_tv <= exact_bound.total_variation < 1.35 * true_tv
+    squared = float(np.sum(2 * one * other / (one + other))) / 4
+    assert 0.9 * squared < exact_bound.squared(1.0) <= squared
+    assert from_tv.squared(1.0) <= exact_bound.squared(1.0)
+    assert exact_bound.risk(1.0) == pytest.approx((1 - exact_bound.total_variation) / 2)
+
+
+def test_a_mixture_is_harder_than_its_elements() -> None:
+    laws, base = sign_laws(3, 0.5), np.full(8, 1 / 8)
+    mixed = le_cam.point_against_mixture(200, 0.5, base=base, laws=laws)
+    alone = le_cam.point_against_mixture(200, 0.5, base=base, laws=laws[:1])
+    assert mixed.total_variation < 0.8 * alone.total_variation
+    # For one law the affinity of each round can be used, which a mixture does not allow.
+    single = le_cam.two_points(200, 0.5, laws=np.array([base, laws[0]]))
+    assert 0.7 * alone.total_variation < single.total_variation <= alone.total_variation
+
+
+def test_risks_from_affinity_with_symbols() -> None:
+    d, q = sp.symbols("d q", positive=True)
+    for risk in (le_cam.testing_risk, le_cam.squared_risk):
+        value = float(risk(d, -q).subs({d: 0.6, q: 0.2}))
+        assert value == pytest.approx(float(risk(0.6, -0.2)))
+    assert float(le_cam.testing_risk(2.0, -0.5)) == pytest.approx(1 - math.sqrt(1 - math.exp(-1)))
+
+
+BAD_INPUT = [
+    (lambda: PrivatePacking(1.0), "exactly one"),
+    (lambda: PrivatePacking(0.0, total_variation=np.zeros((2, 2))), "radius"),
+    (lambda: PrivatePacking(1.0, total_variation=[[0, 2], [2, 0]]), "total_variation"),
+    (lambda: PrivatePacking(1.0, total_variation=[[0, 0.5]]), "square"),
+    (lambda: PrivatePacking(1.0, laws=[[0.5, 0.6], [0.5, 0.5]]), "laws"),
+    (lambda: PrivatePacking(1.0, laws=[[0.5, math.nan], [0.5, 0.5]]), "laws"),
+    (lambda: PrivatePacking(1.0, laws=[[0.5, 0.5]]), "at least 2"),
+    (lambda: PrivatePacking.from_targets([[0.0]], laws=[[1.0], [1.0]]), "targets"),
+    (lambda: PrivatePacking.from_targets(np.eye(3), laws=np.eye(2)), "targets: 3"),
+    (lambda: PrivatePacking(1.0, laws=np.eye(2)).bound(0, 1.0), "n must"),
+    (lambda: PrivatePacking(1.0, laws=np.eye(2)).bound(5, -1.0), "epsilon"),
+    (lambda: le_cam.two_points(5, 1.0), "exactly one"),
+    (lambda: le_cam.two_points(5, 1.0, total_variation=1.5), "total_variation"),
+    (lambda: le_cam.two_points(5, 1.0, laws=np.eye(3)), "two rows"),
+    (lambda: le_cam.two_points(0, 1.0, total_variation=0.5), "n must"),
+    (lambda: le_cam.two_points(5, math.inf, total_variation=0.5), "epsilon"),
+    (lambda: le_cam.point_against_mixture(5, 1.0, base=[1.0], laws=np.eye(2)), "base"),
+    (lambda: le_cam.two_points(5, 1.0, total_variation=0.5).risk(0.0), "separation"),
+    (lambda: le_cam.two_points(5, 1.0, total_variation=0.5).squared(-1.0), "distance"),
+    (lambda: randomised_response_risk(5, 10, 1.0, 1.0, 0.5), "n >= p"),
+]
+
+
+@pytest.mark.parametrize(("call", "match"), BAD_INPUT)
+def test_bad_input_is_refused(call: Callable[[], object], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        call()
