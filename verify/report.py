@@ -281,7 +281,7 @@ def _panel(axis: Any, slope: dict[str, Any], rows: list[dict[str, Any]]) -> None
     fixed = {k: v for k, v in rows[0]["point"].items() if k != slope["variable"]}
     axis.set_title(
         f"{slope['regime']} regime: exponent {slope['fitted']:+.2f}"
-        f" (bound, deep in the regime: {slope['expected']:+.2f})\n{_numbers(fixed)}",
+        f"\nbound, deep in the regime: {slope['expected']:+.2f}\n{_numbers(fixed)}",
         fontsize=9,
     )
     axis.set_xlabel(LABELS.get(slope["variable"], slope["variable"]))
