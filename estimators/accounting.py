@@ -3,6 +3,10 @@
 A `LedgerEntry` documents one mechanism call completely: what was released, how sensitive it is,
 how much noise it got and which guarantees that gives. `total` composes a ledger in the definition
 asked for; composition itself is done by Google's dp-accounting wherever it is not a one-line sum.
+
+Calls on disjoint records compose in parallel: a record is in one part, and what other parts release
+depends on it only through what has been released already. A local protocol in which each user
+reports once costs one report, however many users there are.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from dp_accounting.pld import common, privacy_loss_distribution
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from scipy import special
 
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 Guarantee = Pure | Approximate | ZeroConcentrated | Gaussian
 Ledger = tuple["LedgerEntry", ...]
@@ -37,6 +41,8 @@ class LedgerEntry:
     guarantees: tuple[Guarantee, ...]
     count: int = 1
     about: str = ""
+    part: str = ""
+    """The records that were read, by name: two names are disjoint records, "" is all of them."""
 
     @property
     def event(self) -> dp_accounting.DpEvent:
@@ -69,38 +75,67 @@ class NotAccountable(ValueError):
 def total(ledger: Ledger, kind: type[Guarantee], delta: float | None = None) -> Guarantee:
     """The guarantee of running every mechanism of the ledger on the same data.
 
-    `kind` is the definition wanted; `Approximate` needs the `delta` at which to report epsilon.
+    `kind` is the definition wanted; `Approximate` needs the `delta` at which to report epsilon. The
+    scope is that of the ledger's guarantees; a record gets the guarantee of the worst of the parts.
     """
     ledger = tuple(ledger)
     if not ledger:
         raise NotAccountable("the ledger is empty: nothing was released")
+    scope = _scope(ledger)
+    if kind is Approximate and delta is None:
+        raise ValueError("delta is needed to report an (epsilon, delta) guarantee")
+    parts = [_composition(part, kind, delta) for part in _parts(ledger)]
+    worst = max(parts, key=lambda found: next(iter(found.parameters.values())))
+    return replace(worst, scope=scope)
+
+
+def _composition(ledger: Ledger, kind: type[Guarantee], delta: float | None) -> Guarantee:
+    """Calls on the same records, whatever the scope."""
     if kind is Pure:
         return Pure(sum(entry.count * _epsilon(entry) for entry in ledger))
     if kind is ZeroConcentrated:
         return ZeroConcentrated(sum(entry.count * _rho(entry) for entry in ledger))
     if kind is Gaussian:
-        return Gaussian(math.sqrt(sum(entry.count * _mu(entry) ** 2 for entry in ledger)))
-    if delta is None:
-        raise ValueError("delta is needed to report an (epsilon, delta) guarantee")
-    return _total_approximate(tuple(_essentials(entry) for entry in ledger), delta)
+        return _composed_gaussian(ledger)
+    assert delta is not None
+    return _total_approximate(ledger, delta)
+
+
+def _composed_gaussian(ledger: Ledger) -> Gaussian:
+    return Gaussian(math.sqrt(sum(entry.count * _mu(entry) ** 2 for entry in ledger)))
+
+
+def _scope(ledger: Ledger) -> Scope:
+    """The one scope of all guarantees: privacy of a label says nothing about the record."""
+    scopes = {guarantee.scope for entry in ledger for guarantee in entry.guarantees}
+    if len(scopes) > 1:
+        raise NotAccountable(f"the ledger mixes guarantees of scope {' and '.join(sorted(scopes))}")
+    return scopes.pop()
+
+
+def _parts(ledger: Ledger) -> list[Ledger]:
+    """What each group of records took part in, without repetitions."""
+    names = {entry.part for entry in ledger} - {""} or {""}
+    found = {
+        tuple(_essentials(entry) for entry in ledger if entry.part in ("", name)) for name in names
+    }
+    return list(found)
 
 
 def _essentials(entry: LedgerEntry) -> LedgerEntry:
     """The entry without what composition does not need, so that results are shared by the cache."""
-    return replace(entry, sensitivity=1.0, scale=1.0, about="")
+    return replace(entry, sensitivity=1.0, scale=1.0, about="", part="")
 
 
 def delta_at(ledger: Ledger, epsilon: float) -> float:
     """The delta that the ledger really gives at this epsilon."""
-    return _delta_at(tuple(_essentials(entry) for entry in ledger), epsilon)
+    return max(_delta_at(part, epsilon) for part in _parts(tuple(ledger)))
 
 
 @lru_cache(maxsize=4096)
 def _delta_at(ledger: Ledger, epsilon: float) -> float:
     if all(entry.guarantee(Gaussian) for entry in ledger):
-        gaussian = total(ledger, Gaussian)
-        assert isinstance(gaussian, Gaussian)
-        return gaussian.delta(epsilon)
+        return _composed_gaussian(ledger).delta(epsilon)
     leak = sum(entry.count * _leak(entry) for entry in ledger)
     return min(1.0, leak + float(_composed(ledger).get_delta_for_epsilon(epsilon)))
 
@@ -109,9 +144,7 @@ def _delta_at(ledger: Ledger, epsilon: float) -> float:
 def _total_approximate(ledger: Ledger, delta: float) -> Approximate:
     """The smallest epsilon any of the sound routes gives at this delta."""
     if all(entry.guarantee(Gaussian) for entry in ledger):
-        gaussian = total(ledger, Gaussian)
-        assert isinstance(gaussian, Gaussian)
-        return gaussian.to_approximate(delta)
+        return _composed_gaussian(ledger).to_approximate(delta)
     if len(ledger) == 1 and ledger[0].count == 1:
         only = ledger[0].guarantee(Approximate)
         if isinstance(only, Approximate) and only.delta <= delta:
@@ -125,8 +158,7 @@ def _total_approximate(ledger: Ledger, delta: float) -> Approximate:
         if not gaussians:
             candidates.append(basic)
         elif remaining > 0:
-            together = total(gaussians, Gaussian)
-            assert isinstance(together, Gaussian)
+            together = _composed_gaussian(gaussians)
             candidates.append(basic + together.to_approximate(remaining).epsilon)
     if remaining > 0:
         candidates.append(_by_zcdp(ledger, remaining))

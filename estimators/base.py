@@ -9,7 +9,7 @@ definition in which the budget was given.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from estimators.accounting import Guarantee, LedgerEntry, delta_at, total
 from estimators.design import clamped
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 Array = NDArray[np.float64]
-DEFAULT_PRIVACY = Approximate(epsilon=1.0, delta=1e-6)
+DEFAULT_PRIVACY: dict[Scope, Guarantee] = {
+    "central": Approximate(epsilon=1.0, delta=1e-6),
+    "local": Pure(epsilon=1.0, scope="local"),
+    "label": Pure(epsilon=1.0, scope="label"),
+}
 """The budget of an estimator made with ``privacy=None``."""
 
 
@@ -31,6 +35,8 @@ class PrivateEstimator(BaseEstimator):
 
     privacy: Guarantee | None
     random_state: Any
+    scope: ClassVar[Scope] = "central"
+    """Who is trusted with the data: the budget must be of this scope."""
     privacy_: Guarantee
     ledger_: tuple[LedgerEntry, ...]
 
@@ -48,14 +54,14 @@ class PrivateEstimator(BaseEstimator):
         if not isinstance(budget, allowed):
             kinds = ", ".join(kind.__name__ for kind in allowed)
             raise TypeError(f"privacy must be one of {kinds}; got {budget!r}")
-        if budget.scope != "central":
-            raise ValueError(f"privacy.scope must be 'central', got {budget.scope!r}")
+        if budget.scope != self.scope:
+            raise ValueError(f"privacy.scope must be {self.scope!r}, got {budget.scope!r}")
         return budget
 
     @property
     def _asked(self) -> Guarantee:
         """The budget given, or the default one."""
-        return DEFAULT_PRIVACY if self.privacy is None else self.privacy
+        return DEFAULT_PRIVACY[self.scope] if self.privacy is None else self.privacy
 
     def _rng(self) -> np.random.Generator:
         if isinstance(self.random_state, np.random.RandomState):
@@ -79,7 +85,7 @@ class PrivateEstimator(BaseEstimator):
             assert isinstance(reported, Approximate)
             if reported.epsilon > asked.epsilon * (1 + 1e-9):
                 given = min(delta_at(spent, asked.epsilon), 1 - 1e-16)
-                reported = Approximate(asked.epsilon, given)
+                reported = Approximate(asked.epsilon, given, reported.scope)
         self.ledger_, self.privacy_ = spent, reported
 
 

@@ -261,9 +261,9 @@ def parameter_names(model: Model) -> tuple[str, ...]:
     return tuple(field.name for field in fields(model) if field.name != "scope")
 
 
-def at_point(model: Model, point: Mapping[str, float]) -> Any:
+def at_point(model: Model, point: Mapping[str, float], scope: Scope = "central") -> Any:
     """The definition with its numbers taken from a point."""
-    return model(**{name: point[name] for name in parameter_names(model)})
+    return model(**{name: point[name] for name in parameter_names(model)}, scope=scope)
 
 
 def from_parameters(
