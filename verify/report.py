@@ -34,28 +34,30 @@ LABELS = {
 
 def check_outputs(json_path: Path | None, plots: Path) -> list[tuple[str, str]]:
     """Problems with where output is to go, found before hours are spent: (option, what)."""
-    problems = []
-    if json_path is not None:
-        if not json_path.parent.is_dir():
-            problems.append(("--json", f"no such folder: {json_path.parent}"))
-        elif json_path.is_dir():
-            problems.append(("--json", f"is a folder: {json_path}"))
-        else:
-            problems += _write_problem("--json", json_path.parent)
+    problems = [("--json", problem) for problem in write_problems(json_path)]
     try:
         plots.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         return [*problems, ("--plots", f"cannot make {plots}: {error.strerror}")]
-    return problems + _write_problem("--plots", plots)
+    return problems + [("--plots", problem) for problem in _folder_problems(plots)]
 
 
-def _write_problem(option: str, folder: Path) -> list[tuple[str, str]]:
+def write_problems(path: Path | None) -> list[str]:
+    """What keeps a file from being written; nothing if all is well."""
+    if path is None:
+        return []
+    if not path.parent.is_dir():
+        return [f"no such folder: {path.parent}"]
+    return [f"is a folder: {path}"] if path.is_dir() else _folder_problems(path.parent)
+
+
+def _folder_problems(folder: Path) -> list[str]:
     """Nothing if a file can be made in the folder, else what is wrong."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             return []
     except OSError as error:
-        return [(option, f"cannot write to {folder}: {error.strerror}")]
+        return [f"cannot write to {folder}: {error.strerror}"]
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:

@@ -1,0 +1,232 @@
+"""The proof ledger: every statement is there, each status is as recorded, the page is true."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.statements import REQUIRED
+from verify import proofs
+from verify.ledger import entries
+from verify.ledger.document import counts, document, section, table
+from verify.ledger.entry import Entry, Finding, Form, Result, Status, result, run_entry, status_of
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "ledger.md"
+LEDGER = entries()
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
+
+
+def passing(**evidence: Any) -> Form:
+    return Form("holds", lambda rng: result(True, **evidence))
+
+
+def failing(**evidence: Any) -> Form:
+    return Form("fails", lambda rng: result(False, **evidence))
+
+
+def entry(**changes: Any) -> Entry:
+    return Entry(
+        **{
+            "id": "CWZ19:Test 1",
+            "kind": "lemma",
+            "summary": "a test",
+            "statement": "$1 = 1$",
+            "expected": Status.HOLDS,
+            "method": "exact",
+            **changes,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("forms", "status"),
+    [
+        ({"printed": passing(), "mutant": failing()}, Status.HOLDS),
+        ({"printed": passing(), "mutant": failing(), "rate": True}, Status.RATE),
+        ({"printed": failing(), "corrected": passing()}, Status.CORRECTED),
+        ({"printed": failing(), "relaxed": passing()}, Status.REFUTED),
+        ({"step": failing(), "relaxed": passing()}, Status.UNPROVED),
+        ({"printed": passing()}, Status.INVALID),
+        ({"printed": failing()}, Status.INVALID),
+        ({"printed": passing(), "mutant": passing()}, Status.INVALID),
+        ({"printed": failing(), "corrected": failing()}, Status.INVALID),
+        ({"printed": failing(), "relaxed": failing()}, Status.INVALID),
+        ({"step": passing(), "relaxed": passing()}, Status.INVALID),
+        ({"step": passing(), "mutant": failing()}, Status.INVALID),
+    ],
+)
+def test_a_status_follows_from_which_forms_hold(forms: dict[str, Any], status: Status) -> None:
+    assert run_entry(entry(**forms)).status is status
+
+
+def test_forms_of_an_entry_see_the_same_random_numbers() -> None:
+    draw = Form("draws", lambda rng: result(True, value=float(rng.random())))
+    found = run_entry(entry(printed=draw, mutant=draw)).results
+    assert found["printed"].evidence == found["mutant"].evidence
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"printed": passing(), "not_checkable": "because"},
+        {"printed": passing(), "method": None},
+        {"printed": passing(), "id": "Lemma 3"},
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"Test 1|id must"):
+        entry(**wrong)
+
+
+# --- what the ledger must hold -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paper", sorted(REQUIRED))
+def test_no_numbered_statement_is_missing(paper: str) -> None:
+    missing = [number for number in REQUIRED[paper] if f"{paper}:{number}" not in LEDGER]
+    assert not missing
+
+
+def test_there_are_enough_entries_and_few_without_a_check() -> None:
+    assert len(LEDGER) >= 150
+    assert sum(bool(found.not_checkable) for found in LEDGER.values()) <= 15
+
+
+@pytest.mark.parametrize("found", LEDGER.values(), ids=list(LEDGER))
+def test_an_entry_is_told_whole(found: Entry) -> None:
+    assert 0 < len(found.summary) <= 120
+    assert "\n" not in found.summary
+    assert found.statement.count("$") % 2 == 0
+    assert (found.severity == "none") == (
+        found.expected in (Status.HOLDS, Status.RATE, Status.NOT_CHECKABLE)
+    )
+    assert bool(found.wrong) == (found.severity != "none")
+    assert not found.same_as or found.same_as in LEDGER
+    for name in found.code:
+        assert importable(name), f"{name} does not exist"
+
+
+def importable(name: str) -> bool:
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part, None)
+        return found is not None
+    return False
+
+
+def test_a_name_that_does_not_exist_is_seen() -> None:
+    assert importable("minimax.divergences.group_delta")
+    assert not importable("minimax.divergences.no_such_thing")
+    assert not importable("nowhere.at.all")
+
+
+# --- every entry is run, and the page says what was found --------------------------------------
+
+
+def same_but_for_rounding(text: str, other: str) -> bool:
+    """Equal words, and numbers equal to 2 %: the last digits belong to the linear algebra."""
+    if NUMBER.sub("#", text) != NUMBER.sub("#", other):
+        return False
+    pairs = zip(NUMBER.findall(text), NUMBER.findall(other), strict=True)
+    return all(
+        float(a.replace(",", "")) == pytest.approx(float(b.replace(",", "")), rel=0.02, abs=1e-9)
+        for a, b in pairs
+    )
+
+
+def test_the_comparison_of_pages_sees_words_and_numbers() -> None:
+    assert same_but_for_rounding("ratio = 1.234, holds", "ratio = 1.235, holds")
+    assert not same_but_for_rounding("ratio = 1.234, holds", "ratio = 1.334, holds")
+    assert not same_but_for_rounding("ratio = 1.234, holds", "ratio = 1.234, fails")
+
+
+@pytest.mark.parametrize("found", LEDGER.values(), ids=list(LEDGER))
+def test_status_is_the_recorded_one_and_the_page_says_so(found: Entry) -> None:
+    finding = run_entry(found)
+    assert finding.status is found.expected, finding
+    written = PAGE.read_text(encoding="utf-8").split(f"### {found.id}\n")[1]
+    written = re.split(r"\n##+ ", written)[0]
+    fresh = section(found, finding).split(f"### {found.id}\n")[1]
+    assert same_but_for_rounding(written.strip(), fresh.strip())
+
+
+def test_the_page_has_the_tables_and_counts() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    recorded = {name: Finding(name, found.expected) for name, found in LEDGER.items()}
+    summary = ", ".join(f"{n} {name}" for name, n in counts(recorded.values()).items())
+    assert f"{len(LEDGER)} entries: {summary}." in page
+    for paper in REQUIRED:
+        own = [found for found in LEDGER.values() if found.paper == paper]
+        assert table(own, recorded) in page
+    assert page.startswith(document({}, {}).split("0 entries")[0])
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+def test_the_command_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "proofs.json"
+    arguments = ["--only", "CWZ19:Lemma 8.1", "--json", str(path), "--jobs", "1"]
+    assert proofs.main(arguments) == 0
+    written = json.loads(path.read_text())
+    assert written["summary"] == {"holds corrected": 1}
+    (only,) = written["entries"]
+    assert set(only) >= {"id", "paper", "kind", "status", "severity", "summary", "evidence"}
+    assert only["mutant_fails"] is True
+    assert only["seconds"] >= 0
+    assert not only["evidence"]["printed"]["holds"]
+    assert only["evidence"]["corrected"]["holds"]
+    assert "1 entries: 1 holds corrected" in capsys.readouterr().out
+
+
+def test_a_changed_status_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = entry(printed=passing(), mutant=failing(ratio=2.0), expected=Status.REFUTED)
+    monkeypatch.setattr(proofs, "entries", lambda: {changed.id: changed})
+    assert proofs.main(["--jobs", "1"]) == 1
+    assert "recorded as refuted" in capsys.readouterr().out
+
+
+def test_show_prints_the_whole_entry(capsys: pytest.CaptureFixture[str]) -> None:
+    assert proofs.main(["show", "CWZ19:Lemma 8.1"]) == 0
+    out = capsys.readouterr().out
+    assert "2.65" in out
+    assert "group_delta" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "CWZ19:Lemma 81"], "nearest: .*CWZ19:Lemma 8.1"),
+        (["--only", "nothing*"], "matches no entry; nearest: "),
+        (["--json", "/no/such/folder/x.json"], "--json: no such folder"),
+        (["--jobs", "0"], "--jobs must be positive"),
+        (["--seed", "-1"], "--seed must not be negative"),
+    ],
+)
+def test_bad_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        proofs.main(arguments)
+    assert stop.value.code == 2
+    assert re.search(message, capsys.readouterr().err.replace("\n", " "))
+
+
+def test_results_are_plain_data() -> None:
+    import numpy as np
+
+    found = result(np.bool_(True), ratio=np.float64(2.0))
+    assert found == Result(True, {"ratio": 2.0})
+    assert type(found.evidence["ratio"]) is float
+    assert status_of(entry(printed=passing(), mutant=failing()), {}) is Status.INVALID

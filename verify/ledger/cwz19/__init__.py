@@ -1,0 +1,8 @@
+"""The statements of CWZ19, section by section."""
+
+from __future__ import annotations
+
+from verify.ledger.cwz19 import group_privacy
+from verify.ledger.entry import Entry
+
+ENTRIES: tuple[Entry, ...] = (*group_privacy.ENTRIES,)

@@ -1,0 +1,7 @@
+"""The statements of WX21."""
+
+from __future__ import annotations
+
+from verify.ledger.entry import Entry
+
+ENTRIES: tuple[Entry, ...] = ()
