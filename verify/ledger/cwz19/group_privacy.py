@@ -8,7 +8,7 @@ from minimax.divergences import group_delta
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 GRID = [(m, eps) for m in (1, 2, 3, 5, 9) for eps in (0.05, 0.25, 0.5, 1.0, 2.0)]
-DELTA = 1e-6
+DELTA = 1e-12
 
 
 def _needed(m: int, epsilon: float) -> float:
