@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from verify.ledger.cwz19 import group_privacy
+from verify.ledger.cwz19 import group_privacy, privacy, tracing
 from verify.ledger.entry import Entry
 
-ENTRIES: tuple[Entry, ...] = (*group_privacy.ENTRIES,)
+ENTRIES: tuple[Entry, ...] = (
+    *privacy.ENTRIES,
+    *tracing.ENTRIES,
+    *group_privacy.ENTRIES,
+)
