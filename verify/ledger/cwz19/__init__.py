@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from verify.ledger.cwz19 import group_privacy, privacy, tracing
+from verify.ledger.cwz19 import group_privacy, mean, privacy, tracing
 from verify.ledger.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
     *privacy.ENTRIES,
     *tracing.ENTRIES,
+    *mean.ENTRIES,
     *group_privacy.ENTRIES,
 )
