@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from estimators.accounting import delta_at
 from estimators.mean import NoisyMean
 from estimators.mechanisms import Calibration, gaussian_scale
 from minimax.bounded_mean import dilution
@@ -135,8 +136,7 @@ def real_privacy(*, calibration: Calibration) -> Result:
         fitted = NoisyMean(
             privacy=Approximate(epsilon, delta), R=1.0, calibration=calibration, random_state=0
         ).fit(np.zeros((4, 3)))
-        entry = fitted.ledger_[-1]
-        ratios.append(entry.guarantees[0].delta(epsilon) / delta)
+        ratios.append(delta_at(fitted.ledger_, epsilon) / delta)
     return result(
         max(ratios) <= 1 + 1e-9,
         ratio_at_half_and_1e_5=ratios[0],
@@ -221,7 +221,8 @@ ENTRIES = (
         kind="lemma",
         summary="Quantifiers: Z must depend on M (a constant M beats one Z); then c = 1/25 works.",
         statement=(
-            r"There are $z_1,\dots,z_m\in\{-\sigma,\sigma\}^d$, $m=c_1\sqrt{d/\log(1/\delta)}$, such"
+            r"There are $z_1,\dots,z_m\in\{-\sigma,\sigma\}^d$, $m=c_1\sqrt{d/\log(1/\delta)}$,"
+            r" such"
             r" that for $n\asymp m\log(1/\delta)/\epsilon$ draws $Y$ from them, *every*"
             r" $(\epsilon,\delta)$-private $M$ has $E\lVert M(Y)-Ey_1\rVert_2\gtrsim\sigma\sqrt d$."
         ),
@@ -233,7 +234,8 @@ ENTRIES = (
         mutant=Form("Z random, n 1000 times larger", lambda rng: resampled(stretch=1000.0)),
         wrong=(
             "For a fixed Z the constant M = mean of Z is private and has no error. The proof shows"
-            " the bound on average over random Z, so a bad Z exists for each M; Theorem 3.1 needs no"
+            " the bound on average over random Z, so a bad Z exists for each M; Theorem 3.1 needs"
+            " no"
             " more."
         ),
         code=("minimax.bounded_mean.dilution",),
@@ -242,10 +244,14 @@ ENTRIES = (
     Entry(
         id="CWZ19:Theorem 3.1",
         kind="theorem",
-        summary="Certified exponents −1.98, 1.97, −1.92, 1.08 in n, d, ε, log(1/δ); about .3 of it.",
+        summary=(
+            "Certified exponents −1.98, 1.97, −1.92, 1.08 in n, d, ε, log(1/δ); about .3 of it."
+        ),
         statement=(
-            r"For $\epsilon<1$, $e^{-n\epsilon}/n<\delta<n^{-(1+\omega)}$, $d\gtrsim\log(1/\delta)$,"
-            r" $n\gtrsim\sqrt{d\log(1/\delta)}/\epsilon$: $\inf_M\sup_P E\lVert M-\mu\rVert_2^2\gtrsim"
+            r"For $\epsilon<1$, $e^{-n\epsilon}/n<\delta<n^{-(1+\omega)}$,"
+            r" $d\gtrsim\log(1/\delta)$,"
+            r" $n\gtrsim\sqrt{d\log(1/\delta)}/\epsilon$: $\inf_M\sup_P E\lVert"
+            r" M-\mu\rVert_2^2\gtrsim"
             r"\sigma^2\bigl(\frac dn+\frac{d^2\log(1/\delta)}{n^2\epsilon^2}\bigr)$."
         ),
         expected=Status.RATE,
@@ -282,10 +288,13 @@ ENTRIES = (
     Entry(
         id="CWZ19:Algorithm 3.1",
         kind="algorithm",
-        summary="Not private: the real δ is 1.68, 28 and 62 δ at (.5, 10⁻⁵), (.5, 10⁻⁸), (.9, 10⁻⁸).",
+        summary=(
+            "Not private: the real δ is 1.68, 28 and 62 δ at (.5, 10⁻⁵), (.5, 10⁻⁸), (.9, 10⁻⁸)."
+        ),
         statement=(
             r"Clip the coordinates to $[-R,R]$, average, add"
-            r" $N(0,\frac{4R^2d\log(1/\delta)}{n^2\epsilon^2}I)$: $(\epsilon,\delta)$-private, since"
+            r" $N(0,\frac{4R^2d\log(1/\delta)}{n^2\epsilon^2}I)$: $(\epsilon,\delta)$-private,"
+            r" since"
             r" the Gaussian mechanism applies."
         ),
         expected=Status.CORRECTED,
