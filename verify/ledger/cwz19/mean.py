@@ -202,8 +202,8 @@ ENTRIES = (
         kind="definition",
         summary="e^{λ²σ²} admits variance 2σ²; e^{λ²σ²/2} is what makes σ² the variance.",
         statement=(
-            r"$x$ is sub-Gaussian($\sigma$) if $E\exp(\lambda\langle x-\mu,e_k\rangle)\le"
-            r"\exp(\lambda^2\sigma^2)$ for all $\lambda$ and $k$."
+            r"$x$ is sub-Gaussian($\sigma$) if $E\exp(\lambda\langle"
+            r" x-\mu,e_k\rangle)\le\exp(\lambda^2\sigma^2)$ for all $\lambda$ and $k$."
         ),
         expected=Status.CORRECTED,
         method="exact",
@@ -211,8 +211,8 @@ ENTRIES = (
         printed=Form("e^{λ²σ²}", lambda rng: allowed_variance(factor=1.0)),
         corrected=Form("e^{λ²σ²/2}", lambda rng: allowed_variance(factor=0.5)),
         wrong=(
-            "N(0, 2σ²) belongs to the printed class, so its statistical risk is 2σ²d/n: every"
-            " σ² of an upper bound doubles. The toolkit uses e^{λ²σ²/2}."
+            "N(0, 2σ²) belongs to the printed class, so its statistical risk is 2σ²d/n: every σ² of"
+            " an upper bound doubles. The toolkit uses e^{λ²σ²/2}."
         ),
         code=("minimax.mean.MeanProblem",),
     ),
@@ -222,8 +222,7 @@ ENTRIES = (
         summary="Quantifiers: Z must depend on M (a constant M beats one Z); then c = 1/25 works.",
         statement=(
             r"There are $z_1,\dots,z_m\in\{-\sigma,\sigma\}^d$, $m=c_1\sqrt{d/\log(1/\delta)}$,"
-            r" such"
-            r" that for $n\asymp m\log(1/\delta)/\epsilon$ draws $Y$ from them, *every*"
+            r" such that for $n\asymp m\log(1/\delta)/\epsilon$ draws $Y$ from them, *every*"
             r" $(\epsilon,\delta)$-private $M$ has $E\lVert M(Y)-Ey_1\rVert_2\gtrsim\sigma\sqrt d$."
         ),
         expected=Status.CORRECTED,
@@ -235,8 +234,7 @@ ENTRIES = (
         wrong=(
             "For a fixed Z the constant M = mean of Z is private and has no error. The proof shows"
             " the bound on average over random Z, so a bad Z exists for each M; Theorem 3.1 needs"
-            " no"
-            " more."
+            " no more."
         ),
         code=("minimax.bounded_mean.dilution",),
         slow=True,
@@ -249,10 +247,9 @@ ENTRIES = (
         ),
         statement=(
             r"For $\epsilon<1$, $e^{-n\epsilon}/n<\delta<n^{-(1+\omega)}$,"
-            r" $d\gtrsim\log(1/\delta)$,"
-            r" $n\gtrsim\sqrt{d\log(1/\delta)}/\epsilon$: $\inf_M\sup_P E\lVert"
-            r" M-\mu\rVert_2^2\gtrsim"
-            r"\sigma^2\bigl(\frac dn+\frac{d^2\log(1/\delta)}{n^2\epsilon^2}\bigr)$."
+            r" $d\gtrsim\log(1/\delta)$, $n\gtrsim\sqrt{d\log(1/\delta)}/\epsilon$: $\inf_M\sup_P"
+            r" E\lVert M-\mu\rVert_2^2\gtrsim\sigma^2\bigl(\frac dn+\frac{d^2\log(1/\delta)}{n^2"
+            r"\epsilon^2}\bigr)$."
         ),
         expected=Status.RATE,
         method="optimisation",
@@ -292,10 +289,8 @@ ENTRIES = (
             "Not private: the real δ is 1.68, 28 and 62 δ at (.5, 10⁻⁵), (.5, 10⁻⁸), (.9, 10⁻⁸)."
         ),
         statement=(
-            r"Clip the coordinates to $[-R,R]$, average, add"
-            r" $N(0,\frac{4R^2d\log(1/\delta)}{n^2\epsilon^2}I)$: $(\epsilon,\delta)$-private,"
-            r" since"
-            r" the Gaussian mechanism applies."
+            r"Clip the coordinates to $[-R,R]$, average, add $N(0,\frac{4R^2d\log(1/\delta)}{n^2"
+            r"\epsilon^2}I)$: $(\epsilon,\delta)$-private, since the Gaussian mechanism applies."
         ),
         expected=Status.CORRECTED,
         method="execution",
@@ -315,9 +310,9 @@ ENTRIES = (
         summary="Case 2 holds with constant 4K² = 64 at K = 4, for every sub-Gaussian law.",
         statement=(
             r"With $R=K\sigma\sqrt{\log n}$, $K$ large, Algorithm 3.1 has"
-            r" $E\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2\bigl(\frac dn+"
-            r"\frac{d^2\log(1/\delta)\log n}{n^2\epsilon^2}\bigr)$; for $\lVert x\rVert_\infty<T$,"
-            r" $R=T$, without the $\log n$."
+            r" $E\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2\bigl(\frac"
+            r" dn+\frac{d^2\log(1/\delta)\log n}{n^2\epsilon^2}\bigr)$; for $\lVert"
+            r" x\rVert_\infty<T$, $R=T$, without the $\log n$."
         ),
         expected=Status.HOLDS,
         method="brute force",

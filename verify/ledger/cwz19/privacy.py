@@ -221,8 +221,8 @@ ENTRIES = (
         kind="definition",
         summary="Over all events it bounds every test; over single outputs it does not.",
         statement=(
-            r"$M$ is $(\epsilon,\delta)$-private if $P(M(X)\in S)\le e^\epsilon P(M(X')\in S)"
-            r"+\delta$ for all data sets $X, X'$ that differ in one record and every event $S$."
+            r"$M$ is $(\epsilon,\delta)$-private if $P(M(X)\in S)\le e^\epsilon P(M(X')\in"
+            r" S)+\delta$ for all data sets $X, X'$ that differ in one record and every event $S$."
         ),
         expected=Status.HOLDS,
         method="exact",
@@ -299,8 +299,8 @@ ENTRIES = (
         kind="fact",
         summary="ε and δ add up: the worst two mechanisms need δ₁ + δ₂ − δ₁δ₂ at ε₁ + ε₂.",
         statement=(
-            r"If $f_i$ is $(\epsilon_i,\delta_i)$-private, both outputs together (the paper"
-            r" writes $f_1\circ f_2$) are $(\epsilon_1+\epsilon_2,\delta_1+\delta_2)$-private."
+            r"If $f_i$ is $(\epsilon_i,\delta_i)$-private, both outputs together (the paper writes"
+            r" $f_1\circ f_2$) are $(\epsilon_1+\epsilon_2,\delta_1+\delta_2)$-private."
         ),
         expected=Status.HOLDS,
         method="exact",

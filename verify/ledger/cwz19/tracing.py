@@ -142,9 +142,9 @@ ENTRIES = (
         kind="lemma",
         summary="Part 1 needs |M_j| ≤ σ; the threshold is then twice what is needed.",
         statement=(
-            r"Part 1. For sign data in $\{-\sigma,\sigma\}^d$ with mean $\mu\in[-1,1]^d$ and"
-            r" $x$ independent of $M$: $P(\langle x-\mu,M\rangle>\sigma^2\sqrt{8d\log(1/\delta)})"
-            r"<\delta$."
+            r"Part 1. For sign data in $\{-\sigma,\sigma\}^d$ with mean $\mu\in[-1,1]^d$ and $x$"
+            r" independent of $M$: $P(\langle x-\mu,M\rangle>\sigma^2\sqrt{8d\log(1/\delta)})<"
+            r"\delta$."
         ),
         expected=Status.CORRECTED,
         method="exact",
@@ -167,8 +167,8 @@ ENTRIES = (
         summary="Holds with c₁ = 1/(12√8) and c₂ = 1/36, for |M_j| ≤ σ and the uniform prior.",
         statement=(
             r"Part 2. If $n<c_1\sqrt{d/\log(1/\delta)}$, there is a prior of $\mu$ with"
-            r" $P(\sum_i\langle x_i-\mu,M\rangle\le n\sigma^2\sqrt{8d\log(1/\delta)},\; "
-            r" \lVert M-\bar X\rVert_2<c_2\sigma\sqrt d)<\delta$."
+            r" $P(\sum_i\langle x_i-\mu,M\rangle\le n\sigma^2\sqrt{8d\log(1/\delta)},\;  \lVert"
+            r" M-\bar X\rVert_2<c_2\sigma\sqrt d)<\delta$."
         ),
         expected=Status.HOLDS,
         method="optimisation",
@@ -215,8 +215,8 @@ ENTRIES = (
         summary="Holds with c₂ = 1/36; the certified in-sample bound is 700 times larger or more.",
         statement=(
             r"If $n<c_1\sqrt{d/\log(1/\delta)}$, $\epsilon<1$ and $\delta=o(1/n)$, every"
-            r" $(\epsilon,\delta)$-private $M$ has $\sup_\mu E\lVert M-\bar X\rVert_2\gtrsim"
-            r"\sigma\sqrt d$."
+            r" $(\epsilon,\delta)$-private $M$ has $\sup_\mu E\lVert M-\bar"
+            r" X\rVert_2\gtrsim\sigma\sqrt d$."
         ),
         expected=Status.HOLDS,
         method="optimisation",
