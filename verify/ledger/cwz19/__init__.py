@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verify.ledger.cwz19 import group_privacy, mean, privacy, sparse_lower, tracing
+from verify.ledger.cwz19 import group_privacy, mean, privacy, sparse_lower, sparse_mean, tracing
 from verify.ledger.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
@@ -10,5 +10,6 @@ ENTRIES: tuple[Entry, ...] = (
     *tracing.ENTRIES,
     *mean.ENTRIES,
     *sparse_lower.ENTRIES,
+    *sparse_mean.ENTRIES,
     *group_privacy.ENTRIES,
 )
