@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from verify.ledger.cwz19 import group_privacy, mean, privacy, sparse_lower, sparse_mean, tracing
+from verify.ledger.cwz19 import (
+    group_privacy,
+    mean,
+    privacy,
+    sparse_descent,
+    sparse_lower,
+    sparse_mean,
+    tracing,
+)
 from verify.ledger.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
@@ -12,4 +20,5 @@ ENTRIES: tuple[Entry, ...] = (
     *sparse_lower.ENTRIES,
     *sparse_mean.ENTRIES,
     *group_privacy.ENTRIES,
+    *sparse_descent.ENTRIES,
 )

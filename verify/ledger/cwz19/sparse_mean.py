@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy as np
@@ -115,7 +116,7 @@ def peeling_privacy(*, longest: float, most: float) -> Result:
 class GivenNoise:
     """Noise that is given, in place of a generator."""
 
-    def __init__(self, rows: Array) -> None:
+    def __init__(self, rows: Iterable[Array]) -> None:
         self._rows = iter(rows)
 
     def laplace(self, scale: float, size: int) -> Array:
