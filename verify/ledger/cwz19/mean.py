@@ -14,7 +14,7 @@ from estimators.mechanisms import Calibration, gaussian_scale
 from minimax.bounded_mean import dilution
 from minimax.mean import MeanProblem, noise_variance, noisy_mean_upper
 from minimax.privacy import Approximate
-from verify.ledger.cwz19.privacy import excess
+from verify.ledger.cwz19.privacy import excess, strictness
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 # --- The class -----------------------------------------------------------------------------------
@@ -303,6 +303,25 @@ ENTRIES = (
             " it happens to be."
         ),
         code=("estimators.mean.NoisyMean", "estimators.mechanisms.gaussian_scale"),
+    ),
+    Entry(
+        id="CWZ19:Section 3.2, sensitivity",
+        kind="remark",
+        summary="The change of the clipped mean reaches 2R√d/n: “<” must be “≤”.",
+        statement=(
+            r"Replacing a record changes the clipped mean by $\lVert\cdot\rVert_2<2R\sqrt d/n$"
+            r" (after Algorithm 3.1) and $\lVert\cdot\rVert_\infty<2R/n$ (after Algorithm 3.3)."
+        ),
+        expected=Status.CORRECTED,
+        method="brute force",
+        severity="harmless",
+        printed=Form("strictly below", lambda rng: strictness(strict=True)),
+        corrected=Form("at most", lambda rng: strictness(strict=False)),
+        wrong=(
+            "Records at opposite corners reach the bound, so Lemma 3.3 with λ = 2R/n, whose"
+            " hypothesis is strict, does not apply to the letter. Its proof needs “≤” only."
+        ),
+        code=("estimators.mean.NoisyMean", "estimators.sparse_mean.SparseMean"),
     ),
     Entry(
         id="CWZ19:Theorem 3.2",

@@ -249,7 +249,7 @@ ENTRIES = (
         id="CWZ19:Lemma 8.3",
         kind="lemma",
         summary=(
-            "Holds on the grid with ρ = 40, and c₃ of order 1/s: .5/s is needed, not a constant."
+            "Holds on the grid with ρ = 40, and c₃ of order 1/s: .4/s is needed, no constant."
         ),
         statement=(
             r"(8.2): $L_n(\beta^{t+1})-L_n(\hat\beta)\le(1-\frac1{\rho"

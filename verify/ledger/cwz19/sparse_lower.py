@@ -10,13 +10,12 @@ import numpy as np
 from scipy import integrate, stats
 
 from attacks.sparse_mean import SupportAttack, TopNormalPrior, lemma_3_2_counterexample
-from estimators.truncation import theoretical_truncation
 from minimax.mean import MeanProblem, noise_variance, noisy_mean_upper
 from minimax.priors import GaussianInstance
 from minimax.privacy import Approximate
-from minimax.sparse_mean import paper_peeling_scale, refuted_theorem_3_3
+from minimax.sparse_mean import refuted_theorem_3_3
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
-from verify.refutation import DELTA, EPSILON, N, WorstCase, worst_case
+from verify.refutation import WorstCase, worst_case
 
 # --- The attack ----------------------------------------------------------------------------------
 
@@ -145,34 +144,6 @@ def worst_risk(rng: np.random.Generator, *, bound: Literal["claimed", "lower"]) 
         bound_over_risk_at_log_d_1e6=getattr(many, bound) / many.measured.risk,
         risk_at_log_d_1e6=many.measured.risk,
         bound_at_log_d_1e6=getattr(many, bound),
-    )
-
-
-def optimality_gap(rng: np.random.Generator, *, power: int) -> Result:
-    """Worst risk of Algorithm 3.3 over that of a private estimator, over (log d)^power: bounded?
-
-    At log d = 10^3 and 10^4, the setting of `worst_risk`. With b the noise scale of peeling and one
-    coordinate mu_1 = (b/2) log d, the first round takes another one: P(w_1 > (b/4) log d) and
-    P(max_j w_j < (3b/4) log d) are below e^{-log d/4}. So the algorithm's risk is at least mu_1^2.
-    """
-    seed = int(rng.integers(2**31))
-    R = theoretical_truncation(N, 1.0, 1.0)
-    scale = paper_peeling_scale(2 * R / N, 1, EPSILON, DELTA)
-    risks, gaps = [], []
-    for log_d in (1e3, 1e4):
-        signal = scale / 2 * log_d
-        assert signal <= 1  # within the class
-        measured = worst_case(log_d, 800, seed, ALPHA).measured
-        risks.append(signal**2)
-        gaps.append([signal**2 / x for x in (measured.ci_high, measured.risk, measured.ci_low)])
-    low, high = (gaps[1][i] / gaps[0][2 - i] / 10**power for i in (0, 2))
-    assert high <= 2 or low > 2, "undecided"
-    return result(
-        high <= 2,
-        gap_at_log_d_1e3=gaps[0][1],
-        gap_at_log_d_1e4=gaps[1][1],
-        log_squared_n=math.log(N) ** 2,
-        risk_of_algorithm_3_3_at_log_d_1e4=risks[1],
     )
 
 
@@ -337,29 +308,5 @@ ENTRIES = (
         printed=Form("2ε", lambda rng: small_epsilon(slope=2.0)),
         mutant=Form("1.5ε", lambda rng: small_epsilon(slope=1.5)),
         code=("minimax.tracing.gains",),
-    ),
-    Entry(
-        id="CWZ19:Section 3.4, optimality",
-        kind="remark",
-        summary="The gap to the best risk is not log² n: it grows with d, 1,600 and 50,000 seen.",
-        statement=(
-            r"With $\delta=n^{-(1+\omega)}$ Algorithm 3.3 attains the optimal rate up to a gap of"
-            r" $\log^2n$, whatever $d$."
-        ),
-        expected=Status.REFUTED,
-        method="simulation",
-        severity="breaks a claim",
-        printed=Form("log² n", lambda rng: optimality_gap(rng, power=0)),
-        relaxed=Form("log² n log² d", lambda rng: optimality_gap(rng, power=2)),
-        wrong=(
-            "The claim compares with (3.3), which is false. For s = 1, n = 10¹⁰, ε = 10⁻³ the"
-            " algorithm's own worst risk is (log d)² times a constant, and a private estimator has"
-            " log d."
-        ),
-        code=(
-            "estimators.sparse_mean.SparseMean",
-            "estimators.stable_sparse_mean.StableSparseMean",
-        ),
-        slow=True,
     ),
 )
