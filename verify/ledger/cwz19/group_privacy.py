@@ -204,7 +204,7 @@ ENTRIES = (
             r" y+1)-c=0$."
         ),
         expected=Status.HOLDS,
-        method="exact",
+        method="brute force",
         printed=Form("r_c + 0.3", lambda rng: largest_load(offset=0.3)),
         mutant=Form("r_c − 0.3", lambda rng: largest_load(offset=-0.3)),
     ),
@@ -218,7 +218,7 @@ ENTRIES = (
             r" for small $C$."
         ),
         expected=Status.CORRECTED,
-        method="exact",
+        method="brute force",
         severity="harmless",
         printed=Form("τ", lambda rng: case_1(named="tau")),
         corrected=Form("ω, δ = n^{−(1+ω)}", lambda rng: case_1(named="omega")),

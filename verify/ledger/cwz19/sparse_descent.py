@@ -321,7 +321,7 @@ ENTRIES = (
             r" $y_i\sim N(0,\sigma^2)$”."
         ),
         expected=Status.CORRECTED,
-        method="exact",
+        method="brute force",
         severity="breaks a claim",
         printed=Form("R = σ√(2 log n)", lambda rng: truncated_labels(extra=0.0, mean=0.0)),
         corrected=Form(
@@ -346,7 +346,7 @@ ENTRIES = (
             r"\dots+(s^*\log d)^2\log(1/\delta)\log^3n/(n\epsilon)^2)$."
         ),
         expected=Status.CORRECTED,
-        method="exact",
+        method="brute force",
         severity="constants",
         printed=Form("c₃ constant", lambda rng: noise_rate(weight_over_s=False)),
         corrected=Form("c₃ = L/s", lambda rng: noise_rate(weight_over_s=True)),

@@ -288,7 +288,7 @@ ENTRIES = (
             r" $\lVert\mu\rVert_0\le s^*$."
         ),
         expected=Status.CORRECTED,
-        method="exact",
+        method="brute force",
         severity="harmless",
         printed=Form("n = 100, d → ∞", lambda rng: zero_estimator(records=0.0)),
         corrected=Form("n ≥ s log d/ε", lambda rng: zero_estimator(records=1.0)),

@@ -238,9 +238,10 @@ def truncation(*, entries: bool) -> Result:
 def optimality_gap(rng: np.random.Generator, *, power: int) -> Result:
     """Worst risk of Algorithm 3.3 over that of a private estimator, over (log d)^power: bounded?
 
-    At log d = 10^3 and 10^4, n = 10^10, eps = 10^-3, delta = n^-2, s = 1. With b the noise scale of peeling and one
-    coordinate mu_1 = (b/2) log d, the first round takes another one: P(w_1 > (b/4) log d) and
-    P(max_j w_j < (3b/4) log d) are below e^{-log d/4}. So the algorithm's risk is at least mu_1^2.
+    At log d = 10^3 and 10^4; n = 10^10, eps = 10^-3, delta = n^-2, s = 1. With b the noise scale of
+    peeling and one coordinate mu_1 = (b/2) log d, the first round takes another one:
+    P(w_1 > (b/4) log d) and P(max_j w_j < (3b/4) log d) are below e^{-log d/4}. So the algorithm's
+    risk is at least mu_1^2.
     """
     seed = int(rng.integers(2**31))
     R = theoretical_truncation(N, 1.0, 1.0)
@@ -321,7 +322,7 @@ ENTRIES = (
         id="CWZ19:Algorithm 3.3",
         kind="algorithm",
         summary=(
-            "Private as printed in the range of the theorems: the ledger's δ is below a thousandth."
+            "Private as printed where the theorems are: the ledger's δ is below a thousandth of it."
         ),
         statement=(
             r"Clip the coordinates to $[-R,R]$, average, apply peeling with $\lambda=2R/n$:"
@@ -336,7 +337,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Theorem 3.4",
         kind="theorem",
-        summary="The proven risk has these exponents: s², log² d, log(1/δ), log n.",
+        summary="The risk proven in expectation has these exponents: s², log² d, log(1/δ), log n.",
         statement=(
             r"With $R=K\sigma\sqrt{\log n}$ and $s\asymp s^*$, $s\ge s^*$, with high probability"
             r" $\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2\bigl(\frac{s^*\log d}n+\frac{(s^*\log"
@@ -363,7 +364,7 @@ ENTRIES = (
             r" $R=K\sigma\sqrt{\log n}$”, that is, none of the $nd$ entries exceeds $R$."
         ),
         expected=Status.CORRECTED,
-        method="exact",
+        method="brute force",
         severity="harmless",
         printed=Form("no entry is cut", lambda rng: truncation(entries=True)),
         corrected=Form("the mean moves by less than σ/n", lambda rng: truncation(entries=False)),

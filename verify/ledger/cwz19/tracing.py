@@ -147,7 +147,7 @@ ENTRIES = (
             r"\delta$."
         ),
         expected=Status.CORRECTED,
-        method="exact",
+        method="brute force",
         severity="harmless",
         printed=Form("any M", lambda rng: outsiders(size=10.0)),
         corrected=Form("|M_j| ≤ σ, μ in [−σ, σ]^d", lambda rng: outsiders(size=1.0)),
