@@ -47,6 +47,16 @@ def group_privacy(*, printed: bool, factor: float = 1.0) -> Result:
     )
 
 
+def group_term(*, over_epsilon: bool) -> Result:
+    """Is the additive term of a group of m at most delta e^{eps m} (over eps)?"""
+
+    def stated(m: int, epsilon: float) -> float:
+        return DELTA * math.exp(m * epsilon) / (epsilon if over_epsilon else 1.0)
+
+    worst = max(float(group_delta(eps, DELTA, m)) / stated(m, eps) for m, eps in GRID)
+    return result(worst <= 1, largest_needed_over_stated=worst)
+
+
 # --- The spread of records over groups -----------------------------------------------------------
 
 
@@ -101,6 +111,22 @@ def chernoff(*, factor: float, shift: float) -> Result:
         exponent_at_C_one_half=shift * (factor / 0.5 - 1) / 3,
         needed_there=1.0,
     )
+
+
+def dichotomy(*, epsilon_like: str) -> Result:
+    """Does k eps/(C log(n/k)) stay bounded in n for delta = n^{-(1+omega)}, as case 1 asks?
+
+    eps = log(n)^2/n ("log") or n^{-1/2} ("root"); both satisfy e^{-n eps}/n < delta. The ratio may
+    double from n = 10^4 to 10^64.
+    """
+    omega, C = 1.0, 0.5
+    ratios = []
+    for n in (1e4, 1e16, 1e64):
+        epsilon = {"log": math.log(n) ** 2 / n, "root": n**-0.5}[epsilon_like]
+        assert n * epsilon > omega * math.log(n)  # e^{-n eps}/n < delta
+        k = C / 2 * omega * math.log(n) / epsilon
+        ratios.append(k * epsilon / (C * math.log(n / k)))
+    return result(ratios[-1] <= 2 * ratios[0], ratio_at_n_1e4=ratios[0], ratio_at_n_1e64=ratios[-1])
 
 
 def case_1(*, named: str) -> Result:
@@ -191,6 +217,47 @@ ENTRIES = (
             " the lemma states 1.00 δ. Iterating the definition m times gives the geometric sum."
         ),
         code=("minimax.divergences.group_delta", "minimax.privacy.Approximate.group"),
+    ),
+    Entry(
+        id="CWZ19:Section 8.1, group term",
+        kind="equation",
+        summary=(
+            "M_k's δ is δe^{εm}/ε, not δe^{εm}; counting n/k groups instead of n makes up for it."
+        ),
+        statement=(
+            r"When no record is drawn more than $m=r\log n$ times, Lemma 8.1 makes $M_k$ $(\epsilon"
+            r" m,\delta e^{\epsilon m})$-private."
+        ),
+        expected=Status.CORRECTED,
+        method="brute force",
+        severity="harmless",
+        printed=Form("δe^{εm}", lambda rng: group_term(over_epsilon=False)),
+        corrected=Form("δe^{εm}/ε", lambda rng: group_term(over_epsilon=True)),
+        wrong=(
+            "With the right Lemma 8.1 the term is δ(e^{εm} − 1)/(e^ε − 1), up to δe^{εm}/ε, which"
+            " for ε near log(n)/n is n times larger. The union bound has n/k terms, k of order"
+            " log(1/δ)/ε, where the proof counts n, and that makes up for it."
+        ),
+        code=("minimax.divergences.group_delta",),
+    ),
+    Entry(
+        id="CWZ19:Section 8.1, dichotomy",
+        kind="equation",
+        summary="δ = n^{−(1+ω)} is not always case 1: not for ε = log² n/n. Case 2 covers it.",
+        statement=(
+            r"If $\log\delta/\log n$ tends to a constant $c<-1$, case 1 holds: $k/\log(n/k)\le"
+            r" C\tau/\epsilon$ for a fixed $\tau$, $k=\frac C{2\epsilon}\log\frac1{n\delta}$."
+        ),
+        expected=Status.CORRECTED,
+        method="brute force",
+        severity="harmless",
+        printed=Form("every ε > log(1/nδ)/n", lambda rng: dichotomy(epsilon_like="log")),
+        corrected=Form("ε ≥ n^{−1/2}", lambda rng: dichotomy(epsilon_like="root")),
+        wrong=(
+            "The bound log(n/k) ≳ log n needs nε to be a power of n, which e^{−nε}/n < δ does not"
+            " give. For smaller ε the condition of case 2 holds. (Case 1 also takes Cτ/ε for a"
+            " constant, which it is only for fixed ε.)"
+        ),
     ),
     Entry(
         id="CWZ19:Lemma 8.2",
