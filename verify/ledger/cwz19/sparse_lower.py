@@ -194,7 +194,7 @@ ENTRIES = (
         id="CWZ19:Lemma 3.2",
         kind="lemma",
         summary=(
-            "Part 2 fails under its own prior: the sum is σ²s = 10 at d = 10³, 10⁴; stated 80, 122."
+            "Part 2 fails under its own prior: the sum is σ²s = 10 at d = 10³, 10⁴; stated 81, 124."
         ),
         statement=(
             r"Part 2, by (B.1). Under the proof's prior (the $s$ largest of $d$ truncated"
@@ -254,7 +254,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Theorem 3.3",
         kind="theorem",
-        summary="Refuted for s = 1, log d ≫ log(1/δ): stated over measured risk is 4.2, then 47.",
+        summary="Refuted for s = 1, log d ≫ log(1/δ): stated over measured risk is 4.3, then 47.",
         statement=(
             r"If $s^*=o(d^{1-\omega})$, $\epsilon<1$, $\delta<n^{-(1+\omega)}$:"
             r" $\inf_M\sup_PE\lVert M-\mu\rVert_2^2\gtrsim\sigma^2\bigl(\frac{s^*\log"
