@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from verify.ledger.cwz19 import group_privacy
+from verify.ledger.cwz19 import (
+    group_privacy,
+    regression,
+)
 from verify.ledger.entry import Entry
 
-ENTRIES: tuple[Entry, ...] = (*group_privacy.ENTRIES,)
+ENTRIES: tuple[Entry, ...] = (
+    *regression.ENTRIES,
+    *group_privacy.ENTRIES,
+)
