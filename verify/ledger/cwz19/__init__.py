@@ -5,10 +5,12 @@ from __future__ import annotations
 from verify.ledger.cwz19 import (
     group_privacy,
     regression,
+    regression_algorithm,
 )
 from verify.ledger.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
     *regression.ENTRIES,
+    *regression_algorithm.ENTRIES,
     *group_privacy.ENTRIES,
 )

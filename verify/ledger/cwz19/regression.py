@@ -322,8 +322,8 @@ ENTRIES = (
         summary="With the truncated normal an M of risk 9/d at every β has the sum −1.13 σ²d.",
         statement=(
             r"The prior of the proof, $\beta_j=\nu_j/\sqrt d$ with $\nu_j$ standard normal"
-            r" truncated to $[-1,1]$, makes $\sum_iEA_i\gtrsim\sigma^2d$ whenever the risk is $o(1)$ at"
-            r" every $\beta$."
+            r" truncated to $[-1,1]$, makes $\sum_iEA_i\gtrsim\sigma^2d$ whenever the risk is"
+            r" $o(1)$ at every $\beta$."
         ),
         expected=Status.CORRECTED,
         method="exact",
@@ -366,8 +366,8 @@ ENTRIES = (
         summary="Needs a cap at 1/d: releasing 0 has risk 1/d however small n is.",
         statement=(
             r"For $0<\epsilon<1$, $\delta<n^{-(1+\omega)}$ the minimax risk in"
-            r" $\|\cdot\|_{\Sigma_x}^2$ is $\gtrsim\sigma^2(\frac dn+\frac{d^2}{n^2\epsilon^2})$ (rows of norm at most 1,"
-            r" $\|\beta\|_2\le1$)."
+            r" $\|\cdot\|_{\Sigma_x}^2$ is $\gtrsim\sigma^2(\frac dn+\frac{d^2}{n^2\epsilon^2})$"
+            r" (rows of norm at most 1, $\|\beta\|_2\le1$)."
         ),
         expected=Status.CORRECTED,
         method="exact",
