@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from verify.ledger.cwz19 import (
+    appendix_b,
     group_privacy,
     regression,
     regression_algorithm,
@@ -13,4 +14,5 @@ ENTRIES: tuple[Entry, ...] = (
     *regression.ENTRIES,
     *regression_algorithm.ENTRIES,
     *group_privacy.ENTRIES,
+    *appendix_b.ENTRIES,
 )

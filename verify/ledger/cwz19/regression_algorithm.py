@@ -381,7 +381,7 @@ ENTRIES = (
         kind="lemma",
         summary="Two gradients differ by at most 2(R + c₀cₓ)cₓ: half the printed bound suffices.",
         statement=(
-            r"The sensitivity of a step, bounded by $\frac{\eta^0}n(|x^\top\beta^t-\Pi_R(y)|\|x\|_2+"
+            r"The sensitivity of a step, at most $\frac{\eta^0}n(|x^\top\beta^t-\Pi_R(y)|\|x\|_2+"
             r"|x'^\top\beta^t-\Pi_R(y')|\|x'\|_2)$, is taken to be"
             r" $\frac{\eta^0}n4(R+c_0c_x)c_x$."
         ),
