@@ -8,6 +8,7 @@ from verify.ledger.cwz19 import (
     regression,
     regression_algorithm,
     sparse_regression,
+    sparse_regression_algorithm,
 )
 from verify.ledger.entry import Entry
 
@@ -15,6 +16,7 @@ ENTRIES: tuple[Entry, ...] = (
     *regression.ENTRIES,
     *regression_algorithm.ENTRIES,
     *sparse_regression.ENTRIES,
+    *sparse_regression_algorithm.ENTRIES,
     *group_privacy.ENTRIES,
     *appendix_b.ENTRIES,
 )

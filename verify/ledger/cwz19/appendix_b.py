@@ -172,6 +172,21 @@ def binomial_tail(*, rate: float) -> Result:
     )
 
 
+def order_statistic(*, at_most: int) -> Result:
+    """Is P(the s-th largest > t) = 1 - P(at most s - 1 + `at_most` exceed t)? By enumeration."""
+    worst = 0.0
+    for d, p in itertools.product((3, 6), (0.1, 0.4)):
+        for s in range(1, d):
+            truth = sum(
+                p ** sum(above) * (1 - p) ** (d - sum(above))
+                for above in itertools.product((0, 1), repeat=d)
+                if sorted(above)[d - s] == 1
+            )
+            stated = 1 - float(stats.binom.cdf(s - 1 + at_most, d, p))
+            worst = max(worst, abs(truth - stated))
+    return result(worst < 1e-12, largest_difference=worst)
+
+
 def top_half(*, step: bool, multiple: float = 2.0) -> Result:
     """Is P(|nu_j| > 1/2) > `multiple` s/d for all 4s/d < 1/2, and E sum nu_j^2 of order s?
 
@@ -378,6 +393,22 @@ ENTRIES = (
             " constant hides it. P(|ν_j| > 1/2) = .34 > .25 all the same."
         ),
         code=("attacks.sparse_mean.TopNormalPrior",),
+    ),
+    Entry(
+        id="CWZ19:Section B.2, order statistic",
+        kind="fact",
+        summary="The s-th largest exceeds t unless at most s − 1 entries do, not s.",
+        statement=(r"For $Y=|\nu|_{(d-s+1)}$: $P(Y>t)=1-P(\sum_j1(|\nu_j|>t)\le s)$."),
+        expected=Status.CORRECTED,
+        method="exact",
+        severity="harmless",
+        printed=Form("at most s", lambda rng: order_statistic(at_most=1)),
+        corrected=Form("at most s − 1", lambda rng: order_statistic(at_most=0)),
+        mutant=Form("at most s − 2", lambda rng: order_statistic(at_most=-1)),
+        wrong=(
+            "If exactly s entries exceed t, so does the s-th largest. The printed right side is"
+            " smaller than the truth, so the bound drawn from it stands."
+        ),
     ),
     Entry(
         id="CWZ19:Binomial tail",

@@ -404,7 +404,7 @@ ENTRIES = (
         wrong=(
             "|x| ≤ 1 and |β| ≤ 1 bound nothing unless M is bounded; projected on the ball,"
             " |⟨x, M − β⟩| ≤ 2, which exceeds √d for d < 4. With 2 for √d the tail term loses"
-            " its factor √d."
+            " its factor √d. B.7 repeats the step with √s for √d."
         ),
         code=("minimax.regression.RegressionLeak",),
     ),
