@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from verify.ledger.cwz19 import (
-    appendix_b,
     group_privacy,
+    privacy_inequality,
     regression,
     regression_algorithm,
     sparse_regression,
     sparse_regression_algorithm,
+    stein,
 )
 from verify.ledger.entry import Entry
 
@@ -18,5 +19,6 @@ ENTRIES: tuple[Entry, ...] = (
     *sparse_regression.ENTRIES,
     *sparse_regression_algorithm.ENTRIES,
     *group_privacy.ENTRIES,
-    *appendix_b.ENTRIES,
+    *stein.ENTRIES,
+    *privacy_inequality.ENTRIES,
 )

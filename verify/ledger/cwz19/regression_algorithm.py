@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import sympy as sp
@@ -12,6 +13,7 @@ from scipy import optimize, stats
 
 from estimators.regression import NoisyGradientRegression, projected
 from estimators.truncation import theoretical_truncation
+from minimax.bound import Bound
 from minimax.composition import Composition, repeated_noise
 from minimax.divergences import gaussian_hockey_stick
 from minimax.privacy import Approximate, Gaussian
@@ -189,30 +191,47 @@ def mean_loss(rng: np.random.Generator, sigma: float, R: float) -> float:
     return float(np.mean(losses))
 
 
-def theorem_4_2(rng: np.random.Generator, *, R: str, rate: str) -> Result:
+def small_noise(
+    loss: Callable[[float, float], float],
+    claim: Bound,
+    place: Mapping[str, float],
+    *,
+    R: str,
+    rate: str,
+) -> Result:
     """Does the loss over the stated rate stay within a factor 10 as sigma goes from 1 to 1/100?
 
-    rows of signs/2, |beta| = .98. The corrected rate has (c0 cx + sigma sqrt(log n))^2 for the
-    sigma^2 log n in the privacy term.
+    `loss` is a function of sigma and R. The corrected rate has (c0 cx + sigma sqrt(log n))^2,
+    c0 cx = 1, for the sigma^2 log n of the privacy term.
     """
-    found = {}
+    n, found = place["n"], {}
     for sigma in (1.0, 0.01):
-        place = {"n": N, "d": D, "sigma": sigma, "epsilon": EPSILON, "delta": N**-1.5}
-        parts = claimed_theorem_4_2().compute(place)
-        noise = sigma * math.sqrt(math.log(N))
-        level = sigma * math.sqrt(2 * math.log(N))
+        parts = claim.compute({**place, "sigma": sigma})
+        noise, privacy = sigma * math.sqrt(math.log(n)), parts.privacy or 0.0
+        level = math.sqrt(2) * noise
         if R == "corrected":
-            level = theoretical_truncation(N, sigma, 1.0)
-        privacy = parts.privacy or 0.0
+            level = theoretical_truncation(int(n), sigma, 1.0)
         if rate == "corrected":
             privacy *= ((1 + noise) / noise) ** 2
-        found[sigma] = mean_loss(rng, sigma, level) / ((parts.statistical or 0.0) + privacy)
+        found[sigma] = loss(sigma, level) / ((parts.statistical or 0.0) + privacy)
     growth = found[0.01] / found[1.0]
     return result(
         growth <= 10,
         loss_over_rate_at_sigma_1=found[1.0],
         at_sigma_1_over_100=found[0.01],
         growth=growth,
+    )
+
+
+def theorem_4_2(rng: np.random.Generator, *, R: str, rate: str) -> Result:
+    """`small_noise` for rows of signs/2 and |beta| = .98."""
+    place = {"n": N, "d": D, "epsilon": EPSILON, "delta": N**-1.5}
+    return small_noise(
+        lambda sigma, level: mean_loss(rng, sigma, level),
+        claimed_theorem_4_2(),
+        place,
+        R=R,
+        rate=rate,
     )
 
 
@@ -459,8 +478,9 @@ ENTRIES = (
             "the same, power 2", lambda rng: truncation(multiple=2.0, reach=1.0, power=2.0)
         ),
         wrong=(
-            "The chance is about 1/√(π log n), and near 1 once some ⟨x, β⟩ = σ. R = c₀cₓ + σ√(2(1 + c) log n) makes it at most n^−c;"
-            " CWZ19's own simulations use 4σ√log n."
+            "The chance is about 1/√(π log n), and near 1 if ⟨x, β⟩ = σ."
+            " R = c₀cₓ + σ√(2(1 + c) log n) makes it at most n^−c; CWZ19's own simulations use"
+            " 4σ√log n."
         ),
         code=("estimators.truncation.theoretical_truncation",),
     ),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacks.sparse_regression import (
+    RegressionCounterexample,
     SupportRegressionAttack,
     TopRegressionPrior,
     VisibleColumnsRegression,
@@ -15,8 +17,8 @@ from attacks.sparse_regression import (
 )
 from minimax.privacy import Approximate
 from minimax.sparse_regression import claimed_theorem_4_3
-from verify.ledger.cwz19.appendix_b import growth, least_squares
 from verify.ledger.cwz19.regression import SIGMA, SIGN_ROWS, games, sound, tells_apart
+from verify.ledger.cwz19.stein import growth
 from verify.ledger.cwz19.top_entries import TopEntries
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
 
@@ -58,6 +60,18 @@ def lemma_4_3(*, privacy: Approximate | None, logarithm: bool) -> Result:
         right_side=found.claimed.value if logarithm else right,
         risk=found.loss.value,
     )
+
+
+@lru_cache
+def least_squares(d: int) -> RegressionCounterexample:
+    """Least squares on the columns that are not zero, s = 10."""
+    return lemma_4_3_counterexample(d, n=400, trials=400, confidence=1 - ALPHA)
+
+
+def least_squares_sum(d: int) -> tuple[float, float]:
+    """Interval of its sum_i E A_i."""
+    found = least_squares(d).member_sum
+    return found.low, found.high
 
 
 def seen_risk(d: int) -> tuple[float, float]:
@@ -111,6 +125,43 @@ def sample_size(*, capped: bool) -> Result:
         )
         ratios.append(1 / (s * (min(rate, 1 / s) if capped else rate)))
     return result(min(ratios) >= 0.01, least_risk_of_0_over_stated=min(ratios))
+
+
+# --- Appendix B.6 --------------------------------------------------------------------------------
+
+
+def revealed(*, selected: bool, scale: float = 1.0) -> Result:
+    r"""(B.5) for M = (s/n) sum_i y_i x_i, which is unbiased on S and 0 where x is.
+
+    The rows are signs/sqrt(s) on S and 0 elsewhere, sigma = 1, n = 10^6 s^2. sum_i E A_i =
+    sigma^2 s; E|M - beta|^2 = ((s - 1)|beta|^2 + s^2 sigma^2)/n.
+    """
+    s, found = 10, {}
+    for d in (1000, 10**6):
+        top = TopEntries(d, s)
+        signal = top.signal(selected=selected) / s
+        risk = ((s - 1) * signal + s**2) / (1e6 * s**2)
+        found[d] = scale * s / top.gamma**2 * (signal - math.sqrt(risk * signal))
+    return result(
+        max(found.values()) <= s,
+        left_side=float(s),
+        right_side_at_d_1000=found[1000],
+        at_d_a_million=found[10**6],
+    )
+
+
+def indicator(*, kept: bool, scale: float = 1.0) -> Result:
+    """Is sum_j E(-nu_j pi'/pi), with 1(j in S) if `kept`, equal to E sum_S nu_j^2/gamma^2?"""
+    top = TopEntries(1000, 10)
+    whole = top.signal() / top.gamma**2
+    t = top.nodes
+    score = np.gradient(np.log(top.density(t)), t)
+    summed = top.mean_over(-t * score)
+    if not kept:
+        summed = top.mean_over(-t * score, selected=False) * top.d / top.s
+    return result(
+        math.isclose(scale * summed, whole, rel_tol=1e-3), summed=scale * summed, stated=whole
+    )
 
 
 ENTRIES = (
@@ -241,5 +292,67 @@ ENTRIES = (
             " Like Theorem 4.1, it can only hold for the smaller of the rate and 1/s."
         ),
         code=("minimax.sparse_regression.claimed_theorem_4_3",),
+    ),
+    Entry(
+        id="CWZ19:(B.5)",
+        kind="equation",
+        summary="False: 10 against 81 (d = 10³) and 213 (d = 10⁶) for M = (s/n)X'y, s = 10.",
+        statement=(
+            r"$E_\pi\sum_iEA_i\ge\frac{\sigma^2s}{\gamma^2}\{E\sum_{j\in S}\beta_j^2-"
+            r"\sqrt{E\|M-\beta\|^2}\sqrt{E\sum_{j\in S}\beta_j^2}\}$,"
+            r" $\beta_j=\nu_j1(j\in S)/\sqrt s$."
+        ),
+        expected=Status.REFUTED,
+        method="quadrature",
+        severity="breaks a claim",
+        printed=Form("S chosen by ν", lambda rng: revealed(selected=True)),
+        relaxed=Form("S fixed beforehand", lambda rng: revealed(selected=False)),
+        mutant=Form("that, right side doubled", lambda rng: revealed(selected=False, scale=2.0)),
+        wrong=(
+            "The jump of 1(j ∈ S) is dropped as in (B.1). Where x vanishes off S, (s/n) Σ y_i x_i"
+            " is unbiased without being told S, so Σ E A_i = σ²s under every prior."
+        ),
+        code=("attacks.sparse_regression.lemma_4_3_counterexample",),
+    ),
+    Entry(
+        id="CWZ19:Section B.6, indicator",
+        kind="equation",
+        summary="Without 1(j ∈ S) the terms before (B.5) add up to 995, with it to 81 as stated.",
+        statement=(
+            r"$\sum_jE(-\beta_j\pi_j'(\beta_j)/\pi_j(\beta_j))=\frac s{\gamma^2}E\sum_{j\in S}"
+            r"\beta_j^2$ (the display before (B.5), which has no indicator)."
+        ),
+        expected=Status.CORRECTED,
+        method="quadrature",
+        severity="harmless",
+        printed=Form("over all j", lambda rng: indicator(kept=False)),
+        corrected=Form("with 1(j ∈ S)", lambda rng: indicator(kept=True)),
+        mutant=Form("with it, halved", lambda rng: indicator(kept=True, scale=0.5)),
+        wrong="The indicator of B.2 was left out in B.6; (B.5) itself sums over S.",
+        code=("attacks.sparse_regression.TopRegressionPrior",),
+    ),
+    Entry(
+        id="CWZ19:(B.6)",
+        kind="equation",
+        summary="The sum of least squares stays at σ²s while log d grows fourfold.",
+        statement=(
+            r"$\sum_iE_\pi E A_{\beta,s}((y_i,x_i),M(y,X))\gtrsim\sigma^2s\log d$ for every $M$ of"
+            r" vanishing risk."
+        ),
+        expected=Status.REFUTED,
+        method="simulation",
+        severity="breaks a claim",
+        printed=Form(
+            "grows like log d", lambda rng: growth(least_squares_sum, (1000, 10**12), power=1.0)
+        ),
+        relaxed=Form(
+            "does not fall", lambda rng: growth(least_squares_sum, (1000, 10**12), power=0.0)
+        ),
+        wrong=(
+            "It rests on (B.5). Least squares on the columns that are not zero has Σ A_i = σ²χ²_s"
+            " whatever β, the prior and d."
+        ),
+        code=("attacks.sparse_regression.lemma_4_3_counterexample",),
+        slow=True,
     ),
 )

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from estimators.nonprivate_regression import IterativeHardThresholding
 from estimators.regression import projected
 from estimators.sparse_regression import PrivateHardThresholding
-from estimators.truncation import theoretical_truncation
 from minimax.privacy import Approximate
 from minimax.sparse_mean import paper_peeling_scale
 from minimax.sparse_upper import claimed_theorem_4_4, gradient_bound
+from verify.ledger.cwz19.regression_algorithm import paper_B, small_noise
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
 
 
-def paper_B(s: int, R: float, radius: float, row_bound: float, factor: float = 4.0) -> float:
+def sparse_B(s: int, R: float, radius: float, row_bound: float, factor: float = 4.0) -> float:
     """B of Lemma 4.4: 4 (R + c0 c_x) c_x/sqrt(s)."""
-    return factor * (R + radius * row_bound) * row_bound / math.sqrt(s)
+    return paper_B(R, radius, row_bound, factor) / math.sqrt(s)
 
 
 # --- The algorithm -------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def algorithm_4_2(rng: np.random.Generator, *, factor: float) -> Result:
         kept = np.argsort(-np.abs(moved))[:s]
         beta = np.zeros(d)
         beta[kept] = projected(moved[kept], c0)
-    B = paper_B(s, R, c0, cx, factor)
+    B = sparse_B(s, R, c0, cx, factor)
     scale = paper_peeling_scale(eta * B / n, s, budget.epsilon / T, budget.delta / T)
     apart = float(np.abs(fitted.coef_ - beta).max())
     return result(
@@ -137,7 +137,7 @@ def worst_entry(s: int, R: float, radius: float, entry_bound: float) -> float:
 def sharp_factor(factor: float) -> Result:
     """Is `factor` (R + c0 cx) cx/sqrt(s) the largest change of an entry, exactly?"""
     ratios = [
-        worst_entry(s, R, 1.0, 1 / math.sqrt(s)) / paper_B(s, R, 1.0, 1.0, factor)
+        worst_entry(s, R, 1.0, 1 / math.sqrt(s)) / sparse_B(s, R, 1.0, 1.0, factor)
         for s, R in itertools.product((1, 2, 4), (0.1, 1.0, 10.0))
     ]
     return result(
@@ -154,7 +154,7 @@ def lemma_4_4(rng: np.random.Generator, *, radii: tuple[float, ...], factor: flo
     s, R, n, budget = 5, 1.0, 200, Approximate(1.0, 1e-6)
     b = 1 / math.sqrt(s)
     ratio = max(
-        2 * gradient_bound(s, b, radius, R) / paper_B(s, R, 1.0, 1.0, factor) for radius in radii
+        2 * gradient_bound(s, b, radius, R) / sparse_B(s, R, 1.0, 1.0, factor) for radius in radii
     )
     X = rng.choice([-b, b], (n, 10))
     fitted = PrivateHardThresholding(
@@ -201,28 +201,14 @@ def one_loss(rng: np.random.Generator, sigma: float, R: float) -> float:
 
 
 def theorem_4_4(rng: np.random.Generator, *, R: str, rate: str) -> Result:
-    """Does the loss over the stated rate stay within a factor 10 as sigma goes from 1 to 1/100?
-
-    The corrected rate has (c0 cx + sigma sqrt(log n))^2 for the sigma^2 log n of the privacy term.
-    """
-    found = {}
-    for sigma in (1.0, 0.01):
-        place = {"n": N, "d": D, "s": 1, "sigma": sigma, "epsilon": EPSILON, "delta": N**-1.5}
-        parts = claimed_theorem_4_4().compute(place)
-        noise = sigma * math.sqrt(math.log(N))
-        level = sigma * math.sqrt(2 * math.log(N))
-        if R == "corrected":
-            level = theoretical_truncation(N, sigma, 1.0)
-        privacy = parts.privacy or 0.0
-        if rate == "corrected":
-            privacy *= ((1 + noise) / noise) ** 2
-        found[sigma] = one_loss(rng, sigma, level) / ((parts.statistical or 0.0) + privacy)
-    growth = found[0.01] / found[1.0]
-    return result(
-        growth <= 10,
-        loss_over_rate_at_sigma_1=found[1.0],
-        at_sigma_1_over_100=found[0.01],
-        growth=growth,
+    """`small_noise` for rows of signs/sqrt(s) and one entry of .98 in beta."""
+    place = {"n": N, "d": D, "s": 1, "epsilon": EPSILON, "delta": N**-1.5}
+    return small_noise(
+        lambda sigma, level: one_loss(rng, sigma, level),
+        claimed_theorem_4_4(),
+        place,
+        R=R,
+        rate=rate,
     )
 
 

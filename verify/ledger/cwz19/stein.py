@@ -1,4 +1,4 @@
-"""CWZ19 appendix B: Stein's lemma, the privacy inequality, and the top of d truncated normals."""
+"""CWZ19 B.2: Stein's lemma and the top entries of a truncated normal vector."""
 
 from __future__ import annotations
 
@@ -10,16 +10,11 @@ from typing import Any
 
 import mpmath
 import numpy as np
-from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import stats
 
 from attacks.sparse_mean import lemma_3_2_counterexample
-from attacks.sparse_regression import RegressionCounterexample, lemma_4_3_counterexample
 from verify.ledger.cwz19.top_entries import TopEntries
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
-
-Array = NDArray[np.float64]
-
 
 # --- Lemma B.1 -----------------------------------------------------------------------------------
 
@@ -63,75 +58,6 @@ def spikes(*, heights: float) -> Result:
     first = 2 * float(np.sum(k**-heights))
     rest = 2 * 1e6 ** (1 - heights) / (heights - 1) if heights > 1 else math.inf
     return result(math.isfinite(first + rest), first_million_spikes=first, rest=rest)
-
-
-# --- Lemma B.2 -----------------------------------------------------------------------------------
-
-SCORES = np.concatenate([-np.geomspace(0.1, 30, 12)[::-1], [0.0], np.geomspace(0.1, 30, 12)])
-BUDGETS = list(itertools.product((0.01, 0.3, 0.99), (1e-4, 0.1), (0.5, 1.0, 5.0)))
-
-
-def worst_gap(
-    epsilon: float, delta: float, T: float, *, tail: bool, slope: float, spread: str
-) -> float:
-    r"""Largest E A - right side of Lemma B.2 over all (eps, delta)-close laws of A and A'.
-
-    A linear program over laws p, q on `SCORES` and their excesses u >= p - e^eps q, v >= q -
-    e^eps p of mass at most delta. `tail`: with the integral of P(A'^- > t) over t > T. `spread`:
-    E|A'| or E A' next to `slope` eps.
-    """
-    a, k = SCORES, len(SCORES)
-    size = np.abs(a) if spread == "E|A'|" else a
-    p_gain = a - np.maximum(np.abs(a) - T, 0)
-    q_gain = -a - slope * epsilon * size - (np.maximum(-a - T, 0) if tail else 0)
-    eye, zero, e = np.eye(k), np.zeros((k, k)), math.exp(epsilon)
-    upper = np.block([[eye, -e * eye, -eye, zero], [-e * eye, eye, zero, -eye]])
-    masses = np.repeat(np.eye(4), k, axis=1)
-    solved = optimize.linprog(
-        -np.concatenate([p_gain, q_gain, np.zeros(2 * k)]),
-        A_ub=np.vstack([upper, masses[2:]]),
-        b_ub=np.concatenate([np.zeros(2 * k), [delta, delta]]),
-        A_eq=masses[:2],
-        b_eq=[1.0, 1.0],
-        method="highs",
-    )
-    return float(-solved.fun) - 2 * delta * T
-
-
-def lemma_b_2(*, tail: bool, slope: float = 2.0, spread: str = "E|A'|") -> Result:
-    """Is the inequality true of every pair of close laws on a grid of scores and budgets?"""
-    gaps = {place: worst_gap(*place, tail=tail, slope=slope, spread=spread) for place in BUDGETS}
-    worst = max(gaps, key=lambda place: gaps[place])
-    return result(
-        gaps[worst] <= 1e-7,
-        largest_left_minus_right=gaps[worst],
-        at_epsilon=worst[0],
-        delta=worst[1],
-        T=worst[2],
-    )
-
-
-def leaky_release(*, tail: float) -> Result:
-    """(B.3) for a mechanism: M(x) = x with chance .1, else nothing; (0, .1)-private.
-
-    x is uniform on 1000 values. The attack scores 1 for nothing or the record itself and -10 for
-    another record. So A = 1, and A' = -10 with chance .0999. epsilon = .001 and T = 1; `tail`
-    multiplies the missing integral.
-    """
-    values, delta, epsilon, T = 1000, 0.1, 1e-3, 1.0
-    miss = delta * (1 - 1 / values)
-    member, outsider, outsider_abs = 1.0, 1 - 11 * miss, 1 + 9 * miss
-    right = outsider + 2 * epsilon * outsider_abs + 2 * delta * T
-    right += max(member - T, 0.0) + tail * miss * (10 - T)  # the tails of A and of A'
-    return result(member <= right, mean_of_A=member, right_side=right)
-
-
-def exponential(*, largest: float) -> Result:
-    """Is e^eps - 1 <= 2 eps and 1 - e^-eps <= 2 eps for 0 < eps < `largest`?"""
-    eps = np.linspace(1e-6, largest, 20_001)
-    ratio = np.expm1(eps) / (2 * eps)
-    turn = float(optimize.brentq(lambda x: math.expm1(x) - 2 * x, 0.5, 2))
-    return result(ratio.max() <= 1, largest_ratio=float(ratio.max()), valid_up_to=turn)
 
 
 # --- The top of d truncated normals ---------------------------------------------------------------
@@ -227,40 +153,6 @@ def selection(*, selected: bool, scale: float = 1.0) -> Result:
     )
 
 
-def revealed(*, selected: bool, scale: float = 1.0) -> Result:
-    r"""(B.5) for M = (s/n) sum_i y_i x_i, which is unbiased on S and 0 where x is.
-
-    The rows are signs/sqrt(s) on S and 0 elsewhere, sigma = 1, n = 10^6 s^2. sum_i E A_i =
-    sigma^2 s; E|M - beta|^2 = ((s - 1)|beta|^2 + s^2 sigma^2)/n.
-    """
-    s, found = 10, {}
-    for d in (1000, 10**6):
-        top = TopEntries(d, s)
-        signal = top.signal(selected=selected) / s
-        risk = ((s - 1) * signal + s**2) / (1e6 * s**2)
-        found[d] = scale * s / top.gamma**2 * (signal - math.sqrt(risk * signal))
-    return result(
-        max(found.values()) <= s,
-        left_side=float(s),
-        right_side_at_d_1000=found[1000],
-        at_d_a_million=found[10**6],
-    )
-
-
-def indicator(*, kept: bool, scale: float = 1.0) -> Result:
-    """Is sum_j E(-nu_j pi'/pi), with 1(j in S) if `kept`, equal to E sum_S nu_j^2/gamma^2?"""
-    top = TopEntries(1000, 10)
-    whole = top.signal() / top.gamma**2
-    t = top.nodes
-    score = np.gradient(np.log(top.density(t)), t)
-    summed = top.mean_over(-t * score)
-    if not kept:
-        summed = top.mean_over(-t * score, selected=False) * top.d / top.s
-    return result(
-        math.isclose(scale * summed, whole, rel_tol=1e-3), summed=scale * summed, stated=whole
-    )
-
-
 def growth(
     sums: Callable[[int], tuple[float, float]], sizes: tuple[int, int], *, power: float
 ) -> Result:
@@ -284,18 +176,6 @@ def growth(
 def thresholded_sum(d: int) -> tuple[float, float]:
     """Interval of sum_i E A_i for the mean cut off at 1/4, given mu by Stein's formula."""
     found = lemma_3_2_counterexample(d, trials=40, confidence=1 - ALPHA).stein
-    return found.low, found.high
-
-
-@lru_cache
-def least_squares(d: int) -> RegressionCounterexample:
-    """Least squares on the columns that are not zero, s = 10."""
-    return lemma_4_3_counterexample(d, n=400, trials=400, confidence=1 - ALPHA)
-
-
-def least_squares_sum(d: int) -> tuple[float, float]:
-    """Interval of its sum_i E A_i."""
-    found = least_squares(d).member_sum
     return found.low, found.high
 
 
@@ -354,6 +234,22 @@ ENTRIES = (
         code=("attacks.sparse_mean.lemma_3_2_counterexample",),
     ),
     Entry(
+        id="CWZ19:Section B.2, order statistic",
+        kind="fact",
+        summary="The s-th largest exceeds t unless at most s − 1 entries do, not s.",
+        statement=(r"For $Y=|\nu|_{(d-s+1)}$: $P(Y>t)=1-P(\sum_j1(|\nu_j|>t)\le s)$."),
+        expected=Status.CORRECTED,
+        method="exact",
+        severity="harmless",
+        printed=Form("at most s", lambda rng: order_statistic(at_most=1)),
+        corrected=Form("at most s − 1", lambda rng: order_statistic(at_most=0)),
+        mutant=Form("at most s − 2", lambda rng: order_statistic(at_most=-1)),
+        wrong=(
+            "If exactly s entries exceed t, so does the s-th largest. The printed right side is"
+            " smaller than the truth, so the bound drawn from it stands."
+        ),
+    ),
+    Entry(
         id="CWZ19:Mills ratio",
         kind="fact",
         summary="The lower bound misses √(2/π): at x = 2 it says .0677 and the truth is .0455.",
@@ -395,22 +291,6 @@ ENTRIES = (
         code=("attacks.sparse_mean.TopNormalPrior",),
     ),
     Entry(
-        id="CWZ19:Section B.2, order statistic",
-        kind="fact",
-        summary="The s-th largest exceeds t unless at most s − 1 entries do, not s.",
-        statement=(r"For $Y=|\nu|_{(d-s+1)}$: $P(Y>t)=1-P(\sum_j1(|\nu_j|>t)\le s)$."),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("at most s", lambda rng: order_statistic(at_most=1)),
-        corrected=Form("at most s − 1", lambda rng: order_statistic(at_most=0)),
-        mutant=Form("at most s − 2", lambda rng: order_statistic(at_most=-1)),
-        wrong=(
-            "If exactly s entries exceed t, so does the s-th largest. The printed right side is"
-            " smaller than the truth, so the bound drawn from it stands."
-        ),
-    ),
-    Entry(
         id="CWZ19:Binomial tail",
         kind="fact",
         summary="All three links hold for s from 1 to 100 and d from 8.1 s to 10⁶ s.",
@@ -445,142 +325,6 @@ ENTRIES = (
             " o(1)) for every d."
         ),
         code=("attacks.sparse_mean.lemma_3_2_counterexample",),
-        slow=True,
-    ),
-    Entry(
-        id="CWZ19:Lemma B.2",
-        kind="lemma",
-        summary="The tail of A' is missing: over close pairs of laws the bound is off by 2.9.",
-        statement=(
-            r"For $(\epsilon,\delta)$-private $M$, $0<\epsilon<1$, and $T>0$:"
-            r" $EA_i\le EA'_i+2\epsilon E|A'_i|+2\delta T+\int_T^\infty P(|A_i|>t)dt$."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="constants",
-        printed=Form("as printed", lambda rng: lemma_b_2(tail=False)),
-        corrected=Form("with ∫ P(A'⁻ > t) over t > T", lambda rng: lemma_b_2(tail=True)),
-        mutant=Form("corrected, ε for 2ε", lambda rng: lemma_b_2(tail=True, slope=1.0)),
-        wrong=(
-            "The last step for the negative part replaces −∫_0^T P(A'⁻ > t) by −∫_0^∞: this drops"
-            " ∫_T^∞ P(A'⁻ > t)dt. A moment bound needs neither T nor tails:"
-            " E A ≤ sinh(ε) E|A'| + √δ (…)."
-        ),
-        code=("minimax.tracing.moment_bound",),
-    ),
-    Entry(
-        id="CWZ19:(B.3)",
-        kind="equation",
-        summary="A mechanism that leaks its record with chance .1 has E A = 1; the claim is .10.",
-        statement=(
-            r"$EA_i\le EA'_i+2\epsilon E|A'_i|+2\delta T+\int_T^\infty P(|A_i|>t)dt$ for every"
-            r" $(\epsilon,\delta)$-private $M$, every attack and every $T>0$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="constants",
-        printed=Form("as printed, T = 1", lambda rng: leaky_release(tail=0.0)),
-        corrected=Form("with ∫ P(A'⁻ > t) over t > T", lambda rng: leaky_release(tail=1.0)),
-        mutant=Form("with half of that", lambda rng: leaky_release(tail=0.5)),
-        wrong=(
-            "A = 1 always, A' = −10 with chance .1 and else 1. E A' = −.1, the tail of A is 0"
-            " beyond T = 1, and the right side is .1; the missing integral is .9. (The last line of"
-            " the proof also prints E|A_i| for E|A'_i|.)"
-        ),
-        code=("minimax.tracing.moment_bound",),
-    ),
-    Entry(
-        id="CWZ19:Lemma B.2, 2 epsilon",
-        kind="lemma",
-        summary="e^ε − 1 ≤ 2ε up to ε = 1.256, so the lemma's ε < 1 is enough; sinh ε would do.",
-        statement=r"$e^\epsilon-1\le2\epsilon$ and $1-e^{-\epsilon}\le2\epsilon$, $0<\epsilon<1$.",
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("ε < 1", lambda rng: exponential(largest=1.0)),
-        mutant=Form("ε < 1.3", lambda rng: exponential(largest=1.3)),
-        code=("minimax.tracing.moment_bound",),
-    ),
-    Entry(
-        id="CWZ19:Section B.4, E A'",
-        kind="equation",
-        summary="The proofs bound E A', which is 0; Lemma B.2 needs E|A'|, as the lemmas say.",
-        statement=(
-            r"The first parts of Lemmas 4.1 and 4.3 are proved as $EA'_i\le\sqrt{E(A'_i)^2}\le"
-            r"\sigma\sqrt{E\|M-\beta\|^2_{\Sigma_x}}$ and used next to $2\epsilon$."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="harmless",
-        printed=Form(
-            "Lemma B.2 (with its tail) and E A'", lambda rng: lemma_b_2(tail=True, spread="E A'")
-        ),
-        corrected=Form("E|A'|", lambda rng: lemma_b_2(tail=True)),
-        wrong=(
-            "A misprint: E A' = 0 is known already, and the inequality with E A' for E|A'| is"
-            " false. Cauchy-Schwarz bounds E|A'| just as well."
-        ),
-        code=("attacks.regression.RegressionAttack",),
-    ),
-    Entry(
-        id="CWZ19:(B.5)",
-        kind="equation",
-        summary="False: 10 against 81 (d = 10³) and 213 (d = 10⁶) for M = (s/n)X'y, s = 10.",
-        statement=(
-            r"$E_\pi\sum_iEA_i\ge\frac{\sigma^2s}{\gamma^2}\{E\sum_{j\in S}\beta_j^2-"
-            r"\sqrt{E\|M-\beta\|^2}\sqrt{E\sum_{j\in S}\beta_j^2}\}$,"
-            r" $\beta_j=\nu_j1(j\in S)/\sqrt s$."
-        ),
-        expected=Status.REFUTED,
-        method="quadrature",
-        severity="breaks a claim",
-        printed=Form("S chosen by ν", lambda rng: revealed(selected=True)),
-        relaxed=Form("S fixed beforehand", lambda rng: revealed(selected=False)),
-        mutant=Form("that, right side doubled", lambda rng: revealed(selected=False, scale=2.0)),
-        wrong=(
-            "The jump of 1(j ∈ S) is dropped as in (B.1). Where x vanishes off S, (s/n) Σ y_i x_i"
-            " is unbiased without being told S, so Σ E A_i = σ²s under every prior."
-        ),
-        code=("attacks.sparse_regression.lemma_4_3_counterexample",),
-    ),
-    Entry(
-        id="CWZ19:Section B.6, indicator",
-        kind="equation",
-        summary="Without 1(j ∈ S) the terms before (B.5) add up to 995, with it to 81 as stated.",
-        statement=(
-            r"$\sum_jE(-\beta_j\pi_j'(\beta_j)/\pi_j(\beta_j))=\frac s{\gamma^2}E\sum_{j\in S}"
-            r"\beta_j^2$ (the display before (B.5), which has no indicator)."
-        ),
-        expected=Status.CORRECTED,
-        method="quadrature",
-        severity="harmless",
-        printed=Form("over all j", lambda rng: indicator(kept=False)),
-        corrected=Form("with 1(j ∈ S)", lambda rng: indicator(kept=True)),
-        mutant=Form("with it, halved", lambda rng: indicator(kept=True, scale=0.5)),
-        wrong="The indicator of B.2 was left out in B.6; (B.5) itself sums over S.",
-        code=("attacks.sparse_regression.TopRegressionPrior",),
-    ),
-    Entry(
-        id="CWZ19:(B.6)",
-        kind="equation",
-        summary="The sum of least squares stays at σ²s while log d grows fourfold.",
-        statement=(
-            r"$\sum_iE_\pi E A_{\beta,s}((y_i,x_i),M(y,X))\gtrsim\sigma^2s\log d$ for every $M$ of"
-            r" vanishing risk."
-        ),
-        expected=Status.REFUTED,
-        method="simulation",
-        severity="breaks a claim",
-        printed=Form(
-            "grows like log d", lambda rng: growth(least_squares_sum, (1000, 10**12), power=1.0)
-        ),
-        relaxed=Form(
-            "does not fall", lambda rng: growth(least_squares_sum, (1000, 10**12), power=0.0)
-        ),
-        wrong=(
-            "It rests on (B.5). Least squares on the columns that are not zero has Σ A_i = σ²χ²_s"
-            " whatever β, the prior and d."
-        ),
-        code=("attacks.sparse_regression.lemma_4_3_counterexample",),
         slow=True,
     ),
 )
