@@ -7,6 +7,7 @@ from verify.ledger.cwz19 import (
     privacy_inequality,
     regression,
     regression_algorithm,
+    regression_convergence,
     sparse_regression,
     sparse_regression_algorithm,
     stein,
@@ -16,6 +17,7 @@ from verify.ledger.entry import Entry
 ENTRIES: tuple[Entry, ...] = (
     *regression.ENTRIES,
     *regression_algorithm.ENTRIES,
+    *regression_convergence.ENTRIES,
     *sparse_regression.ENTRIES,
     *sparse_regression_algorithm.ENTRIES,
     *group_privacy.ENTRIES,

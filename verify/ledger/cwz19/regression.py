@@ -253,6 +253,18 @@ def theorem_4_1(*, capped: bool, power: float = 0.0) -> Result:
     )
 
 
+def delta_term(*, sigma: float) -> Result:
+    """Is n delta sigma sqrt(d log(1/delta)), which the proof drops, below sigma^2 d?
+
+    delta = n^-1.1, n from 10^4 to 10^12 and d = 10; sigma is `sigma` or, if that is 0, 1/n.
+    """
+    ratios = []
+    for n in (10**4, 10**8, 10**12):
+        delta, noise = n**-1.1, sigma or 1 / n
+        ratios.append(n * delta * math.sqrt(math.log(1 / delta) / 10) / noise)
+    return result(max(ratios) <= 1, dropped_over_kept_at_n_10_to_4=ratios[0], largest=max(ratios))
+
+
 def tail_step(*, projected: bool, factor: float) -> Result:
     """Is |<x, M - beta>| at most `factor` (0: sqrt d) for |x| <= 1 and |beta| <= 1?
 
@@ -367,11 +379,11 @@ ENTRIES = (
         statement=(
             r"For $0<\epsilon<1$, $\delta<n^{-(1+\omega)}$ the minimax risk in"
             r" $\|\cdot\|_{\Sigma_x}^2$ is $\gtrsim\sigma^2(\frac dn+\frac{d^2}{n^2\epsilon^2})$"
-            r" (rows of norm at most 1, $\|\beta\|_2\le1$)."
+            r" (rows as in Lemma 4.1, $\|\beta\|_2\le1$)."
         ),
         expected=Status.CORRECTED,
         method="exact",
-        severity="constants",
+        severity="breaks a claim",
         printed=Form("for every n and d, d ≤ n/10", lambda rng: theorem_4_1(capped=False)),
         corrected=Form("the smaller of it and 1/d", lambda rng: theorem_4_1(capped=True)),
         mutant=Form("corrected, with d³/(nε)²", lambda rng: theorem_4_1(capped=True, power=1.0)),
@@ -379,13 +391,15 @@ ENTRIES = (
             "Lemma 4.1 is about estimators of vanishing risk; the theorem has no condition on n"
             " that makes such exist. With Σ = I/d and |β| ≤ 1 releasing 0 has risk at"
             " most 1/d, while at n = 10⁹, d = 10⁸ the printed rate is .14. What the proof gives"
-            " is the smaller of the rate and 1/d."
+            " is the smaller of the rate and 1/d, at the cells tried with the constant .55. (Were rows of any scale"
+            " allowed there would be no cap, and no matching upper bound.)"
         ),
         code=(
             "minimax.regression.claimed_theorem_4_1",
             "minimax.regression.tracing",
             "minimax.regression.statistical",
         ),
+        slow=True,
     ),
     Entry(
         id="CWZ19:Section B.5, tail",
@@ -405,6 +419,26 @@ ENTRIES = (
             "|x| ≤ 1 and |β| ≤ 1 bound nothing unless M is bounded; projected on the ball,"
             " |⟨x, M − β⟩| ≤ 2, which exceeds √d for d < 4. With 2 for √d the tail term loses"
             " its factor √d. B.7 repeats the step with √s for √d."
+        ),
+        code=("minimax.regression.RegressionLeak",),
+    ),
+    Entry(
+        id="CWZ19:Section B.5, delta",
+        kind="equation",
+        summary="The δ term may be dropped for σ of order one only: it has σ, the rest σ².",
+        statement=(
+            r"For $\delta<n^{-(1+\omega)}$ the term $c\,\sigma n\delta\sqrt{d\log(1/\delta)}$ is"
+            r" negligible next to $\sigma^2d$."
+        ),
+        expected=Status.CORRECTED,
+        method="exact",
+        severity="constants",
+        printed=Form("any σ, such as 1/n", lambda rng: delta_term(sigma=0.0)),
+        corrected=Form("σ = 1", lambda rng: delta_term(sigma=1.0)),
+        mutant=Form("σ = 1/100", lambda rng: delta_term(sigma=0.01)),
+        wrong=(
+            "The tail level T is of order σ|M − β|, and |M − β| is bounded by 2, not by a multiple"
+            " of σ. Needed is σ√d ≥ nδ√log(1/δ), a condition that the theorem does not have."
         ),
         code=("minimax.regression.RegressionLeak",),
     ),

@@ -284,7 +284,7 @@ ENTRIES = (
         ),
         expected=Status.REFUTED,
         method="exact",
-        severity="constants",
+        severity="breaks a claim",
         printed=Form("the rate as stated", lambda rng: sample_size(capped=False)),
         relaxed=Form("the smaller of it and 1/s", lambda rng: sample_size(capped=True)),
         wrong=(

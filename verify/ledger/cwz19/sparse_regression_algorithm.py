@@ -14,7 +14,8 @@ from estimators.sparse_regression import PrivateHardThresholding
 from minimax.privacy import Approximate
 from minimax.sparse_mean import paper_peeling_scale
 from minimax.sparse_upper import claimed_theorem_4_4, gradient_bound
-from verify.ledger.cwz19.regression_algorithm import paper_B, small_noise
+from verify.ledger.cwz19.regression_algorithm import paper_B
+from verify.ledger.cwz19.regression_convergence import small_noise
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
