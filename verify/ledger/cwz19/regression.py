@@ -391,8 +391,8 @@ ENTRIES = (
             "Lemma 4.1 is about estimators of vanishing risk; the theorem has no condition on n"
             " that makes such exist. With Σ = I/d and |β| ≤ 1 releasing 0 has risk at"
             " most 1/d, while at n = 10⁹, d = 10⁸ the printed rate is .14. What the proof gives"
-            " is the smaller of the rate and 1/d, at the cells tried with the constant .55. (Were rows of any scale"
-            " allowed there would be no cap, and no matching upper bound.)"
+            " is the smaller of the rate and 1/d, at the cells tried with the constant .55. (Were"
+            " rows of any scale allowed there would be no cap, and no matching upper bound.)"
         ),
         code=(
             "minimax.regression.claimed_theorem_4_1",
