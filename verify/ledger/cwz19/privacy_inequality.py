@@ -47,7 +47,7 @@ def lemma_b_2(*, tail: bool, slope: float = 2.0, spread: str = "E|A'|") -> Resul
     worst = max(gaps, key=lambda place: gaps[place])
     return result(
         gaps[worst] <= 1e-7,
-        largest_left_minus_right=gaps[worst],
+        largest_left_minus_right=round(gaps[worst], 4) + 0.0,
         at_epsilon=worst[0],
         delta=worst[1],
         T=worst[2],
