@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from verify.ledger.cwz19 import (
     group_privacy,
-    mean,
-    privacy,
-    sparse_descent,
-    sparse_lower,
-    sparse_mean,
-    tracing,
+    privacy_inequality,
+    regression,
+    regression_algorithm,
+    regression_convergence,
+    sparse_regression,
+    sparse_regression_algorithm,
+    stein,
 )
 from verify.ledger.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
-    *privacy.ENTRIES,
-    *tracing.ENTRIES,
-    *mean.ENTRIES,
-    *sparse_lower.ENTRIES,
-    *sparse_mean.ENTRIES,
+    *regression.ENTRIES,
+    *regression_algorithm.ENTRIES,
+    *regression_convergence.ENTRIES,
+    *sparse_regression.ENTRIES,
+    *sparse_regression_algorithm.ENTRIES,
     *group_privacy.ENTRIES,
-    *sparse_descent.ENTRIES,
+    *stein.ENTRIES,
+    *privacy_inequality.ENTRIES,
 )
