@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from verify.ledger.cwz19 import group_privacy
+from verify.ledger.cwz19 import appendix_a, group_privacy, thresholding_step
 from verify.ledger.entry import Entry
 
-ENTRIES: tuple[Entry, ...] = (*group_privacy.ENTRIES,)
+ENTRIES: tuple[Entry, ...] = (
+    *group_privacy.ENTRIES,
+    *appendix_a.ENTRIES,
+    *thresholding_step.ENTRIES,
+)

@@ -1,0 +1,463 @@
+"""CWZ19 appendix A.3 and A.5: the upper bounds for the sparse mean and for regression."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import integrate, stats
+
+from estimators.regression import projected
+from verify.ledger.entry import Entry, Form, Result, Status, result
+
+Array = NDArray[np.float64]
+Rng = np.random.Generator
+WHOLE = np.arange(-2.0, 3.0)
+"""Whole numbers, so that the inequalities below are decided exactly."""
+
+
+def peel(v: Array, noise: Array) -> NDArray[np.intp]:
+    """The support that Algorithm 3.2 chooses when its noise is this, one row for each round."""
+    left = np.abs(v)
+    chosen = []
+    for row in noise:
+        chosen.append(int(np.argmax(left + row)))
+        left[chosen[-1]] = -np.inf
+    return np.array(chosen)
+
+
+# --- A.3: the sparse mean ------------------------------------------------------------------------
+
+
+def _cases() -> tuple[Array, ...]:
+    """All whole values of w~ on S = {0, 1}, of the mean x on {0, 1, 2}, of mu on S* = {0, 2}."""
+    grid = np.meshgrid(*[WHOLE] * 7, indexing="ij")
+    return tuple(axis.ravel() for axis in grid)
+
+
+def split_error(*, outside: float) -> Result:
+    """(A.1): is |muhat - mu|^2 <= 2|w~_S|^2 + 2|(x - mu)_{S and S*}|^2 + outside |x_{S - S*}|^2
+    + |mu_{S* - S}|^2?"""
+    w0, w1, x0, x1, _, mu0, mu2 = _cases()
+    error = (x0 + w0 - mu0) ** 2 + (x1 + w1) ** 2 + mu2**2
+    stated = 2 * (w0**2 + w1**2) + 2 * (x0 - mu0) ** 2 + outside * x1**2 + mu2**2
+    worst = int(np.argmax(error - stated))
+    return result(
+        np.all(error <= stated),
+        cases=len(error),
+        error_at_the_worst=float(error[worst]),
+        stated_there=float(stated[worst]),
+    )
+
+
+def missed_signal(*, factor: float) -> Result:
+    """(A.2): is |x_{S - S*} - mu_{S* - S}|^2 at most factor times (4, 4, 2) times the squares?"""
+    _, _, _, x1, x2, _, mu2 = _cases()
+    left = x1**2 + mu2**2
+    right = 4 * x1**2 + 4 * x2**2 + 2 * (x2 - mu2) ** 2
+    ratio = float(np.max(left[right > 0] / right[right > 0]))
+    return result(np.all(left <= factor * right), cases=len(left), largest_ratio=ratio)
+
+
+def _peelings(rng: Rng) -> list[tuple[Array, Array, NDArray[np.intp], NDArray[np.intp]]]:
+    """(v, noise, S, S*): the sharp case v = (2, 4-), noise (1, -1), then random ones."""
+    drawn = []
+    v, noise = np.array([2.0, 4 - 1e-9]), np.array([[1.0, -1.0]])
+    drawn.append((v, noise, peel(v, noise), np.array([1])))
+    for _ in range(400):
+        d = int(rng.integers(2, 8))
+        s = int(rng.integers(1, d))
+        v = rng.exponential(size=d) * rng.choice([-1, 1], d)
+        noise = rng.exponential(size=(s, 1)) * rng.choice([-1, 1], (s, d))
+        true = rng.permutation(d)[: int(rng.integers(1, s + 1))]
+        drawn.append((v, noise, peel(v, noise), true))
+    return drawn
+
+
+def missed_mass(rng: Rng, *, on_noise: float) -> Result:
+    """(A.3): is |v_{S* - S}|^2 <= 2|v_{S - S*}|^2 + on_noise sum_i |w_i|_inf^2 for peeling?"""
+    ratios = []
+    for v, noise, S, true in _peelings(rng):
+        missed = np.setdiff1d(true, S)
+        extra = np.setdiff1d(S, true)
+        right = 2 * np.sum(v[extra] ** 2) + on_noise * np.sum(np.abs(noise).max(1) ** 2)
+        ratios.append(np.sum(v[missed] ** 2) / right)
+    return result(
+        max(ratios) <= 1, peelings=len(ratios), largest_ratio=max(ratios), sharp_case=ratios[0]
+    )
+
+
+def whole_error(rng: Rng, *, coefficients: tuple[float, ...]) -> Result:
+    """(A.4) with the coefficients of |(x - mu)_{S*}|^2, |x_{S - S*}|^2, sum |w_i|_inf^2, |w~_S|^2.
+
+    For each peeling mu and w~ are chosen against the inequality, as well as at random.
+    """
+    a, b, c, e = coefficients
+    ratios, halved = [], []
+    for x, noise, S, true in _peelings(rng)[:150]:
+        extra = np.setdiff1d(S, true)
+        for mu_scale, noise_scale in itertools.product((0.0, 0.5, 1.5, 2.0, 4.0), (0.0, 1.0, 2.0)):
+            mu = np.zeros_like(x)
+            mu[true] = mu_scale * x[true]
+            fresh = np.zeros_like(x)
+            fresh[S] = noise_scale * (x - mu)[S]
+            estimate = np.zeros_like(x)
+            estimate[S] = x[S] + fresh[S]
+            kept = a * np.sum((x - mu)[true] ** 2) + e * np.sum(fresh**2)
+            chosen = b * np.sum(x[extra] ** 2) + c * np.sum(np.abs(noise).max(1) ** 2)
+            error = np.sum((estimate - mu) ** 2)
+            ratios.append(error / (kept + chosen))
+            halved.append(error / (kept + chosen / 2))
+    return result(
+        max(ratios) <= 1,
+        cases=len(ratios),
+        largest_ratio=max(ratios),
+        with_the_middle_two_halved=max(halved),
+    )
+
+
+def laplace_tails(*, rate: float) -> Result:
+    """Lemma A.1, exactly for |w|_inf, and for |w|_2 at k = 1 and (by quadrature) k = 2.
+
+    For larger k the event |w|_2^2 > k C^2 lies within |w|_inf > C. lambda = 1.
+    """
+    levels = (1.01, 1.5, 2.0, 4.0, 8.0)
+    ratios = []
+    for k, C in itertools.product((1, 2, 5, 50, 1000), levels):
+        inside = -math.expm1(k * math.log1p(-math.exp(-C)))
+        length = {1: math.exp(-C), 2: _two_laplace_tail(C)}.get(k, inside)
+        ratios.append(length / (k * math.exp(-rate * C)))
+        largest = -math.expm1(k * math.log1p(-(k**-C))) if k > 1 else 1.0
+        ratios.append(largest / k ** -(rate * C - 1))
+    return result(
+        max(ratios) <= 1 + 1e-9, largest_chance_over_stated=max(ratios), cases=len(ratios)
+    )
+
+
+def _two_laplace_tail(C: float) -> float:
+    """P(w_1^2 + w_2^2 > 2 C^2) for Laplace(1) variables."""
+    r = math.sqrt(2) * C
+    inner, _ = integrate.quad(lambda u: math.exp(-u - math.sqrt(r**2 - u**2)), 0, r)
+    return inner + math.exp(-r)
+
+
+def maxima(*, along: str) -> Result:
+    """§A.3: how P(max_j (x_j - mu_j)^2 > C sigma^2 log(d)/n) falls, C = 6, as n or d grows.
+
+    For Gaussian data the coordinates are N(0, sigma^2/n): the chance does not involve n.
+    """
+    n, d = np.array([1e2, 1e8]), np.array([20.0, 20.0])
+    if along == "d":
+        n, d = d, n
+    grown = n if along == "n" else d
+    tail = 2 * stats.norm.sf(np.sqrt(6 * np.log(d)))
+    chance = -np.expm1(d * np.log1p(-tail))
+    slope = float(np.diff(np.log(chance))[0] / np.diff(np.log(grown))[0])
+    return result(slope <= -0.5, first=chance[0], last=chance[1], exponent=slope)
+
+
+# --- A.5: regression -----------------------------------------------------------------------------
+
+
+def _boxes(rng: Rng) -> list[tuple[float, float, Array, Array, Array]]:
+    """(L, c0, eigenvalues times d, minimiser without the constraint, beta_t); d = 3.
+
+    Half of the minimisers lie outside the ball, and then beta_t is often the constrained one.
+    """
+    drawn = []
+    for _ in range(100):
+        L, c0 = float(rng.choice([1.01, 1.5, 3.0])), 1.0
+        h = rng.choice([1 / (2 * L), 2 * L, 1.0], 3)
+        m = rng.normal(size=3) * rng.choice([0.3, 2.0])
+        beta = projected(rng.normal(size=3), c0)
+        drawn.append((L, c0, h, m, beta))
+    return drawn
+
+
+def _constrained(h: Array, m: Array, c0: float) -> Array:
+    """argmin over |b| <= c0 of sum h (b - m)^2, by bisection on the multiplier."""
+    if np.linalg.norm(m) <= c0:
+        return m
+    low, high = 0.0, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (
+            (middle, high) if np.linalg.norm(h * m / (h + middle)) > c0 else (low, middle)
+        )
+    return np.asarray(h * m / (h + high))
+
+
+def noisy_step(rng: Rng, *, on_noise: float) -> Result:
+    """(A.5): |b_{t+1} - bhat|^2 <= (1 - 1/8L^2)|b_t - bhat|^2 + on_noise (1 + 8L^2)|w|^2?
+
+    Units with d eigenvalues in [1/2L, 2L] and step 1/2L; the noise is aligned against the claim.
+    """
+    ratios = []
+    for L, c0, h, m, beta in _boxes(rng):
+        best = _constrained(h, m, c0)
+        mean = beta - h * (beta - m) / (2 * L)
+        for size in (0.0, 0.05, 0.2, 1.0):
+            w = size * (mean - best)
+            left = np.sum((projected(mean + w, c0) - best) ** 2)
+            right = (1 - 1 / (8 * L**2)) * np.sum((beta - best) ** 2)
+            right += on_noise * (1 + 8 * L**2) * np.sum(w**2)
+            ratios.append(left / right)
+    return result(max(ratios) <= 1, cases=len(ratios), largest_ratio=max(ratios))
+
+
+def plain_step(rng: Rng, *, constrained: bool, rate: float = 1.0) -> Result:
+    """Within (A.5): |b_t - eta grad - bhat|^2 <= (1 - rate/4L^2)|b_t - bhat|^2?
+
+    bhat the minimiser over the ball (the paper's), or over everything.
+    """
+    excess, worst = -math.inf, (0.0, 0.0)
+    for L, c0, h, m, beta in _boxes(rng):
+        best = _constrained(h, m, c0) if constrained else m
+        for b in (beta, best, m + np.array([0.1, 0, 0])):
+            left = float(np.sum((b - h * (b - m) / (2 * L) - best) ** 2))
+            right = max(1 - rate / (4 * L**2), 0.0) * float(np.sum((b - best) ** 2))
+            if left - right > excess:
+                excess, worst = left - right, (left, right)
+    return result(excess <= 1e-12, distance_after=worst[0], stated=worst[1])
+
+
+def start_forgotten(*, steps: float) -> Result:
+    """(A.6): is (1 - 1/8L^2)^T |bhat|^2 <= 1/n for T = steps 8 L^2 log(c0^2 n), rounded up?"""
+    ratios = []
+    for L, c0, n in itertools.product((1.0, 1.5, 3.0, 10.0), (0.5, 1.0, 4.0), (1e2, 1e4, 1e7)):
+        T = math.ceil(steps * 8 * L**2 * math.log(c0**2 * n))
+        ratios.append((1 - 1 / (8 * L**2)) ** T * c0**2 * n)
+    return result(max(ratios) <= 1, largest_left_over_times_n=max(ratios))
+
+
+def chi_square_tails(*, divisor: float) -> Result:
+    """Lemma A.2 with its two 8s replaced: stated exponent against the truth, lambda = 1.
+
+    k = 1 is exact; for k > 1 Chernoff's bound is at least as good as stated.
+    """
+    excess = {1: -math.inf, 3: -math.inf, 40: -math.inf}
+    for d, k, rho, x in itertools.product(
+        (1, 5, 100), excess, (0.05, 0.5, 0.95), (0.1, 1.0, 10.0, 200.0)
+    ):
+        Delta = x * math.sqrt(d)
+        square = (1 - rho**2) * Delta**2 / (divisor * rho**2 * d)
+        stated = min(square, Delta / (divisor * rho))
+        level = rho * d / (1 - rho) + Delta
+        true = -float(stats.chi2.logsf(level / rho, d)) if k == 1 else _chernoff(d, k, rho, level)
+        excess[k] = max(excess[k], stated - true)
+    return result(
+        max(excess.values()) <= 1e-9,
+        largest_excess_of_the_exponent_at_k_1=excess[1],
+        at_k_40=excess[40],
+    )
+
+
+def _chernoff(d: int, k: int, rho: float, level: float) -> float:
+    """sup_s of s level - log E exp(s sum_j rho^j X_j) over a grid of s."""
+    s = np.linspace(0.002, 0.998, 499)[:, None] / (2 * rho)
+    weights = rho ** np.arange(1, k + 1)
+    return float(np.max(s[:, 0] * level + d / 2 * np.sum(np.log1p(-2 * s * weights), axis=1)))
+
+
+def covariance_event(*, power: int) -> Result:
+    """§A.5, E1: does -log P(E1 fails) grow like n/d^power?
+
+    x = +-e_J, J uniform: |x| = 1, covariance I/d. d X'X/n holds d/n times the counts of the
+    coordinates; E1 fails when one count is off by a factor 1 - 1/2L, L = 2, with the chance p,
+    and P(E1 fails) is between p and d p. n = 10^4 d.
+    """
+    d = np.array([10.0, 100.0, 1000.0, 10000.0])
+    n = 1e4 * d
+    exponent = -stats.binom.logcdf(np.floor(0.75 * n / d), n, 1 / d)
+    relative = exponent * d**power / n
+    return result(
+        relative.min() >= 0.5 * relative.max(),
+        at_d_10=relative[0],
+        at_d_10000=relative[-1],
+    )
+
+
+def _form(words: str, check: Any, **arguments: Any) -> Form:
+    return Form(words, lambda rng: check(**arguments))
+
+
+def _random(words: str, check: Any, **arguments: Any) -> Form:
+    return Form(words, lambda rng: check(rng, **arguments))
+
+
+ENTRIES = (
+    Entry(
+        id="CWZ19:(A.1)",
+        kind="equation",
+        summary="On the coordinates chosen wrongly the coefficient must be 2, not 1; (A.4) survives.",
+        statement=(
+            r"$\|\hat\mu-\mu\|^2\le2\|\tilde w_S\|^2+2\|(\bar X-\mu)_{S\cap S^*}\|^2"
+            r"+\|\bar X_{S\setminus S^*}-\mu_{S^*\setminus S}\|^2$."
+        ),
+        expected=Status.CORRECTED,
+        method="exact",
+        severity="harmless",
+        printed=_form("coefficient 1", split_error, outside=1.0),
+        corrected=_form("coefficient 2 on S without S*", split_error, outside=2.0),
+        mutant=_form("coefficient 1.9", split_error, outside=1.9),
+        wrong=(
+            "On S without S* the error is w̃ + X̄, and (w̃ + X̄)² ≤ 2w̃² + 2X̄². One coordinate with"
+            " w̃ = X̄ = 1 has squared error 4 against 3."
+        ),
+    ),
+    Entry(
+        id="CWZ19:(A.2)",
+        kind="equation",
+        summary="Holds, with room: the supports are disjoint, so (1, 2, 2) would do for (4, 4, 2).",
+        statement=(
+            r"$\|\bar X_{S\setminus S^*}-\mu_{S^*\setminus S}\|^2\le4\|\bar X_{S\setminus S^*}\|^2"
+            r"+4\|\bar X_{S^*\setminus S}\|^2+2\|(\bar X-\mu)_{S^*\setminus S}\|^2$."
+        ),
+        expected=Status.HOLDS,
+        method="exact",
+        printed=_form("coefficients 4, 4, 2", missed_signal, factor=1.0),
+        mutant=_form("coefficients halved", missed_signal, factor=0.5),
+    ),
+    Entry(
+        id="CWZ19:(A.3)",
+        kind="equation",
+        summary="Holds, and is sharp: v = (2, 4), noise (1, −1) reaches it.",
+        statement=(
+            r"$\|\bar X_{S^*\setminus S}\|^2\le2\|\bar X_{S\setminus S^*}\|^2"
+            r"+8\sum_{i\le s}\|w_i\|_\infty^2$ for the support $S$ that peeling chooses."
+        ),
+        expected=Status.HOLDS,
+        method="execution",
+        printed=_random("8 on the noise", missed_mass, on_noise=8.0),
+        mutant=_random("7 on the noise", missed_mass, on_noise=7.0),
+        code=("estimators.mechanisms.peeling", "minimax.descent.selection_error"),
+    ),
+    Entry(
+        id="CWZ19:(A.4)",
+        kind="equation",
+        summary="Holds although it is derived from (A.1), which does not: 6 and 16 would do.",
+        statement=(
+            r"$\|\hat\mu-\mu\|^2\le2\|(\bar X-\mu)_{S^*}\|^2+12\|\bar X_{S\setminus S^*}\|^2"
+            r"+32\sum_{i\le s}\|w_i\|_\infty^2+2\|\tilde w_S\|^2$."
+        ),
+        expected=Status.HOLDS,
+        method="execution",
+        printed=_random("2, 12, 32, 2", whole_error, coefficients=(2.0, 12.0, 32.0, 2.0)),
+        mutant=_random("halved", whole_error, coefficients=(1.0, 6.0, 16.0, 1.0)),
+    ),
+    Entry(
+        id="CWZ19:Section A.3, maxima",
+        kind="equation",
+        summary="The failure chance of the sub-Gaussian maxima falls with d, not with n.",
+        statement=(
+            r"$\|\bar X-\mu\|_\infty^2<C\sigma^2\log d/n$ with probability at least"
+            r" $1-c_1e^{-c_2\log n}$."
+        ),
+        expected=Status.CORRECTED,
+        method="exact",
+        severity="harmless",
+        printed=_form("falls as a power of n", maxima, along="n"),
+        corrected=_form("falls as a power of d", maxima, along="d"),
+        wrong=(
+            "For Gaussian data the chance of exceeding Cσ² log d/n does not involve n: at d = 20"
+            " it is the same for n = 10² and 10⁸. Theorem 3.4 also allows c₁e^{−c₂ log d}, which"
+            " is what is true."
+        ),
+    ),
+    Entry(
+        id="CWZ19:Lemma A.1",
+        kind="lemma",
+        summary="Both Laplace tails hold; the first is an equality at k = 1.",
+        statement=(
+            r"$w_j\sim$ Laplace$(\lambda)$, $C>1$: $P(\|w\|_2^2>kC^2\lambda^2)\le ke^{-C}$ and"
+            r" $P(\|w\|_\infty^2>C^2\lambda^2\log^2k)\le e^{-(C-1)\log k}$."
+        ),
+        expected=Status.HOLDS,
+        method="quadrature",
+        printed=_form("exponent C", laplace_tails, rate=1.0),
+        mutant=_form("exponent 1.1 C", laplace_tails, rate=1.1),
+    ),
+    Entry(
+        id="CWZ19:(A.5)",
+        kind="equation",
+        summary="Holds, whether or not the constraint is active; not by the step in its middle.",
+        statement=(
+            r"$\|\beta^{t+1}-\hat\beta\|^2\le(1-\frac1{8L^2})\|\beta^t-\hat\beta\|^2"
+            r"+(1+8L^2)\|w_t\|^2$, $\hat\beta$ the minimiser over $\|\beta\|\le C$."
+        ),
+        expected=Status.HOLDS,
+        method="optimisation",
+        printed=_random("1 + 8L² on the noise", noisy_step, on_noise=1.0),
+        mutant=_random("a tenth of it", noisy_step, on_noise=0.1),
+        code=("minimax.descent.Recursion",),
+    ),
+    Entry(
+        id="CWZ19:(A.5), second inequality",
+        kind="equation",
+        summary="Fails when the constraint is active: the plain gradient step moves away from β̂.",
+        statement=(
+            r"$\|\beta^t-\eta_0\nabla L_n(\beta^t)-\hat\beta\|^2\le(1-\frac1{4L^2})"
+            r"\|\beta^t-\hat\beta\|^2$ for $\hat\beta=\arg\min_{\|\beta\|\le C}L_n$."
+        ),
+        expected=Status.CORRECTED,
+        method="optimisation",
+        severity="harmless",
+        printed=_random("β̂ over the ball", plain_step, constrained=True),
+        corrected=_random("β̂ over everything", plain_step, constrained=False),
+        mutant=_random("corrected, rate doubled", plain_step, constrained=False, rate=2.0),
+        wrong=(
+            "At β^t = β̂ on the boundary the right side is 0 and the gradient is not. Comparing"
+            " with the projected step, whose fixed point β̂ is, gives (A.5) all the same."
+        ),
+    ),
+    Entry(
+        id="CWZ19:(A.6)",
+        kind="equation",
+        summary="Holds: 8L² log(c₀²n) steps leave at most 1/n of the start.",
+        statement=(
+            r"$\|\beta^T-\hat\beta\|^2\le\frac1n+(1+8L^2)\sum_{k<T}(1-\frac1{8L^2})^{T-k-1}"
+            r"\|w_k\|^2$ for $T=8L^2\log(c_0^2n)$."
+        ),
+        expected=Status.HOLDS,
+        method="exact",
+        printed=_form("T as stated", start_forgotten, steps=1.0),
+        mutant=_form("half as many steps", start_forgotten, steps=0.5),
+    ),
+    Entry(
+        id="CWZ19:Section A.5, event E1",
+        kind="equation",
+        summary="P(E1 fails) is of order e^{−cn/d}, not e^{−cn}: rows have length 1, eigenvalues 1/d.",
+        statement=(
+            r"$d\|n^{-1}X^\top X-\Sigma_x\|\le1/2L$ fails with probability at most $c_1e^{-c_2n}$"
+            r" as long as $d<n$."
+        ),
+        expected=Status.CORRECTED,
+        method="exact",
+        severity="harmless",
+        printed=_form("exponent of order n", covariance_event, power=0),
+        corrected=_form("exponent of order n/d", covariance_event, power=1),
+        wrong=(
+            "For x = ±e_J with J uniform a coordinate is never seen with chance (1 − 1/d)^n, and at"
+            " d = n/2 the event almost never occurs. Matrix Chernoff gives 2d e^{−cn/d}. In Theorem"
+            " 4.2, where n ≫ d^{3/2}, the term c₁e^{−c₂ log n} hides it."
+        ),
+        code=("minimax.descent.chernoff_interval",),
+    ),
+    Entry(
+        id="CWZ19:Lemma A.2",
+        kind="lemma",
+        summary="Holds on the whole grid, by exact tails at k = 1 and Chernoff's bound above.",
+        statement=(
+            r"$P(\sum_{j\le k}\lambda\rho^jX_j>\frac{\rho\lambda d}{1-\rho}+\Delta)\le"
+            r"\exp(-\min\{\frac{(1-\rho^2)\Delta^2}{8\rho^2\lambda^2d},\frac\Delta{8\rho\lambda}\})"
+            r"$ for $X_j\sim\chi^2_d$."
+        ),
+        expected=Status.HOLDS,
+        method="optimisation",
+        printed=_form("8 and 8", chi_square_tails, divisor=8.0),
+        mutant=_form("1 and 1", chi_square_tails, divisor=1.0),
+    ),
+)
