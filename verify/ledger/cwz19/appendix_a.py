@@ -184,9 +184,7 @@ def _constrained(h: Array, m: Array, c0: float) -> Array:
     low, high = 0.0, 1e6
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if np.linalg.norm(h * m / (h + middle)) > c0 else (low, middle)
-        )
+        low, high = (middle, high) if np.linalg.norm(h * m / (h + middle)) > c0 else (low, middle)
     return np.asarray(h * m / (h + high))
 
 
@@ -292,7 +290,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:(A.1)",
         kind="equation",
-        summary="On the coordinates chosen wrongly the coefficient must be 2, not 1; (A.4) survives.",
+        summary="Where S is wrong the coefficient must be 2, not 1; (A.4) survives.",
         statement=(
             r"$\|\hat\mu-\mu\|^2\le2\|\tilde w_S\|^2+2\|(\bar X-\mu)_{S\cap S^*}\|^2"
             r"+\|\bar X_{S\setminus S^*}-\mu_{S^*\setminus S}\|^2$."
@@ -429,7 +427,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Section A.5, event E1",
         kind="equation",
-        summary="P(E1 fails) is of order e^{−cn/d}, not e^{−cn}: rows have length 1, eigenvalues 1/d.",
+        summary="P(E1 fails) is of order e^{−cn/d}, not e^{−cn}: eigenvalues are 1/d, rows 1.",
         statement=(
             r"$d\|n^{-1}X^\top X-\Sigma_x\|\le1/2L$ fails with probability at most $c_1e^{-c_2n}$"
             r" as long as $d<n$."

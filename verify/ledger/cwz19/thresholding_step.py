@@ -280,9 +280,7 @@ def gradient_domination(rng: Rng, *, factor: float) -> Result:
         left = step.norm2(np.union1d(S_t, true))
         left -= step.alpha**2 / 4 * float(np.sum((step.best - step.beta) ** 2))
         gaps.append(left - factor * step.alpha * (step.loss(step.beta) - step.loss(step.best)))
-    return result(
-        min(gaps) >= -1e-9, least_left_minus_right=min(gaps), in_the_first_case=gaps[0]
-    )
+    return result(min(gaps) >= -1e-9, least_left_minus_right=min(gaps), in_the_first_case=gaps[0])
 
 
 def _form(words: str, check: Any, **arguments: Any) -> Form:
