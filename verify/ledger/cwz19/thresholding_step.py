@@ -267,11 +267,9 @@ def gradient_domination(rng: Rng, *, factor: float) -> Result:
     """
 
     def by_hand(middle: list[float], b: list[float], best: list[float]) -> Step:
-        points = [np.array(v) for v in (middle, b)]
-        unused = np.zeros((1, len(b)))
-        return Step(
-            np.ones(len(b)), *points, np.array([0]), unused[0], unused, 1.0, 1.0, np.array(best)
-        )
+        ones, none = np.ones(len(b)), np.zeros((1, len(b)))
+        where = np.array(middle), np.array(b), np.array(best)
+        return Step(ones, where[0], where[1], np.array([0]), none[0], none, 1.0, 1.0, where[2])
 
     steps = [by_hand([2, 1], [2, 1.5], [2, 0]), by_hand([0.0], [1.0], [-0.99]), *_small(rng)]
     gaps = []
