@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from verify.ledger.entry import Entry
+from verify.ledger.wg19 import preliminaries
 
-ENTRIES: tuple[Entry, ...] = ()
+ENTRIES: tuple[Entry, ...] = (*preliminaries.ENTRIES,)
