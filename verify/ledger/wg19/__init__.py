@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from verify.ledger.entry import Entry
-from verify.ledger.wg19 import preliminaries
+from verify.ledger.wg19 import descent, preliminaries
 
-ENTRIES: tuple[Entry, ...] = (*preliminaries.ENTRIES,)
+ENTRIES: tuple[Entry, ...] = (*preliminaries.ENTRIES, *descent.ENTRIES)
