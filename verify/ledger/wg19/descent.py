@@ -176,7 +176,7 @@ def privacy_logarithm(*, printed: bool) -> Result:
         errors.append(2 * math.ceil(steps) / (n**2 * rho))
         claims.append(math.log(2) / (n**2 * rho) * logarithm)
         powers.append(power)
-    worst = int(np.argmax(np.array(errors) - 100 * np.array(claims)))
+    worst = int(np.argmax(np.array(errors) / np.maximum(claims, 1e-300)))
     return result(
         errors[worst] <= 100 * claims[worst],
         error_at_the_worst=errors[worst],
@@ -333,7 +333,7 @@ ENTRIES = (
     Entry(
         id="WG19:Remark 5.3",
         kind="remark",
-        summary="The noise inherits Theorem 5.2's factor 2: the real δ is up to 658 times δ on the grid.",
+        summary="Inherits the factor 2 of Theorem 5.2: the real δ is up to 658 times δ here.",
         statement=(
             r"The output is $(\epsilon,\delta)$-private if $\sigma^2=TG^2/(n(\sqrt{\log(1/\delta)"
             r"+\epsilon}-\sqrt{\log(1/\delta)}))^2$."
@@ -366,7 +366,8 @@ ENTRIES = (
         statement=(
             r"$E\|\theta^T-\theta^*\|^2\le C_4\frac{\kappa^2s^*}{\mu^2}\epsilon(n,\gamma)^2"
             r"+C_5\frac{\kappa^3G^2s^*\log d}{n^2\mu^2\rho}\log\frac{\rho n\mu\|\theta^*\|_2}"
-            r"{s^*\kappa G}$ for $T=C_3\kappa\log\frac{\rho n^2\mu^2\|\theta^*\|^2}{\kappa^2G^2s\log d}$."
+            r"{s^*\kappa G}$, where $T=C_3\kappa\log\frac{\rho n^2\mu^2\|\theta^*\|^2}"
+            r"{\kappa^2G^2s\log d}$."
         ),
         expected=Status.CORRECTED,
         method="exact",
@@ -415,7 +416,7 @@ ENTRIES = (
     Entry(
         id="WG19:Theorem 5.4, dimension",
         kind="theorem",
-        summary="At a given noise the certified error grows like log d; but G² ≥ μd, see Remark 5.7.",
+        summary="At a given noise the certified error grows like log d; but see Remark 5.7.",
         statement=(
             r"The second term of (5.1) is of order $\kappa^2s^*\log d\,\sigma^2/\mu^2$ with"
             r" $\sigma^2=TG^2/(n^2\rho)$."
