@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -278,14 +277,6 @@ def covariance_event(*, power: int) -> Result:
     )
 
 
-def _form(words: str, check: Any, **arguments: Any) -> Form:
-    return Form(words, lambda rng: check(**arguments))
-
-
-def _random(words: str, check: Any, **arguments: Any) -> Form:
-    return Form(words, lambda rng: check(rng, **arguments))
-
-
 ENTRIES = (
     Entry(
         id="CWZ19:(A.1)",
@@ -298,9 +289,9 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="harmless",
-        printed=_form("coefficient 1", split_error, outside=1.0),
-        corrected=_form("coefficient 2 on S without S*", split_error, outside=2.0),
-        mutant=_form("coefficient 1.9", split_error, outside=1.9),
+        printed=Form("coefficient 1", lambda rng: split_error(outside=1.0)),
+        corrected=Form("coefficient 2 on S without S*", lambda rng: split_error(outside=2.0)),
+        mutant=Form("coefficient 1.9", lambda rng: split_error(outside=1.9)),
         wrong=(
             "On S without S* the error is w̃ + X̄, and (w̃ + X̄)² ≤ 2w̃² + 2X̄². One coordinate with"
             " w̃ = X̄ = 1 has squared error 4 against 3."
@@ -316,8 +307,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="exact",
-        printed=_form("coefficients 4, 4, 2", missed_signal, factor=1.0),
-        mutant=_form("coefficients halved", missed_signal, factor=0.5),
+        printed=Form("coefficients 4, 4, 2", lambda rng: missed_signal(factor=1.0)),
+        mutant=Form("coefficients halved", lambda rng: missed_signal(factor=0.5)),
     ),
     Entry(
         id="CWZ19:(A.3)",
@@ -329,8 +320,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="execution",
-        printed=_random("8 on the noise", missed_mass, on_noise=8.0),
-        mutant=_random("7 on the noise", missed_mass, on_noise=7.0),
+        printed=Form("8 on the noise", lambda rng: missed_mass(rng, on_noise=8.0)),
+        mutant=Form("7 on the noise", lambda rng: missed_mass(rng, on_noise=7.0)),
         code=("estimators.mechanisms.peeling", "minimax.descent.selection_error"),
     ),
     Entry(
@@ -343,8 +334,10 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="execution",
-        printed=_random("2, 12, 32, 2", whole_error, coefficients=(2.0, 12.0, 32.0, 2.0)),
-        mutant=_random("halved", whole_error, coefficients=(1.0, 6.0, 16.0, 1.0)),
+        printed=Form(
+            "2, 12, 32, 2", lambda rng: whole_error(rng, coefficients=(2.0, 12.0, 32.0, 2.0))
+        ),
+        mutant=Form("halved", lambda rng: whole_error(rng, coefficients=(1.0, 6.0, 16.0, 1.0))),
     ),
     Entry(
         id="CWZ19:Section A.3, maxima",
@@ -357,8 +350,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="harmless",
-        printed=_form("falls as a power of n", maxima, along="n"),
-        corrected=_form("falls as a power of d", maxima, along="d"),
+        printed=Form("falls as a power of n", lambda rng: maxima(along="n")),
+        corrected=Form("falls as a power of d", lambda rng: maxima(along="d")),
         wrong=(
             "For Gaussian data the chance of exceeding Cσ² log d/n does not involve n: at d = 20"
             " it is the same for n = 10² and 10⁸. Theorem 3.4 also allows c₁e^{−c₂ log d}, which"
@@ -375,8 +368,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="quadrature",
-        printed=_form("exponent C", laplace_tails, rate=1.0),
-        mutant=_form("exponent 1.1 C", laplace_tails, rate=1.1),
+        printed=Form("exponent C", lambda rng: laplace_tails(rate=1.0)),
+        mutant=Form("exponent 1.1 C", lambda rng: laplace_tails(rate=1.1)),
     ),
     Entry(
         id="CWZ19:(A.5)",
@@ -388,8 +381,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="optimisation",
-        printed=_random("1 + 8L² on the noise", noisy_step, on_noise=1.0),
-        mutant=_random("a tenth of it", noisy_step, on_noise=0.1),
+        printed=Form("1 + 8L² on the noise", lambda rng: noisy_step(rng, on_noise=1.0)),
+        mutant=Form("a tenth of it", lambda rng: noisy_step(rng, on_noise=0.1)),
         code=("minimax.descent.Recursion",),
     ),
     Entry(
@@ -403,9 +396,11 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="optimisation",
         severity="harmless",
-        printed=_random("β̂ over the ball", plain_step, constrained=True),
-        corrected=_random("β̂ over everything", plain_step, constrained=False),
-        mutant=_random("corrected, rate doubled", plain_step, constrained=False, rate=2.0),
+        printed=Form("β̂ over the ball", lambda rng: plain_step(rng, constrained=True)),
+        corrected=Form("β̂ over everything", lambda rng: plain_step(rng, constrained=False)),
+        mutant=Form(
+            "corrected, rate doubled", lambda rng: plain_step(rng, constrained=False, rate=2.0)
+        ),
         wrong=(
             "At β^t = β̂ on the boundary the right side is 0 and the gradient is not. Comparing"
             " with the projected step, whose fixed point β̂ is, gives (A.5) all the same."
@@ -421,8 +416,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="exact",
-        printed=_form("T as stated", start_forgotten, steps=1.0),
-        mutant=_form("half as many steps", start_forgotten, steps=0.5),
+        printed=Form("T as stated", lambda rng: start_forgotten(steps=1.0)),
+        mutant=Form("half as many steps", lambda rng: start_forgotten(steps=0.5)),
     ),
     Entry(
         id="CWZ19:Section A.5, event E1",
@@ -435,8 +430,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="harmless",
-        printed=_form("exponent of order n", covariance_event, power=0),
-        corrected=_form("exponent of order n/d", covariance_event, power=1),
+        printed=Form("exponent of order n", lambda rng: covariance_event(power=0)),
+        corrected=Form("exponent of order n/d", lambda rng: covariance_event(power=1)),
         wrong=(
             "For x = ±e_J with J uniform a coordinate is never seen with chance (1 − 1/d)^n, and at"
             " d = n/2 the event almost never occurs. Matrix Chernoff gives 2d e^{−cn/d}. In Theorem"
@@ -455,7 +450,7 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="optimisation",
-        printed=_form("8 and 8", chi_square_tails, divisor=8.0),
-        mutant=_form("1 and 1", chi_square_tails, divisor=1.0),
+        printed=Form("8 and 8", lambda rng: chi_square_tails(divisor=8.0)),
+        mutant=Form("1 and 1", lambda rng: chi_square_tails(divisor=1.0)),
     ),
 )

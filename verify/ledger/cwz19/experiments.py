@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from scipy import integrate, stats
 
 from estimators.truncation import theoretical_truncation
@@ -117,10 +115,6 @@ def finite_noise(*, reach: float) -> Result:
     return result(real <= promised.delta * (1 + 1e-6), promised=promised.delta, real=real)
 
 
-def _form(words: str, check: Any, **arguments: Any) -> Form:
-    return Form(words, lambda rng: check(**arguments))
-
-
 ENTRIES = (
     Entry(
         id="CWZ19:Section 5",
@@ -133,8 +127,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="breaks a claim",
-        printed=_form("δ = 10/n^1.1", small_delta, factor=10.0, power=1.1),
-        corrected=_form("δ = 1/n^1.1", small_delta, factor=1.0, power=1.1),
+        printed=Form("δ = 10/n^1.1", lambda rng: small_delta(factor=10.0, power=1.1)),
+        corrected=Form("δ = 1/n^1.1", lambda rng: small_delta(factor=1.0, power=1.1)),
         wrong=(
             "10/n^1.1 is below 1/n only for n > 10¹⁰. At the n used, publishing each record whole"
             " with probability δ is allowed: 3.98 records on average at n = 10⁴, 6.8 of the 50"
@@ -152,8 +146,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="breaks a claim",
-        printed=_form("entries up to 1/√d", sparse_curvature, scaled=False),
-        corrected=_form("entries up to 1/√s", sparse_curvature, scaled=True),
+        printed=Form("entries up to 1/√d", lambda rng: sparse_curvature(scaled=False)),
+        corrected=Form("entries up to 1/√s", lambda rng: sparse_curvature(scaled=True)),
         wrong=(
             "The scale is that of the dense problem. On 20 coordinates the covariance is I/(3d), so"
             " s·λ = s/(3d) falls with n: Theorem 4.4, whose s, T and rate depend on L, does not"
@@ -172,9 +166,9 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="breaks a claim",
-        printed=_form("d = n, entries up to 1/√d", knowable, ratio=1.0, scaled=False),
-        corrected=_form("entries up to 1/√s", knowable, ratio=1.0, scaled=True),
-        mutant=_form("d = 2n, entries up to 1/√d", knowable, ratio=2.0, scaled=False),
+        printed=Form("d = n, entries up to 1/√d", lambda rng: knowable(ratio=1.0, scaled=False)),
+        corrected=Form("entries up to 1/√s", lambda rng: knowable(ratio=1.0, scaled=True)),
+        mutant=Form("d = 2n, entries up to 1/√d", lambda rng: knowable(ratio=2.0, scaled=False)),
         wrong=(
             "With d = n all n records together carry at most 1/6 nat about β, even if its support"
             " is known; the Bayes risk is at least .983 of that of releasing 0. The figures cannot"
@@ -192,9 +186,9 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="breaks a claim",
-        printed=_form("s = 2s*", enough_coordinates, multiple=2.0),
-        corrected=_form("s = 72 · 32² s*", enough_coordinates, multiple=72.0 * 32**2),
-        mutant=_form("half of that", enough_coordinates, multiple=36.0 * 32**2),
+        printed=Form("s = 2s*", lambda rng: enough_coordinates(multiple=2.0)),
+        corrected=Form("s = 72 · 32² s*", lambda rng: enough_coordinates(multiple=72.0 * 32**2)),
+        mutant=Form("half of that", lambda rng: enough_coordinates(multiple=36.0 * 32**2)),
         wrong=(
             "At s* = 20 the proof asks for 1,474,560 coordinates and d is at most 8000. The"
             " experiments run where the theorem says nothing."
@@ -212,8 +206,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="quadrature",
         severity="constants",
-        printed=_form("R = 4√log n", truncation_bias, centred=False),
-        corrected=_form("R = 10 + 4√log n", truncation_bias, centred=True),
+        printed=Form("R = 4√log n", lambda rng: truncation_bias(centred=False)),
+        corrected=Form("R = 10 + 4√log n", lambda rng: truncation_bias(centred=True)),
         wrong=(
             "K in R = Kσ√log n is large enough only if R exceeds c = 10 by several σ, which 4√log n"
             " does not for n ≤ 2000. Adding the bound c on the means removes the bias."
@@ -231,8 +225,8 @@ ENTRIES = (
         expected=Status.REFUTED,
         method="exact",
         severity="breaks a claim",
-        printed=_form("a record reaches 10⁴ R", finite_noise, reach=1e4),
-        relaxed=_form("no record passes R", finite_noise, reach=1.0),
+        printed=Form("a record reaches 10⁴ R", lambda rng: finite_noise(reach=1e4)),
+        relaxed=Form("no record passes R", lambda rng: finite_noise(reach=1.0)),
         wrong=(
             "The sensitivity of an untruncated Gaussian mean is infinite; noise made for any"
             " finite R leaves δ near 1 for a record far enough out. The curve is not one of a"

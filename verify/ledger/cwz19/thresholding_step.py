@@ -281,14 +281,6 @@ def gradient_domination(rng: Rng, *, factor: float) -> Result:
     return result(min(gaps) >= -1e-9, least_left_minus_right=min(gaps), in_the_first_case=gaps[0])
 
 
-def _form(words: str, check: Any, **arguments: Any) -> Form:
-    return Form(words, lambda rng: check(**arguments))
-
-
-def _random(words: str, check: Any, **arguments: Any) -> Form:
-    return Form(words, lambda rng: check(rng, **arguments))
-
-
 ENTRIES = (
     Entry(
         id="CWZ19:Lemma A.3",
@@ -300,8 +292,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="execution",
-        printed=_random("4 on the noise", peeling_error, on_noise=4.0),
-        mutant=_random("3.5 on the noise", peeling_error, on_noise=3.5),
+        printed=Form("4 on the noise", lambda rng: peeling_error(rng, on_noise=4.0)),
+        mutant=Form("3.5 on the noise", lambda rng: peeling_error(rng, on_noise=3.5)),
         code=("estimators.mechanisms.peeling", "minimax.descent.thresholding_factor"),
     ),
     Entry(
@@ -315,8 +307,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="exact",
-        printed=_form("γ = 4L/s", restricted_constants, smoothness=4),
-        mutant=_form("γ = 2L/s", restricted_constants, smoothness=2),
+        printed=Form("γ = 4L/s", lambda rng: restricted_constants(smoothness=4)),
+        mutant=Form("γ = 2L/s", lambda rng: restricted_constants(smoothness=2)),
     ),
     Entry(
         id="CWZ19:(A.8)",
@@ -329,8 +321,10 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="optimisation",
         severity="harmless",
-        printed=_random("γ of (A.7) for β^t − β̂", descent_lemma, pairwise=False),
-        corrected=_random("γ for all pairs of s-sparse vectors", descent_lemma, pairwise=True),
+        printed=Form("γ of (A.7) for β^t − β̂", lambda rng: descent_lemma(rng, pairwise=False)),
+        corrected=Form(
+            "γ for all pairs of s-sparse vectors", lambda rng: descent_lemma(rng, pairwise=True)
+        ),
         wrong=(
             "(A.7), assumed for β^t − β̂ only, does not bound L_n along β^{t+1} − β^t, which has 2s"
             " other coordinates. Restricted smoothness on 2s + s* coordinates is what is meant. The"
@@ -349,8 +343,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="optimisation",
-        printed=_random("1/4c", first_order_term, spread=1.0),
-        mutant=_random("1/5c", first_order_term, spread=0.8),
+        printed=Form("1/4c", lambda rng: first_order_term(rng, spread=1.0)),
+        mutant=Form("1/5c", lambda rng: first_order_term(rng, spread=0.8)),
     ),
     Entry(
         id="CWZ19:(A.9), noise term",
@@ -363,8 +357,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="symbolic",
         severity="harmless",
-        printed=_form("γ/2η", bracket, power=1, half=True),
-        corrected=_form("(γ/η)²", bracket, power=2, half=False),
+        printed=Form("γ/2η", lambda rng: bracket(power=1, half=True)),
+        corrected=Form("(γ/η)²", lambda rng: bracket(power=2, half=False)),
         wrong="Taking η/2γ out of γ/2η leaves (γ/η)², not γ/2η. A slip of the pen.",
     ),
     Entry(
@@ -380,8 +374,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="optimisation",
-        printed=_random("as printed", whole_step, on_noise=1.0),
-        mutant=_random("without the noise terms", whole_step, on_noise=0.0),
+        printed=Form("as printed", lambda rng: whole_step(rng, on_noise=1.0)),
+        mutant=Form("without the noise terms", lambda rng: whole_step(rng, on_noise=0.0)),
     ),
     Entry(
         id="CWZ19:(A.10), second use of Lemma 3.4",
@@ -394,8 +388,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="harmless",
-        printed=_form("cW", swapped_mass, dropped=True),
-        corrected=_form("(c + 1 + 1/c)W", swapped_mass, dropped=False),
+        printed=Form("cW", lambda rng: swapped_mass(dropped=True)),
+        corrected=Form("(c + 1 + 1/c)W", lambda rng: swapped_mass(dropped=False)),
         wrong=(
             "Lemma 3.4 is applied twice and its noise counted once; the inequality then fails by"
             " the factor 1 + 1/(c³ + c² + c). The constant is hidden in c₃."
@@ -412,8 +406,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="symbolic",
         severity="harmless",
-        printed=_form("η²/2cγ", expansion, divided=True),
-        corrected=_form("η²/2γ", expansion, divided=False),
+        printed=Form("η²/2cγ", lambda rng: expansion(divided=True)),
+        corrected=Form("η²/2γ", lambda rng: expansion(divided=False)),
         wrong="A c > 1 has come into the denominator. What follows uses η²/2γ.",
     ),
     Entry(
@@ -428,8 +422,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="optimisation",
-        printed=_random("s = 72(γ/α)²s*", recursion, enough=True),
-        mutant=_random("s = s*", recursion, enough=False),
+        printed=Form("s = 72(γ/α)²s*", lambda rng: recursion(rng, enough=True)),
+        mutant=Form("s = s*", lambda rng: recursion(rng, enough=False)),
     ),
     Entry(
         id="CWZ19:Lemma A.4",
@@ -442,9 +436,9 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="optimisation",
         severity="harmless",
-        printed=_random("α/2", gradient_domination, factor=0.5),
-        corrected=_random("α", gradient_domination, factor=1.0),
-        mutant=_random("1.1 α", gradient_domination, factor=1.1),
+        printed=Form("α/2", lambda rng: gradient_domination(rng, factor=0.5)),
+        corrected=Form("α", lambda rng: gradient_domination(rng, factor=1.0)),
+        mutant=Form("1.1 α", lambda rng: gradient_domination(rng, factor=1.1)),
         wrong=(
             "β̂ has s* entries and β^t has s > s*, so L_n(β^t) may be the smaller; with minimum"
             " (2, 1), β^t = (2, 3/2), β̂ = (2, 0) the left side is −.3125 and the right −.1875."

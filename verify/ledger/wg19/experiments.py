@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from estimators.nonprivate_regression import IterativeHardThresholding
@@ -55,14 +53,6 @@ def expected_leak(*, delta: float) -> Result:
     return result(max(sizes) * delta < 1, n_delta_at_1000=1000 * delta, at_20242=20_242 * delta)
 
 
-def _form(words: str, check: Any, **arguments: Any) -> Form:
-    return Form(words, lambda rng: check(**arguments))
-
-
-def _random(words: str, check: Any, **arguments: Any) -> Form:
-    return Form(words, lambda rng: check(rng, **arguments))
-
-
 ENTRIES = (
     Entry(
         id="WG19:Section 6",
@@ -75,8 +65,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="execution",
         severity="breaks a claim",
-        printed=_random("1/(1 + exp⟨x, θ*⟩)", recovered, sign=1.0),
-        corrected=_random("1/(1 + exp(−⟨x, θ*⟩))", recovered, sign=-1.0),
+        printed=Form("1/(1 + exp⟨x, θ*⟩)", lambda rng: recovered(rng, sign=1.0)),
+        corrected=Form("1/(1 + exp(−⟨x, θ*⟩))", lambda rng: recovered(rng, sign=-1.0)),
         wrong=(
             "§5.2 has P(y = 1) = e^u/(1 + e^u), u = ⟨x, θ*⟩, and its loss belongs to that model."
             " Data made as printed are those of −θ*, so the reported error would be near 2."
@@ -91,8 +81,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="breaks a claim",
-        printed=_form("σ² = TK² log(1/δ)/(nε)²", real_budget, calibration="paper"),
-        corrected=_form("the exact Gaussian curve", real_budget, calibration="exact"),
+        printed=Form("σ² = TK² log(1/δ)/(nε)²", lambda rng: real_budget(calibration="paper")),
+        corrected=Form("the exact Gaussian curve", lambda rng: real_budget(calibration="exact")),
         wrong=(
             "The noise has the factor log(1/δ)/ε² of small ε, and log(1/δ) = 4.6 here, and the"
             " errors of Corollary 5.8. The other options are chosen by cross-validation on the"
@@ -108,8 +98,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="breaks a claim",
-        printed=_form("δ = .01", expected_leak, delta=0.01),
-        corrected=_form("δ = 10⁻⁵", expected_leak, delta=1e-5),
-        wrong="Publishing each record whole with chance δ is (0, δ)-private, so δ must be below 1/n.",
+        printed=Form("δ = .01", lambda rng: expected_leak(delta=0.01)),
+        corrected=Form("δ = 10⁻⁵", lambda rng: expected_leak(delta=1e-5)),
+        wrong="Publishing each record whole with chance δ is (0, δ)-private: δ must be below 1/n.",
     ),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,14 +239,6 @@ def composition(rng: Rng, *, largest_only: bool) -> Result:
     )
 
 
-def _form(words: str, check: Any, **arguments: Any) -> Form:
-    return Form(words, lambda rng: check(**arguments))
-
-
-def _random(words: str, check: Any, **arguments: Any) -> Form:
-    return Form(words, lambda rng: check(rng, **arguments))
-
-
 ENTRIES = (
     Entry(
         id="WG19:Definition 1.1",
@@ -259,8 +250,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="brute force",
-        printed=_form("ε = 1, δ = .05", private, epsilon=1.0),
-        mutant=_form("ε = 1/2, δ = .05", private, epsilon=0.5),
+        printed=Form("ε = 1, δ = .05", lambda rng: private(epsilon=1.0)),
+        mutant=Form("ε = 1/2, δ = .05", lambda rng: private(epsilon=0.5)),
         code=("minimax.privacy.Approximate",),
     ),
     Entry(
@@ -273,8 +264,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="brute force",
-        printed=_form("G = |x|", lipschitz, constant=1.0),
-        mutant=_form("G = |x|/2", lipschitz, constant=0.5),
+        printed=Form("G = |x|", lambda rng: lipschitz(constant=1.0)),
+        mutant=Form("G = |x|/2", lambda rng: lipschitz(constant=0.5)),
         code=("estimators.losses.LogisticLoss",),
     ),
     Entry(
@@ -287,8 +278,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="brute force",
-        printed=_random("v with s entries", sparse_directions, sparsity=2),
-        mutant=_random("v with s + 1 entries", sparse_directions, sparsity=3),
+        printed=Form("v with s entries", lambda rng: sparse_directions(rng, sparsity=2)),
+        mutant=Form("v with s + 1 entries", lambda rng: sparse_directions(rng, sparsity=3)),
     ),
     Entry(
         id="WG19:Definition 3.2, logistic loss",
@@ -301,8 +292,8 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="constants",
-        printed=_random("θ up to length 1000", logistic_curvature, radius=1000.0),
-        corrected=_random("θ up to length 3", logistic_curvature, radius=3.0),
+        printed=Form("θ up to length 1000", lambda rng: logistic_curvature(rng, radius=1000.0)),
+        corrected=Form("θ up to length 3", lambda rng: logistic_curvature(rng, radius=3.0)),
         wrong=(
             "The curvature of log(1 + e^p) falls like e^{−|p|}, so its infimum over θ is 0, and"
             " Algorithm 1 does not keep θ in a ball. With `radius` our estimator does."
@@ -320,8 +311,10 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="brute force",
         severity="constants",
-        printed=_random("the same μ and β", larger_level, widened=False),
-        corrected=_random("μ(√s − √(κs*))²/(s + s*) and 2β", larger_level, widened=True),
+        printed=Form("the same μ and β", lambda rng: larger_level(rng, widened=False)),
+        corrected=Form(
+            "μ(√s − √(κs*))²/(s + s*) and 2β", lambda rng: larger_level(rng, widened=True)
+        ),
         wrong=(
             "μ at level s + s* is smaller. Splitting off the s* smallest entries gives"
             " √μ' ≥ (√(μs) − √(βs*))/√(s + s*), which is of order √μ as s ≥ C₂κ²s*, so only"
@@ -337,8 +330,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="exact",
-        printed=_form("ρ = ε²/2", concentrated, factor=1.0),
-        mutant=_form("ρ = ε²/4", concentrated, factor=0.5),
+        printed=Form("ρ = ε²/2", lambda rng: concentrated(factor=1.0)),
+        mutant=Form("ρ = ε²/4", lambda rng: concentrated(factor=0.5)),
         code=("minimax.privacy.ZeroConcentrated", "minimax.privacy.Pure.to_zcdp"),
     ),
     Entry(
@@ -351,8 +344,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="optimisation",
-        printed=_form("factor 2", conversion, factor=2.0),
-        mutant=_form("factor √2", conversion, factor=math.sqrt(2)),
+        printed=Form("factor 2", lambda rng: conversion(factor=2.0)),
+        mutant=Form("factor √2", lambda rng: conversion(factor=math.sqrt(2))),
         code=("minimax.privacy.ZeroConcentrated.to_approximate",),
     ),
     Entry(
@@ -365,9 +358,10 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="brute force",
-        printed=_random("2G/n", sensitivity, factor=1.0),
-        mutant=_random(
-            "√2 G/n, which Theorem 5.2's noise amounts to", sensitivity, factor=math.sqrt(0.5)
+        printed=Form("2G/n", lambda rng: sensitivity(rng, factor=1.0)),
+        mutant=Form(
+            "√2 G/n, which Theorem 5.2's noise amounts to",
+            lambda rng: sensitivity(rng, factor=math.sqrt(0.5)),
         ),
         code=("estimators.sparse_erm.clipped_gradient",),
     ),
@@ -378,8 +372,8 @@ ENTRIES = (
         statement=(r"$q(S)+N(0,\sigma^2I)$ is $\Delta_2(q)^2/(2\sigma^2)$-zCDP."),
         expected=Status.HOLDS,
         method="quadrature",
-        printed=_form("Δ²/2σ²", gaussian_mechanism, factor=1.0),
-        mutant=_form("Δ²/4σ²", gaussian_mechanism, factor=0.5),
+        printed=Form("Δ²/2σ²", lambda rng: gaussian_mechanism(factor=1.0)),
+        mutant=Form("Δ²/4σ²", lambda rng: gaussian_mechanism(factor=0.5)),
         code=("estimators.mechanisms.gaussian", "minimax.privacy.Gaussian.to_zcdp"),
     ),
     Entry(
@@ -392,8 +386,8 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="exact",
-        printed=_random("ρ₁ + ρ₂", composition, largest_only=False),
-        mutant=_random("max(ρ₁, ρ₂)", composition, largest_only=True),
+        printed=Form("ρ₁ + ρ₂", lambda rng: composition(rng, largest_only=False)),
+        mutant=Form("max(ρ₁, ρ₂)", lambda rng: composition(rng, largest_only=True)),
         code=("estimators.accounting.total",),
     ),
 )
