@@ -152,10 +152,10 @@ def remark_constant(*, constant: float) -> Result:
     It is (sqrt(1 + u) + 1)^2, increasing, so the largest value is at u = 1.
     """
     u = sp.symbols("u", positive=True)
-    value = u**2 / (sp.sqrt(1 + u) - 1) ** 2
-    same = sp.simplify(sp.radsimp(value) - (sp.sqrt(1 + u) + 1) ** 2) == 0
-    largest = value.subs(u, 1)
-    return result(same and bool(sp.simplify(largest) <= constant), largest_constant=float(largest))
+    root = sp.sqrt(1 + u)
+    same = sp.expand((root - 1) * (root + 1)) == u
+    largest = ((root + 1) ** 2).subs(u, 1)
+    return result(same and bool(largest <= constant), largest_constant=float(largest))
 
 
 # --- Error ---------------------------------------------------------------------------------------
@@ -170,7 +170,8 @@ def second_term(*, printed: bool) -> Result:
     error of every T >= 1 steps is exactly 2 T/(n^2 rho), and log(rho n) = 0.
     """
     d, ratios = 10**6, []
-    for kappa, s_star, n, power in itertools.product((1.2, 10.0), (1, 5), (1e8, 1e10), (0.0, 1.0)):
+    shapes = ((1.2, 1), (10.0, 5))
+    for (kappa, s_star), n, power in itertools.product(shapes, (1e8, 1e10), (0.0, 1.0)):
         rho, s = n**-power, math.ceil(2 * kappa**2 * s_star)
         x = rho * n**2 / (kappa**2 * s * math.log(d))
         T = math.ceil(kappa * math.log(x))
