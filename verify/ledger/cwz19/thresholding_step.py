@@ -216,6 +216,21 @@ def whole_step(rng: Rng, *, on_noise: float) -> Result:
     return result(excess <= 1e-9, largest_excess=excess)
 
 
+def exchange(rng: Rng, *, padded: bool) -> Result:
+    """After (A.10): has S_t without S_{t+1} a subset as large as S_{t+1} without S_t and S*?
+
+    At t = 0, where beta = 0. S_0 is its support (empty), or any s places that hold it.
+    """
+    least = math.inf
+    for step in _small(rng, 50):
+        S_next = peel(ETA / step.gamma * step.h * step.middle, step.noise)
+        true = np.flatnonzero(step.best)
+        S_0 = np.arange(len(S_next)) if padded else np.array([], dtype=int)
+        room = len(np.setdiff1d(S_0, S_next))
+        least = min(least, room - len(np.setdiff1d(S_next, np.union1d(S_0, true))))
+    return result(least >= 0, least_room_minus_need=int(least))
+
+
 def swapped_mass(*, dropped: bool) -> Result:
     """After (A.10): is |v_R|^2 <= (1 + 1/c + 1/c^2)|v_R'|^2 + x W, x = c or c + 1 + 1/c?
 
@@ -378,6 +393,25 @@ ENTRIES = (
         mutant=Form("without the noise terms", lambda rng: whole_step(rng, on_noise=0.0)),
     ),
     Entry(
+        id="CWZ19:(A.10), the set R",
+        kind="equation",
+        summary="No such R at t = 0, where β⁰ = 0 has no support; any s places around it will do.",
+        statement=(
+            r"There is $R\subseteq S_t\setminus S_{t+1}$ with $|R|=|S_{t+1}\setminus(S_t\cup"
+            r" S^*)|$, for every $t$ from 0."
+        ),
+        expected=Status.CORRECTED,
+        method="execution",
+        severity="harmless",
+        printed=Form("S_0 = supp(0)", lambda rng: exchange(rng, padded=False)),
+        corrected=Form("S_0 any s places", lambda rng: exchange(rng, padded=True)),
+        wrong=(
+            "The argument needs |S_t| = s. β⁰ = 0 has empty support, so S_0 without S_1 is empty"
+            " while S_1 has s − s* places outside S*. Taking for S_t any s places that hold the"
+            " support repairs it."
+        ),
+    ),
+    Entry(
         id="CWZ19:(A.10), second use of Lemma 3.4",
         kind="equation",
         summary="The noise of the second use is dropped: cW must be (c + 1 + 1/c)W.",
@@ -443,7 +477,8 @@ ENTRIES = (
             "β̂ has s* entries and β^t has s > s*, so L_n(β^t) may be the smaller; with minimum"
             " (2, 1), β^t = (2, 3/2), β̂ = (2, 0) the left side is −.3125 and the right −.1875."
             " Strong convexity gives α(L_n(β^t) − L_n(β̂)) ≤ −α⟨g, Δ⟩ − α²|Δ|²/2 ≤"
-            " |g|² − α²|Δ|²/4 for every β^t, as |g + αΔ/2|² ≥ 0."
+            " |g|² − α²|Δ|²/4 for every β^t, as |g + αΔ/2|² ≥ 0. Where L_n(β^t) < L_n(β̂) the last"
+            " display of A.7 turns round too; there β^{t+1} need only not lose what β^t has."
         ),
     ),
 )
