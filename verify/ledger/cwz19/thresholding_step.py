@@ -478,7 +478,7 @@ ENTRIES = (
             " (2, 1), β^t = (2, 3/2), β̂ = (2, 0) the left side is −.3125 and the right −.1875."
             " Strong convexity gives α(L_n(β^t) − L_n(β̂)) ≤ −α⟨g, Δ⟩ − α²|Δ|²/2 ≤"
             " |g|² − α²|Δ|²/4 for every β^t, as |g + αΔ/2|² ≥ 0. Where L_n(β^t) < L_n(β̂) the last"
-            " display of A.7 turns round too; there β^{t+1} need only not lose what β^t has."
+            " display of A.7 turns round too; there L_n(β^{t+1}) ≤ L_n(β^t) + noise is enough."
         ),
     ),
 )
