@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from verify.ledger.cwz19 import (
+    appendix_a,
+    experiments,
     group_privacy,
-    privacy_inequality,
-    regression,
-    regression_algorithm,
-    regression_convergence,
-    sparse_regression,
-    sparse_regression_algorithm,
-    stein,
+    regression_step,
+    thresholding_step,
 )
 from verify.ledger.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
-    *regression.ENTRIES,
-    *regression_algorithm.ENTRIES,
-    *regression_convergence.ENTRIES,
-    *sparse_regression.ENTRIES,
-    *sparse_regression_algorithm.ENTRIES,
+    *experiments.ENTRIES,
     *group_privacy.ENTRIES,
-    *stein.ENTRIES,
-    *privacy_inequality.ENTRIES,
+    *appendix_a.ENTRIES,
+    *regression_step.ENTRIES,
+    *thresholding_step.ENTRIES,
 )
