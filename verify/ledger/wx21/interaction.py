@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -43,10 +44,10 @@ def halving_risk(p: float) -> tuple[float, float]:
     estimate the winner's coefficient. Where candidates exceed SLACK times their expected number,
     0 is released.
 
-    **Risk.** tau^2 P(fail) + 4/(p g), in units of theta. P(fail) is at most the sum of the chances
-    that the true coordinate is dropped in some stage, that it falls below a level m in the last stage or some
-    other exceeds m (best m), and of the overflows (Chernoff). P(fail) falls in tau, so the supremum
-    over a cell of the grid is at most its upper end times P(fail) at its lower end.
+    **Risk.** tau^2 P(fail) + 4/(p g), in units of tau. P(fail) is at most the sum of the chances
+    that the true coordinate is dropped in some stage, that it falls below a level m in the last
+    stage or some other exceeds m (best m), and of the overflows (Chernoff). The bound falls in tau,
+    so the supremum over a cell of the grid is at most its upper end times P(fail) at its lower.
     """
     stages = max(1, math.ceil(math.log2(math.log(p))))
     users, kept, overflow = p * GROUP / 4, 1.0, 0.0
@@ -68,7 +69,9 @@ def halving_risk(p: float) -> tuple[float, float]:
         return min(dropped + final + overflow, 1.0)
 
     cells = np.geomspace(0.3, 60, 100) / GROUP
-    worst = max(cells[0], *(high * fails(math.sqrt(low)) for low, high in zip(cells, cells[1:])))
+    worst = max(
+        cells[0], *(high * fails(math.sqrt(low)) for low, high in itertools.pairwise(cells))
+    )
     beyond = (tv_contraction(EPSILON) / REACH) ** 2 * fails(math.sqrt(cells[-1]))
     risk = max(float(worst), beyond) + 4 / (p * GROUP)
     return users, risk * (REACH / tv_contraction(EPSILON)) ** 2
@@ -125,7 +128,7 @@ ENTRIES = (
     Entry(
         id="WX21:Remark 1",
         kind="remark",
-        summary="The conjecture is false: with interaction, halving the candidates costs p/(nε²), no log p.",
+        summary="False: with interaction, halving the candidates costs p/(nε²), without log p.",
         statement=(
             r"Conjecture: the bound $p/(n\epsilon^2)$ of Theorem 2 is not tight; the sequentially"
             r" interactive risk is of order $p\log p/(n\epsilon^2)$ as in Theorem 1."
@@ -170,7 +173,7 @@ ENTRIES = (
     Entry(
         id="WX21:Remark 2",
         kind="remark",
-        summary="The cited lower bounds for regression have no log(1/δ); that factor is in the upper ones.",
+        summary="The cited lower bounds for regression have no log(1/δ); the upper ones have it.",
         statement=(
             r"In the central model [CWZ19] the $\ell_2$ risk is at least of order"
             r" $\sqrt{s\log p/n}+s\log p\sqrt{\log(1/\delta)}/(n\epsilon)$, and for dense"

@@ -141,7 +141,7 @@ def closest_laws(link: Callable[[float], float], theta: float, C: float, *, cent
 
 
 def identified(link: Callable[[float], float], b: float, *, centred: bool) -> Result:
-    """Can data from theta != 0 never have the law of data from theta = 0? |theta| <= min(1, C/b)."""
+    """Do data from theta, 0 < |theta| <= min(1, C/b), never have the law of data from 0?"""
     C = 1.0
     sizes = [share * min(1.0, C / b) for share in (0.25, 0.5, 1.0)]
     found = [closest_laws(link, theta, C, centred=centred) for theta in sizes]
@@ -167,7 +167,7 @@ DEFINITIONS = (
     Entry(
         id="WX21:Definition 1",
         kind="definition",
-        summary="Per-history privacy bounds the transcript's leak; averaged over the past it does not.",
+        summary="Privacy given each past bounds the transcript's leak; on average it does not.",
         statement=(
             r"$Z_i$ is an $(\epsilon,\delta)$ sequentially locally private view of $X_i$ if for"
             r" all $z_{1:i-1}$, $x$, $x'$ and events $S$:"
@@ -188,7 +188,7 @@ DEFINITIONS = (
     Entry(
         id="WX21:Definition 2",
         kind="definition",
-        summary="One bit: the infimum over all ε-LDP channels is 1 − τ² tanh²(ε/2), by randomised response.",
+        summary="One bit: the infimum over channels is 1 − τ² tanh²(ε/2), randomised response.",
         statement=(
             r"The private minimax risk is"
             r" $\inf_{Q\in\mathcal Q_\epsilon}\inf_{\hat\theta}\sup_p"
