@@ -18,6 +18,7 @@ from verify.ledger.wx21 import (
 
 ENTRIES: tuple[Entry, ...] = (
     *local_privacy.DEFINITIONS,
+    *local_privacy.RATE,
     *interaction.ENTRIES,
     *relaxed_privacy.ZERO_CONCENTRATED,
     *randomiser.ENTRIES,

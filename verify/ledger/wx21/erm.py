@@ -166,7 +166,8 @@ def lipschitz_and_convex(*, bounded: bool) -> Result:
     enough = [G for G, slope in slopes.items() if slope <= G]
     return result(
         enough,
-        least_G_that_does=min(enough, default=math.inf),
+        values_of_G_that_do=len(enough),
+        slope_found_for_G_1=slopes[1.01],
         slope_found_for_G_10000=slopes[1e4],
     )
 

@@ -130,9 +130,8 @@ def step_size_range(*, printed: bool) -> Result:
         gap = 9 * a**2 - 5 * b**2
         Delta = gap / 14 if printed else gap / (9 * a**2 + 5 * b**2)
         interval = Interval(a**2 * (1 - Delta), b**2 * (1 + Delta))
-        rate = float(contraction(2 / (interval.low + interval.high), interval))
-        if interval.low <= 0:
-            rate = math.inf
+        # The best step; where Delta > 1 the lower end is negative, and every step expands.
+        rate = float(contraction(2 / (abs(interval.low) + interval.high), interval))
         if rate > worst:
             worst, at = rate, (b / a, Delta)
     return result(

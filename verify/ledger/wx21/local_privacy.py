@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from minimax.divergences import staircase_supremum, strong_contraction_pure
+from minimax.le_cam import squared_risk
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -163,6 +164,21 @@ def wavy(x: float) -> float:
     return 8 * x + math.cos(x)
 
 
+def rate_without_privacy(shift: float) -> Result:
+    """Is the risk at p = s at most C^2 s (log(p/s) + shift)/n? Two points at p = s = 1, C = 2.
+
+    theta = +-h with two labels, whose affinity is known; the mean of x y has risk at most C^2/n.
+    """
+    C, worst = 2.0, 0.0
+    for n in (10, 1000, 10**6):
+        h = np.linspace(0.01, 1.0, 400) / math.sqrt(n)
+        tilt = h / (C - h)
+        lower = float(np.max(squared_risk(2 * h, n * np.log1p(-(tilt**2)) / 2)))
+        worst = max(worst, lower * n)
+    stated = C**2 * shift
+    return result(worst <= stated, n_times_two_point_bound=worst, n_times_stated=stated)
+
+
 DEFINITIONS = (
     Entry(
         id="WX21:Definition 1",
@@ -216,6 +232,28 @@ DEFINITIONS = (
         printed=Form("laws of 0 and θ differ", lambda rng: identified(linear, 1.0, centred=True)),
         mutant=Form("without E[σ|x] = 0", lambda rng: identified(linear, 1.0, centred=False)),
         code=("minimax.local_regression", "minimax.priors.TwoLabelPrior"),
+    ),
+)
+RATE = (
+    Entry(
+        id="WX21:Section IV, rate without privacy",
+        kind="remark",
+        summary="log(p/s) must be log(ep/s): at p = s the printed rate is 0, the risk is not.",
+        statement=(
+            r"Without privacy $\mathcal M_n(\theta(\mathcal P_{s,p,C}),\|\cdot\|_2^2)="
+            r"\Theta(C^2s\log(p/s)/n)$."
+        ),
+        expected=Status.CORRECTED,
+        method="exact",
+        severity="harmless",
+        printed=Form("log(p/s)", lambda rng: rate_without_privacy(0.0)),
+        corrected=Form("log(ep/s)", lambda rng: rate_without_privacy(1.0)),
+        mutant=Form("1/20 of the corrected rate", lambda rng: rate_without_privacy(0.05)),
+        wrong=(
+            "For s = p the logarithm is 0, yet two points θ = ±h already have a risk of order C²/n."
+            " (And the risk is never above 1, so the rate is at most that.)"
+        ),
+        code=("minimax.le_cam.squared_risk",),
     ),
 )
 

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def two_label_noise(sign: int) -> Result:
-    """Mean zero and at most 2 given t = <x, theta>, |t| <= delta < 1; `sign` -1 swaps the chances."""
+    """Mean zero, at most 2, given t = <x, theta>, |t| <= delta < 1; `sign` -1 swaps the chances."""
     t = sp.Symbol("t", real=True)
     values = (1 - t, -1 - t)
     chances = ((1 + sign * t) / 2, (1 - sign * t) / 2)
@@ -153,7 +153,7 @@ CONSTRUCTION = (
     Entry(
         id="WX21:Lemma 9, use in Theorem 2",
         kind="equation",
-        summary="1/(1−δ) is not at most (1+δ)/2; the divergence it should bound is smaller by luck.",
+        summary="1/(1−δ) is not at most (1+δ)/2; the true divergence is still .95 of the bound.",
         statement=(
             r"From $\max_v\|dP_0/dP_v\|_\infty=\frac1{1-\delta}$ and Lemma 9:"
             r" $D_{kl}(M_0^n\|\bar M^n)\le\frac{n\epsilon^2\delta^2(1+\delta)}{8p}$."
