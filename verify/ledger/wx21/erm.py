@@ -352,7 +352,7 @@ ENTRIES = (
     Entry(
         id="WX21:Definition 9",
         kind="definition",
-        summary="8x + cos x of the experiments is (7, 9)-monotone; the logistic link is not.",
+        summary="8x + cos x of the experiments is (7, 9)-monotone: its slopes fill [7, 9].",
         statement=(
             r"$f$ is $(a,b)$-monotone, $0<a\le b$, if it is differentiable with $f'(x)\in[a,b]$"
             r" for all $x$."

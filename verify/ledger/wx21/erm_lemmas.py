@@ -123,7 +123,7 @@ ENTRIES = (
     Entry(
         id="WX21:Lemma 12",
         kind="lemma",
-        summary="Holds, with ratio .85 for the best noise; the constant 8 cannot be 4.",
+        summary="Holds; the worst case found is .85 of the bound, and the constant 8 cannot be 4.",
         statement=(
             r"$\|x_t-x^*\|^2\le\frac4{\rho_s}[L(x^*)-L(x_t)]+\frac8{\rho_s^2}"
             r"\|g_{t,I^t\cup I^*}\|^2+\frac8{\rho_s^2}\|z_{t,I}\|^2$, $g_t=\nabla L(x_t)+z_t$."

@@ -140,9 +140,9 @@ ENTRIES = (
             "corrected, constant halved", lambda rng: sub_gaussian(printed=False, constant=1.0)
         ),
         wrong=(
-            "A report has norm r√(πp/2) coth(ε/2) at least, for every ε, so at x = 0 a coordinate"
-            " has variance at least about 1.2 r²: no constant makes r²/ε² enough for all ε > 0, as"
-            " Theorem 5 asks. True: r² max(1, 1/ε²) up to constants. (And it is R(x) − x that is"
+            "A report has norm at least r√p coth(ε/2), so at x = 0 a coordinate has variance at"
+            " least r² for every ε: no constant makes r²/ε² enough for all ε > 0, as Theorem 5"
+            " asks. True: r² max(1, 1/ε²) up to constants. (And it is R(x) − x that is"
             " sub-Gaussian: Definition 10 wants mean zero.)"
         ),
         code=("estimators.randomisers.SphereRandomiser",),
