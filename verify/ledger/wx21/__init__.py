@@ -1,7 +1,39 @@
-"""The statements of WX21."""
+"""The statements of WX21, in the order of the text."""
 
 from __future__ import annotations
 
 from verify.ledger.entry import Entry
+from verify.ledger.wx21 import (
+    erm,
+    erm_lemmas,
+    interaction,
+    isometry,
+    local_privacy,
+    private_tests,
+    randomiser,
+    relaxed_privacy,
+    technical_lemmas,
+    two_label_family,
+)
 
-ENTRIES: tuple[Entry, ...] = ()
+ENTRIES: tuple[Entry, ...] = (
+    *local_privacy.DEFINITIONS,
+    *local_privacy.RATE,
+    *interaction.ENTRIES,
+    *relaxed_privacy.ZERO_CONCENTRATED,
+    *randomiser.ENTRIES,
+    *isometry.WHOLE_RECORDS,
+    *local_privacy.LABEL_CLASS,
+    *isometry.LABELS,
+    *erm.ENTRIES,
+    *local_privacy.MONOTONE_CLASS,
+    *technical_lemmas.SUB_GAUSSIAN,
+    *technical_lemmas.LEMMAS,
+    *isometry.LEMMA_5,
+    *technical_lemmas.CHI_SQUARE,
+    *private_tests.METHODS,
+    *two_label_family.CONSTRUCTION,
+    *relaxed_privacy.CHI_SQUARE,
+    *private_tests.CHI_SQUARE,
+    *erm_lemmas.ENTRIES,
+)
