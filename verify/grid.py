@@ -65,7 +65,7 @@ class Dropped:
     reason: str
 
 
-WHOLE = ("n", "d", "s")
+WHOLE = ("n", "d", "s", "p")
 
 
 def build(claims: list[Claim], profile: Profile) -> tuple[list[Cell], list[Series], list[Dropped]]:

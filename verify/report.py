@@ -25,6 +25,7 @@ LABELS = {
     "n": "records n",
     "d": "dimension d",
     "s": "sparsity s",
+    "p": "dimension p",
     "epsilon": "privacy level ε",
     "rho": "privacy level ρ (zCDP)",
     "mu": "privacy level μ (GDP)",
