@@ -50,11 +50,9 @@ def contrast_figure(found: dict[str, Any]) -> Figure | None:
 
 def _series(found: dict[str, Any], claim: str) -> list[tuple[Row, list[Row]]]:
     """The fitted slope in p of a claim with its cells, if it was measured."""
+    cells = {cell_label(row["claim"], row["point"]): row for row in found["cells"]}
     return [
-        (
-            slope,
-            [row for row in found["cells"] if cell_label(claim, row["point"]) in slope["labels"]],
-        )
+        (slope, [cells[label] for label in slope["labels"]])
         for slope in found["slopes"]
         if slope["claim"] == claim and slope["variable"] == "p"
     ]
