@@ -229,7 +229,9 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
             return min(n, max(1, math.ceil(math.log2(reduction))))
         check_whole(steps=self.steps)
         if int(self.steps) > n:
-            raise ValueError(f"steps must be at most the number of users, {n}, got {self.steps}")
+            raise ValueError(
+                f"steps must be at most the number of users, n_samples = {n}, got {self.steps}"
+            )
         return int(self.steps)
 
     def _model(self, p: int) -> tuple[int, int, Link]:
