@@ -51,7 +51,7 @@ def into_ball(coef: Array, radius: float) -> Array:
 def gradient_bound(
     link: Link, p: int, s: int, s_star: int, C: float, radius: float = 1.0, scale: float = 1.0
 ) -> float:
-    r"""r: the largest norm of a user's gradient over the class, and attained for f = identity.
+    r"""r: no gradient of the class is longer; attained if f is the identity and p >= s + s*.
 
     The gradient is f'(<x, theta>) (f(<x, theta>) - y) x with |x_j| <= scale, y = f(<x, theta*>) +
     noise, |noise| <= C, and theta, theta* in the ball with s, s* non-zero entries. As |theta|_1 <=
@@ -229,7 +229,9 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
             return min(n, max(1, math.ceil(math.log2(reduction))))
         check_whole(steps=self.steps)
         if int(self.steps) > n:
-            raise ValueError(f"steps must be at most the number of users, {n}, got {self.steps}")
+            raise ValueError(
+                f"steps must be at most the number of users, n_samples = {n}, got {self.steps}"
+            )
         return int(self.steps)
 
     def _model(self, p: int) -> tuple[int, int, Link]:
