@@ -137,8 +137,9 @@ def claims() -> list[Claim]:
     ]
 
 
-_BASE = {"n": 100_000, "p": 16, "C": 2.0}
-_DEEP = {"n": 1e14, "p": 1e3, "C": 2.0}
+_BASE = {"n": 50_000, "p": 8, "C": 2.0}
+_DEEP = {"n": 1e14, "p": 8, "C": 2.0}
+"""At the p of the cells: log p has no exponent but the local one."""
 
 SWEEPS: tuple[Sweep, ...] = (
     Sweep(
@@ -147,12 +148,12 @@ SWEEPS: tuple[Sweep, ...] = (
         {**_BASE, "epsilon": 0.7},
         {**_DEEP, "epsilon": 1e-2},
         ("n", "p", "epsilon"),
-        weight=2,
+        weight=3,
     ),
     Sweep(
         "local-regression/Theorem 2/pure/duchi",
         "privacy",
-        {**_BASE, "p": 6, "epsilon": 0.7},
+        {**_BASE, "p": 4, "epsilon": 0.7},
         {**_DEEP, "epsilon": 1e-2},
         ("n",),
         weight=2,
@@ -160,7 +161,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "local-regression/Theorem 2/pure/privunit",
         "privacy",
-        {**_BASE, "p": 6, "epsilon": 2.0},
+        {**_BASE, "epsilon": 2.0},
     ),
     Sweep(
         "local-regression/Theorem 3/pure",
@@ -189,8 +190,8 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         LABELS,
         "privacy",
-        {"n": 30_000, "p": 32, "s": 2, "C": 8.0, "epsilon": 1.0},
-        {**_DEEP, "s": 4, "C": 8.0, "epsilon": 1e-2},
+        {"n": 15_000, "p": 32, "s": 2, "C": 8.0, "epsilon": 1.5},
+        {**_DEEP, "p": 32, "s": 2, "C": 8.0, "epsilon": 1e-2},
         ("n", "s"),
         weight=2,
     ),
@@ -210,8 +211,8 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "label-regression/Theorem 10/pure",
         "privacy",
-        {"n": 30_000, "p": 32, "s": 2, "C": 40.0, "b": 9.0, "epsilon": 1.0},
-        {**_DEEP, "s": 2, "C": 40.0, "b": 9.0, "epsilon": 1e-2},
+        {"n": 15_000, "p": 32, "s": 2, "C": 40.0, "b": 9.0, "epsilon": 1.0},
+        {**_DEEP, "p": 32, "s": 2, "C": 40.0, "b": 9.0, "epsilon": 1e-2},
         ("n",),
     ),
 )
