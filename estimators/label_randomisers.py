@@ -189,7 +189,7 @@ class BinaryLabels:
     is at most e^epsilon, attained by the labels +-bound.
 
     **Risk.** Variance bound^2 coth(epsilon/2)^2 - y^2, about 4 bound^2/epsilon^2 for small epsilon:
-    half of that of `LaplaceLabels`, and below it up to epsilon = 2.31. Never below
+    half of that of `LaplaceLabels`, and below it up to epsilon = 2.32. Never below
     bound^2 - y^2, where Laplace noise vanishes as epsilon grows.
     """
 
