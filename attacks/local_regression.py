@@ -149,8 +149,9 @@ def local_ceiling(
 ) -> Estimate:
     r"""The largest members' sum of a direct attack that local privacy allows.
 
-    **Statement.** sum_i E A_i <= sigma sqrt(share n d R): R the loss of the game (E|M - beta|^2/d),
-    share = `reported_share`. By default for the privacy that the estimator reports.
+    **Statement.** sum_i E A_i <= sigma sqrt(share n d R): R the loss of the game (E|M - beta|^2/d
+    over all coefficients, attacked or not), share = `reported_share`. By default for the privacy
+    that the estimator reports.
 
     **Proof.** M is a function of the reports. Given beta, and the rows if public, let
     u_i = E[w_i x_i | all reports]. A report depends on its own record and on earlier reports, so

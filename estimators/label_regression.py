@@ -76,7 +76,9 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
     f'(<x_i, theta>) as a further factor, so that the noise is weighted by numbers which depend on
     it and its bound does not follow; without that factor (the gradient of a convex loss, whose
     derivative is f) the noise term is X'xi/n at every step and no fresh sample is needed.
-    ``loss="squared"`` has the factor. Steps cost nothing, so the default runs to convergence.
+    ``loss="squared"`` has the factor, and `links.best_step` its step. Steps cost nothing, so the
+    default runs to convergence. The classes (8) and (11) do not ask that the noise have mean zero,
+    without which the labels do not determine theta*.
 
     Parameters
     ----------

@@ -22,6 +22,8 @@ NAMES = [
     "JohnsonLindenstraussRegression",
     "PrivateFrankWolfe",
     "TwoStageRegression",
+    "LabelHardThresholding",
+    "LabelLasso",
     "LeastSquares",
     "IterativeHardThresholding",
 ]
@@ -60,7 +62,15 @@ def test_bad_responses_are_refused_by_name(name: str, kind: str) -> None:
     assert released(estimator) == set()
 
 
-@pytest.mark.parametrize("name", ["NoisyGradientRegression", "AdaptiveSufficientStatistics"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NoisyGradientRegression",
+        "AdaptiveSufficientStatistics",
+        "LabelHardThresholding",
+        "LabelLasso",
+    ],
+)
 def test_nothing_is_released_when_accounting_fails(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

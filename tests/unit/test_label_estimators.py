@@ -260,6 +260,10 @@ def test_the_default_has_the_smallest_error() -> None:
             except ValueError:
                 continue
             assert chosen.error() <= other.error()
+    for epsilon in (0.01, 0.3, 1.0, 2.5, 5.0, 20.0):
+        for n in (1, 100, 10**6):
+            pure = label_randomiser(Pure(epsilon, scope="label"), 2.0, n)
+            assert purified_labels(2.0, epsilon, n).base.error() > 5 * pure.error()
     binary, laplace = BinaryLabels(2.0, 1e-3), LaplaceLabels(2.0, 1e-3)
     assert binary.error() == pytest.approx(laplace.error() / 2, rel=1e-6)
 
