@@ -90,7 +90,7 @@ class Link:
                 f"it is {slope[worst]:g} at {t[worst]:g}"
             )
         h = largest * 1e-5
-        t = t * (1 - 1e-5)  # the neighbours stay inside
+        t = t * (1 - 2e-5)  # the neighbours stay inside
         slope = _values("derivative", self.derivative, t)
         above, below = _values("f", self.f, t + h), _values("f", self.f, t - h)
         numeric = (above - below) / ((t + h) - (t - h))
