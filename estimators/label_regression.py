@@ -87,8 +87,8 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
         Number of non-zero coefficients kept. The theory asks for 8 times that of theta*.
     C : float
         Bound on the noise of a label.
-    bound : float or None
-        Labels are clipped to f(0) +- bound. None is b radius sqrt(s) + C: the range of the model
+    bound : float or "auto"
+        Labels are clipped to f(0) +- bound. "auto" is b radius sqrt(s) + C: the range of the model
         for rows in [-1, 1]^p. Noise grows with it. It must not be read off the labels.
     radius : float
         Bound on |theta*|_2.
@@ -132,7 +132,7 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
         privacy: Guarantee | None = None,
         s: int = 1,
         C: float = 1.0,
-        bound: float | None = None,
+        bound: float | Literal["auto"] = "auto",
         radius: float = 1.0,
         link: Link | None = None,
         loss: Literal["matching", "squared"] = "matching",
@@ -186,7 +186,7 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
     def _randomiser(self, n: int) -> LabelRandomiser:
         budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
         s, C, reach = int(self.s), float(self.C), self._link.b * float(self.radius)
-        bound = label_bound(s, C, reach) if self.bound is None else float(self.bound)
+        bound = label_bound(s, C, reach) if self.bound == "auto" else float(self.bound)
         return label_randomiser(
             budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
         )
@@ -195,11 +195,9 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
         check_sparsity(self.s, d)
         check_whole(steps=self.steps)
         check_between(*SCALES, C=self.C, radius=self.radius)
-        if self.bound is not None:
-            check_between(*SCALES, bound=self.bound)
         if self.loss not in ("matching", "squared"):
             raise ValueError(f"loss must be 'matching' or 'squared', got {self.loss!r}")
-        _check_auto(step_size=self.step_size)
+        _check_auto(bound=self.bound, step_size=self.step_size)
 
 
 class LabelLasso(LinearPredictor, PrivateEstimator):
@@ -233,8 +231,8 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
         As for `LabelHardThresholding`.
     s : int
         Bound on the number of non-zero coefficients, used by the default `bound` alone.
-    bound : float or None
-        Labels are clipped to +-bound. None is sqrt(s) + C.
+    bound : float or "auto"
+        Labels are clipped to +-bound. "auto" is sqrt(s) + C.
     penalty : float or "auto"
         lambda. "auto" looks at the public rows and at the noise, not at the labels.
     chance : float
@@ -256,7 +254,7 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
         privacy: Guarantee | None = None,
         s: int = 1,
         C: float = 1.0,
-        bound: float | None = None,
+        bound: float | Literal["auto"] = "auto",
         mechanism: Mechanism = "auto",
         calibration: LabelCalibration = "analytic",
         penalty: float | Literal["auto"] = "auto",
@@ -291,7 +289,7 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
     def _randomiser(self, n: int) -> LabelRandomiser:
         budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
         C = float(self.C)
-        bound = label_bound(int(self.s), C) if self.bound is None else float(self.bound)
+        bound = label_bound(int(self.s), C) if self.bound == "auto" else float(self.bound)
         return label_randomiser(
             budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
         )
@@ -306,11 +304,9 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
         check_sparsity(self.s, d)
         check_between(*SCALES, C=self.C)
         check_between(0, 1, chance=self.chance)
-        if self.bound is not None:
-            check_between(*SCALES, bound=self.bound)
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
-        _check_auto(penalty=self.penalty)
+        _check_auto(bound=self.bound, penalty=self.penalty)
 
 
 def thresholded_descent(

@@ -358,7 +358,7 @@ X_, Y_ = (part[..., :10] for part in signs(10))
         ({"C": math.nan}, r"C must be positive"),
         ({"bound": -1.0}, r"bound must be positive"),
         ({"bound": 1e40}, r"bound must lie in"),
-        ({"bound": "wide"}, r"bound must be a number"),
+        ({"bound": "wide"}, r"bound must be 'auto' or a number"),
         ({"mechanism": "magic"}, r"mechanism must be one of"),
         ({"mechanism": "gaussian"}, r"mechanism='gaussian' is never pure"),
         ({"privacy": QUIET, "mechanism": "binary"}, r"mechanism='binary' spends an epsilon"),
