@@ -37,6 +37,7 @@ from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 STILL = 1e-10
 """A step that moves no coefficient by more than this share of the largest one ends the descent."""
 SAFETY = 0.99
+"""Share of the best step that is tried: the best itself would fail its test by a rounding error."""
 
 
 class LabelHardThresholding(LinearPredictor, PrivateEstimator):
@@ -102,8 +103,8 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
     steps : int
         Most steps taken.
     step_size : float or "auto"
-        eta. "auto" is the best step along the gradient on the support, shortened until
-        eta <= 0.99 |move|^2 n/(b |X move|^2) (squared: b^2), so that the matching loss falls.
+        eta. "auto" is .99 of the best step along the gradient on the support, shortened until
+        eta <= |move|^2 n/(b |X move|^2) (squared: b^2), so that the matching loss falls.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -346,11 +347,11 @@ def thresholded_descent(
         stiff = stiffness(along)
         if stiff == 0:
             return np.zeros_like(coef)
-        eta = 1 / stiff
+        eta = SAFETY / stiff
         while True:
             moved = move(coef, gradient, eta)
             stiff = stiffness(moved)
-            if eta * stiff <= SAFETY:
+            if eta * stiff <= 1:
                 return moved
             eta = min(SAFETY / stiff, eta / 2)
 

@@ -103,22 +103,48 @@ def test_one_bit_halves_the_error_of_laplace_noise():
     assert one_bit.low / laplace.high > 0.3
 
 
-def test_error_stays_above_the_lower_bound_under_its_prior_and_without_privacy_falls_below():
-    point = {"n": 4000, "p": 40, "s": 1, "C": 2.0, "epsilon": 0.3}
-    bound = theorem_7(Pure)
-    lower, prior = bound.value(**point), bound.prior(**point)
-    private = LabelHardThresholding(label(Pure, 0.3), s=1, C=2.0)
-    plain = IterativeHardThresholding(s=1)
-    losses = {"private": [], "plain": []}
-    for child in np.random.SeedSequence(3).spawn(60):
+def losses_under_the_prior(estimator, trials, seed, **point):
+    """Losses with coefficients from the prior of the lower bound's proof at this point."""
+    prior, found = theorem_7(Pure).prior(**point), []
+    for child in np.random.SeedSequence(seed).spawn(trials):
         rng = np.random.default_rng(child)
         instance = prior.draw(rng)
-        X, y = instance.sample(4000, rng)
-        private.set_params(random_state=int(rng.integers(2**31)))
-        losses["private"].append(instance.loss(private.fit(X, y).coef_))
-        losses["plain"].append(instance.loss(plain.fit(X, y).coef_))
-    assert over(losses["private"]).low > lower
-    assert over(losses["plain"]).high < lower
+        X, y = instance.sample(point["n"], rng)
+        if "random_state" in estimator.get_params():
+            estimator.set_params(random_state=int(rng.integers(2**31)))
+        found.append(instance.loss(estimator.fit(X, y).coef_))
+    return over(found)
+
+
+POINT = {"n": 2000, "p": 40, "s": 1, "C": 2.0, "epsilon": 0.5}
+
+
+def test_error_stays_above_the_lower_bound_and_without_privacy_falls_below():
+    lower = theorem_7(Pure).value(**POINT)
+    private = LabelHardThresholding(label(Pure, 0.5), s=1, C=2.0)
+    assert losses_under_the_prior(private, 60, 3, **POINT).low > lower
+    assert losses_under_the_prior(IterativeHardThresholding(s=1), 60, 3, **POINT).high < lower
+
+
+def test_error_falls_like_n_and_epsilon_squared_and_grows_like_log_p():
+    """At the hardest coefficients the error is of order s log(p)/(n eps^2)."""
+
+    def measured(**changed):
+        point = {**POINT, **changed}
+        estimator = LabelHardThresholding(label(Pure, point["epsilon"]), s=1, C=2.0)
+        return losses_under_the_prior(estimator, 300, 4, **point)
+
+    base = measured()
+    sharper = (math.tanh(0.5) / math.tanh(0.25)) ** 2  # 3.56: eps^2/4 is tanh(eps/2)^2 exactly
+    for changed, factor in (({"n": 8000}, 4.0), ({"epsilon": 1.0}, sharper)):
+        other = measured(**changed)
+        low, high = base.low / other.high, base.high / other.low
+        assert low < factor < high
+        assert low > factor**0.5  # the exponent is above 1/2 of the claimed one
+        assert high < factor**1.5
+    wide = measured(p=400)
+    assert base.high / wide.low < 1.5  # it does not fall
+    assert wide.high / base.low < 10**0.5  # and not even the root of p is seen
 
 
 # --- The statements in the docstrings ------------------------------------------------------------
@@ -264,6 +290,14 @@ def test_other_budgets_stay_below_their_ceiling_and_the_plain_twin_does_not(budg
     plain = play_labels(DENSE, 200, IterativeHardThresholding(s=60), 60, 24)
     assert hidden.member_sum.high < local_ceiling(hidden, attack).low
     assert plain.member_sum.low > local_ceiling(plain, attack, budget).high
+
+
+def test_plain_records_are_traced_beyond_local_privacy_though_central_privacy_would_allow_it():
+    prior = RegressionPrior(d=10, radius=1.0, sigma=0.5)
+    attack = RegressionAttack(prior)
+    plain = game(prior, 500, IterativeHardThresholding(s=10), attack, trials=150, seed=27)
+    assert plain.member_sum.low > local_ceiling(plain, attack, Pure(1.0, scope="local")).high
+    assert plain.member_sum.high < plain.ceiling(Pure(1.0)).low
 
 
 def test_private_labels_do_not_make_private_records():
