@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dnrm2
 
 from estimators.accounting import Guarantee
 from estimators.base import Array, LinearPredictor, PrivateEstimator
@@ -22,6 +21,7 @@ from estimators.design import LARGEST
 from estimators.links import IDENTITY, Link, best_step
 from estimators.mechanisms import Release, check_between, check_sparsity, check_whole
 from estimators.randomisers import BLOCK, Randomiser, SphereRandomiser, mean_of_reports
+from estimators.regression import projected
 from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
 from minimax.bound import OutsideRegime
@@ -41,11 +41,6 @@ class Plan:
     randomiser: SphereRandomiser
     step_size: float
     steps: int
-
-
-def into_ball(coef: Array, radius: float) -> Array:
-    """The nearest vector of norm at most `radius`."""
-    return np.asarray(coef * (radius / max(dnrm2(coef), radius)))
 
 
 def gradient_bound(
@@ -179,7 +174,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
             gradients = self._gradients(X, y, group, coef, plan.link)
             mean, entry = mean_of_reports(gradients, plan.randomiser, rng)
             moved = hard_threshold(coef - plan.step_size * mean, int(self.s))
-            coef = into_ball(moved, float(self.radius))
+            coef = projected(moved, float(self.radius))
             ledger.append(replace(entry, part=f"group {t + 1}"))
         self._account(ledger)
         self.coef_, self.support_ = coef, np.flatnonzero(coef)
@@ -346,7 +341,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         rng, weights = self._rng(), np.clip(y, -bound, bound) / float(self.feature_scale) ** 2
         average = _coordinate_means if self.report == "coordinate" else _vector_mean
         mean, entry = average(X, weights, float(self.feature_scale), randomiser, rng)
-        coef = into_ball(hard_threshold(mean, int(self.s)), float(self.radius))
+        coef = projected(hard_threshold(mean, int(self.s)), float(self.radius))
         self._account([entry])
         self.coef_, self.support_, self.randomiser_ = coef, np.flatnonzero(coef), randomiser
         return self
