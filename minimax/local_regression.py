@@ -32,7 +32,15 @@ from minimax.fano import block_exponents, fano
 from minimax.le_cam import squared_risk, testing_risk
 from minimax.papers import THIS_WORK
 from minimax.priors import TwoLabelPrior
-from minimax.privacy import Approximate, Gaussian, Model, Pure, Renyi, ZeroConcentrated
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    Model,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 from minimax.privacy import parameter_names as _parameter_names
 
 Array = NDArray[np.float64]
@@ -45,13 +53,11 @@ TEST_ROOM = sp.Rational(7, 20)
 """S at which sqrt(S) (1 - sqrt(1 - e^-S)) is largest, to two digits."""
 
 
-def parameter_names(model: Model, offset: bool = False) -> tuple[str, ...]:
+def parameter_names(model: Model) -> tuple[str, ...]:
     """The numbers of a local privacy definition; refuses those for which nothing is proved."""
-    if model not in (Pure, Renyi, ZeroConcentrated, Gaussian):
+    if model not in (Pure, Renyi, ZeroConcentrated, OffsetConcentrated, Gaussian):
         raise ValueError(f"no bound is proved for private records under {model.name!r} privacy")
-    if offset and model is not ZeroConcentrated:
-        raise ValueError(f"kappa belongs to zCDP, not to {model.name!r}")
-    return (*(("kappa",) if offset else ()), *_parameter_names(model))
+    return _parameter_names(model)
 
 
 def report_energy(model: Model, at: Mapping[str, Any], *, sharp: bool = False) -> Any:
@@ -143,7 +149,7 @@ def best_size(values: Callable[[Array], Array], start: float, top: float) -> tup
 # --- Theorem 1: non-interactive -------------------------------------------------------------------
 
 
-def theorem_1(model: Model = Pure, *, sharp: bool = False, offset: bool = False) -> Bound:
+def theorem_1(model: Model = Pure, *, sharp: bool = False) -> Bound:
     r"""Non-interactive reports, squared loss: p log p, not log p.
 
     **Statement.** With B = C - delta, c(tau) of `entropy_ratio`, tau = delta tanh(eps/2)/B (pure;
@@ -182,14 +188,14 @@ def theorem_1(model: Model = Pure, *, sharp: bool = False, offset: bool = False)
         return Parts(None, value, value, {"delta": delta, "B": at["C"] - delta})
 
     n, p, C = symbols.n, symbols.p, symbols.C
-    A = report_energy(model, symbols.SYMBOLS if offset else _without_kappa(), sharp=sharp)
+    A = report_energy(model, _symbols(model), sharp=sharp)
     room = p * C**2 * sp.log(2 * p) / (16 * sp.log(2) * n * A)
     return Bound(
         name="Donsker-Varadhan: non-interactive" + (", channel information" if sharp else ""),
         source="WX21: Theorem 1 (its constant)",
         side="lower",
         kind="certified",
-        names=(*NAMES, *parameter_names(model, offset)),
+        names=(*NAMES, *parameter_names(model)),
         compute=compute,
         expr=sp.Min(1, C**2 / 4, room) / 2,
         assumptions=(at_least("p", 1),),
@@ -199,8 +205,8 @@ def theorem_1(model: Model = Pure, *, sharp: bool = False, offset: bool = False)
     )
 
 
-def _without_kappa() -> dict[str, sp.Symbol]:
-    return {name: symbol for name, symbol in symbols.SYMBOLS.items() if name != "kappa"}
+def _symbols(model: Model) -> dict[str, sp.Symbol]:
+    return {name: symbols.SYMBOLS[name] for name in ("p", *parameter_names(model))}
 
 
 def _prior(*, summed: bool = False, null: float = 0.0) -> Callable[[Point, Parts], Prior]:
@@ -256,7 +262,6 @@ def interactive(
     loss: Literal["squared", "sum"] = "squared",
     *,
     sharp: bool = False,
-    offset: bool = False,
 ) -> Bound:
     r"""Sequentially interactive reports: p.
 
@@ -296,7 +301,7 @@ def interactive(
         return Parts(None, value, value, {"delta": delta, "B": at["C"] - delta})
 
     n, p, C = symbols.n, symbols.p, symbols.C
-    A = report_energy(model, symbols.SYMBOLS if offset else _without_kappa(), sharp=sharp)
+    A = report_energy(model, _symbols(model), sharp=sharp)
     reach = C**2 * p / (9 * sp.log(sp.Rational(4, 3)) * n * A)
     squared = sp.Min(1, C**2 / 9, (TEST_ROOM if summed else 1) * reach)
     extra = ("sum of errors" if summed else "", "channel information" if sharp else "")
@@ -309,7 +314,7 @@ def interactive(
         ),
         side="lower",
         kind="certified",
-        names=(*NAMES, *parameter_names(model, offset)),
+        names=(*NAMES, *parameter_names(model)),
         compute=compute,
         expr=(
             sp.sqrt(squared) * (1 - sp.sqrt(1 - sp.exp(-TEST_ROOM)))
@@ -333,14 +338,14 @@ def theorem_3(*, sharp: bool = False) -> Bound:
     return interactive(Pure, "sum", sharp=sharp)
 
 
-def theorem_4(model: Model, *, offset: bool = False) -> Bound:
-    """WX21: Theorem 4: `interactive` under RDP, rho-zCDP or, with `offset`, (kappa, rho)-zCDP.
+def theorem_4(model: Model) -> Bound:
+    """WX21: Theorem 4: `interactive` under RDP, rho-zCDP or (kappa, rho)-zCDP.
 
     The paper's (2, log(1 + eps^2))-RDP is ``Renyi`` with alpha = 2 and epsilon = log(1 + eps^2).
     """
     if model is Pure:
         raise ValueError("Theorem 4 is about RDP and zCDP; for pure privacy see theorem_2")
-    return interactive(model, offset=offset)
+    return interactive(model)
 
 
 def null_against_mixture(model: Model = Pure, loss: Literal["squared", "sum"] = "squared") -> Bound:
@@ -373,7 +378,7 @@ def null_against_mixture(model: Model = Pure, loss: Literal["squared", "sum"] = 
         return Parts(None, value, value, {"delta": delta, "B": at["C"] / 2})
 
     n, p, C = symbols.n, symbols.p, symbols.C
-    scale = C * sp.sqrt(p / (n * report_energy(model, _without_kappa())))
+    scale = C * sp.sqrt(p / (n * report_energy(model, _symbols(model))))
     delta = sp.Min(1, C / 4, distance * scale / sp.sqrt(4 * sp.log(sp.Rational(4, 3))))
     return Bound(
         name="private Le Cam: null against mixture" + (", sum of errors" if summed else ""),
@@ -408,8 +413,9 @@ def claimed_theorem(number: Literal[1, 2, 3, 4], model: Model = Pure) -> Bound:
             at_least("alpha", 2),
             Assumption("epsilon <= log 2", lambda at: at["epsilon"] <= math.log(2)),
         )
-    elif number == 4 and model is ZeroConcentrated:
-        level, regime = sp.exp(2 * rho) - 1, ()
+    elif number == 4 and model in (ZeroConcentrated, OffsetConcentrated):
+        offset = symbols.kappa if model is OffsetConcentrated else 0
+        level, regime = sp.exp(offset + 2 * rho) - 1, ()
     elif (number == 4) or model is not Pure:
         raise ValueError(f"WX21: Theorem {number} says nothing about {model.name!r} privacy")
     rate = {1: p * sp.log(p), 2: p, 3: p, 4: p}[number] / (n * level)

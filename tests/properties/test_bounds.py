@@ -21,7 +21,14 @@ from minimax import (
 from minimax.bound import Bound, OutsideRegime
 from minimax.calculator import PROBLEMS, best_lower
 from minimax.mean import BoundedMeanProblem, MeanProblem
-from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 from minimax.sparse_mean import SparseMeanProblem
 from minimax.tracing import ScoreModel
 from tests.strategies import log_floats, log_integers, privacies
@@ -41,8 +48,8 @@ BOUNDS: dict[str, Bound] = {
     for bound in bounds
 }
 BOUNDS |= {
-    f"{problem}/{model.name}/{bound.name}": bound
-    for model in (*MODELS, Renyi)
+    f"{problem}/{model.__name__}/{bound.name}": bound
+    for model in (*MODELS, Renyi, OffsetConcentrated)
     for problem, bounds in (
         ("local", local_regression.lower_bounds(model)),
         ("label", label_regression.lower_bounds(model)),
@@ -50,7 +57,6 @@ BOUNDS |= {
     )
     for bound in bounds
 }
-BOUNDS["local/(kappa, rho)"] = local_regression.theorem_4(ZeroConcentrated, offset=True)
 CERTIFIED = {name: bound for name, bound in BOUNDS.items() if bound.kind == "certified"}
 POPULATION = [name for name, bound in CERTIFIED.items() if "sample mean" not in bound.loss]
 

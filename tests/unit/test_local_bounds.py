@@ -23,7 +23,14 @@ from minimax.fano import (
 )
 from minimax.local_regression import randomised_response_risk
 from minimax.priors import TwoLabelInstance, TwoLabelPrior
-from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 from tests.strategies import log_floats, log_integers
 
 POINT = {"n": 10**4, "p": 20, "C": 2.0, "epsilon": 0.5}
@@ -83,7 +90,7 @@ def test_theorem_10_scales_with_the_slope() -> None:
 
 def test_zcdp_with_offset_is_weaker_than_without() -> None:
     plain = local_regression.theorem_4(ZeroConcentrated)
-    offset = local_regression.theorem_4(ZeroConcentrated, offset=True)
+    offset = local_regression.theorem_4(OffsetConcentrated)
     base = {**POINT, "rho": 0.1}
     found = offset.value(**base, kappa=0.05)
     # A = min{e^{kappa + 2 rho} - 1, 2 (kappa + rho)} is here that of (2, kappa + 2 rho)-RDP
@@ -265,8 +272,6 @@ def test_what_is_not_proved_is_refused() -> None:
         local_regression.theorem_1(Approximate)
     with pytest.raises(ValueError, match="theorem_2"):
         local_regression.theorem_4(Pure)
-    with pytest.raises(ValueError, match="kappa"):
-        local_regression.theorem_4(Renyi, offset=True)
     with pytest.raises(ValueError, match="Theorem 2"):
         local_regression.claimed_theorem(2, Gaussian)
     with pytest.raises(OutsideRegime, match="p >= s"):
