@@ -366,6 +366,8 @@ def randomised_response_epsilon(privacy: Definition) -> float:
         grown = float(np.logaddexp(privacy.epsilon, math.log(privacy.delta)))
         return grown - math.log1p(-privacy.delta)
     if isinstance(privacy, Gaussian):
+        if privacy.mu < 1:
+            return 2 * math.atanh(math.erf(privacy.mu / math.sqrt(8)))  # the same, uncancelled
         return float(special.log_ndtr(privacy.mu / 2) - special.log_ndtr(-privacy.mu / 2))
     if isinstance(privacy, Renyi):
         alpha, level = privacy.alpha, privacy.epsilon
@@ -388,14 +390,14 @@ def _response_renyi(alpha: float, e: float) -> float:
 
 
 def _solved(excess: Callable[[float], float], low: float) -> float:
-    """The zero of an increasing function that is not positive at `low`, on the log scale."""
+    """The zero, above `low`, of an increasing function that is at most 0 there; on the log scale."""
     if excess(low) >= 0:
         return low
-    high = 2 * low
-    while excess(high) < 0:
-        high *= 2
-    root = optimize.brentq(lambda x: excess(math.exp(x)), math.log(low), math.log(high), xtol=1e-14)
-    return math.exp(float(root)) * (1 - 1e-12)
+    reach = 1.0
+    while excess(low * math.exp(reach)) < 0:
+        reach *= 2
+    root = optimize.brentq(lambda x: excess(low * math.exp(x)), 0.0, reach, xtol=1e-14)
+    return low * math.exp(float(root)) * (1 - 1e-12)
 
 
 def _pure_tradeoff(log_q: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from minimax.fano import (
     fano,
     separation_exponent,
 )
-from minimax.local_regression import randomised_response_risk
+from minimax.local_upper import randomised_response_risk
 from minimax.priors import TwoLabelInstance, TwoLabelPrior
 from minimax.privacy import (
     Approximate,
