@@ -390,7 +390,7 @@ def _response_renyi(alpha: float, e: float) -> float:
 
 
 def _solved(excess: Callable[[float], float], low: float) -> float:
-    """The zero, above `low`, of an increasing function that is at most 0 there; on the log scale."""
+    """The zero of an increasing function, at or above `low`; found on the log scale."""
     if excess(low) >= 0:
         return low
     reach = 1.0

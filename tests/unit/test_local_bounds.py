@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 
+import mpmath
 import numpy as np
 import pytest
 import sympy as sp
@@ -14,6 +15,7 @@ from scipy import stats
 
 from minimax import label_regression, le_cam, local_regression
 from minimax.bound import Bound, OutsideRegime
+from minimax.divergences import report_information, strong_contraction
 from minimax.fano import (
     PrivatePacking,
     donsker_varadhan,
@@ -58,6 +60,18 @@ LABEL = {**POINT, "s": 1}
 )
 def test_values_at_one_point(bound: Bound, point: dict[str, float], value: float) -> None:
     assert bound.value(**point) == pytest.approx(value, rel=0.02)
+
+
+@pytest.mark.parametrize("epsilon", [1e-100, 1e-12, 1e-5, 0.9e-3, 1.1e-3, 0.5, 40.0])
+def test_contractions_do_not_cancel(epsilon: float) -> None:
+    """Below the truth they would make a lower bound too large."""
+    with mpmath.workdps(250):
+        e = mpmath.mpf(epsilon)
+        g = e / -mpmath.expm1(-e)
+        information, kept = float(g - 1 - mpmath.log(g)), float(-mpmath.expm1(-e))
+    assert report_information(epsilon) == pytest.approx(information, rel=1e-7)
+    assert report_information(epsilon) >= information * (1 - 1e-10)
+    assert strong_contraction(epsilon) == pytest.approx(kept, rel=1e-12)
 
 
 def test_sharper_constants_raise_the_bounds() -> None:
