@@ -306,12 +306,13 @@ def _claimed(
     assumptions: tuple[Assumption, ...],
     remark: str,
 ) -> Bound:
+    """At most 4: the paper's estimates are projected on the unit ball."""
     return printed(
         f"claimed rate of Theorem {theorem}",
         f"WX21: Theorem {theorem}",
         names,
         None,
-        rate,
+        sp.Min(4, rate),
         side="upper",
         assumptions=assumptions,
         loss=SQUARED,

@@ -217,7 +217,7 @@ def test_lower_bounds_of_regression_stay_below_the_proven_upper_bounds(
         assert best_lower(PROBLEMS[name], privacy, point)[0] <= upper * (1 + 1e-9)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(
     privacy=st.one_of(privacies(), local_privacies()),
     n=log_integers(1, 10**9),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minimax.local_regression import theorem_1
 from minimax.local_upper import (
     LabelRegressionProblem,
     LocalRegressionProblem,
@@ -147,6 +148,16 @@ def test_every_budget_has_its_own_bits(privacy: Any) -> None:
     assert interval(squared)[1] <= bound < 1
     poorer, _ = record_losses(problem, epsilon / 5, 0.3, "sign", 200, seed=7)
     assert interval(poorer)[0] > bound
+
+
+def test_the_upper_bound_is_near_the_lower_one() -> None:
+    """Both have the rate p log(p)/n: neither a log nor a p is lost between them."""
+    at = {"C": 2.0, "epsilon": 0.5}
+    for p, low, high in ((20, 32, 34), (2000, 26, 34)):
+        n = 500_000 * p
+        upper = one_shot_upper(LocalRegressionProblem(n, p, 2.0), Pure(0.5)).value()
+        lower = theorem_1(sharp=True).value(n=n, p=p, **at)
+        assert low < upper / lower < high
 
 
 # --- Labels ---------------------------------------------------------------------------------------
