@@ -24,7 +24,8 @@ from estimators.randomisers import BLOCK, Randomiser, SphereRandomiser, mean_of_
 from estimators.regression import projected
 from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
-from minimax.bound import OutsideRegime
+from minimax.bound import Bound, OutsideRegime
+from minimax.local_upper import LocalRegressionProblem, Loss, one_shot_upper
 from minimax.privacy import Pure, Scope
 
 SIZES = (1e-30, 1e30)
@@ -275,11 +276,11 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
     **Risk.** A coordinate's variance is at most (B/k)^2 coth(eps/2)^2/floor(n/p) for "coordinate",
     and for "hypercube" the squared entry of a report over n: pi/2 times as much for small epsilon
     and many features, less from epsilon = 2 on. So the l2 error squared is of order
-    s p log(p) B^2/(n epsilon^2).
+    s p log(p) B^2/(n epsilon^2); with its constant for "coordinate" and s = 1: `risk_bound`.
 
     **Source.** WX21: Theorem 1's problem, one-sparse and non-interactive, for which the paper has
     no estimator. Under the prior of the theorem's proof y is +-B, and the report of "coordinate" is
-    randomised response on sign(y) x_j: `minimax.local_regression.randomised_response_risk` is the
+    randomised response on sign(y) x_j: `minimax.local_upper.randomised_response_risk` is the
     exact Bayes risk of the posterior mean, below which no estimate from these reports can go.
 
     **Departures from the paper.** None.
@@ -345,6 +346,20 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         self._account([entry])
         self.coef_, self.support_, self.randomiser_ = coef, np.flatnonzero(coef), randomiser
         return self
+
+    def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> Bound:
+        """The proven upper bound on the risk over a one-sparse class: see `one_shot_upper`.
+
+        For ``report="coordinate"``, s = 1, and radius, features and bound as in the class.
+        """
+        bound, _ = self._plan(problem.p)
+        options = (self.report, self.s, float(self.radius), float(self.feature_scale), bound)
+        if options != ("coordinate", 1, 1.0, 1.0, 1.0 + problem.C):
+            raise ValueError(
+                "risk_bound needs report='coordinate', s = radius = feature_scale = 1 and"
+                f" bound = 1 + C = {1 + problem.C:g}; got {self!r}"
+            )
+        return one_shot_upper(problem, self._budget(Pure), loss)
 
     def _plan(self, p: int) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
