@@ -257,9 +257,9 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "sparse-regression/known support/zCDP",
         "privacy",
-        {"n": 200_000, "d": 6, "s": 4, "sigma": 0.05, "radius": 1.0, "rho": 1e-5},
+        {"n": 100_000, "d": 16, "s": 4, "sigma": 0.01, "radius": 1.0, "rho": 2e-5},
         {**_DEEP, "d": 1e8, "s": 1e4, "rho": 1e-14},
-        ("n", "rho"),
+        ("n", "s", "rho"),
         weight=5,
     ),
     Sweep(
@@ -283,7 +283,10 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "sparse-regression/packing/pure",
         "privacy",
-        {"n": 100_000, "d": 32, "s": 2, "sigma": 0.1, "radius": 1.0, "epsilon": 5e-3},
+        {"n": 20_000, "d": 32, "s": 2, "sigma": 0.01, "radius": 1.0, "epsilon": 0.01},
+        {**_DEEP, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
+        ("d", "epsilon"),
+        weight=12,
     ),
     Sweep(
         "sparse-regression/statistics/zCDP",
