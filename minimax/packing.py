@@ -298,7 +298,7 @@ def _best(packing: Packing, privacy: Privacy, alphas: Array, radii: Array) -> Pa
     else:
         mean, deviation = intensity
         below = stats.poisson.cdf(sizes[:, None], mean[None, :])
-        excess = deviation / 2 * _poisson_mode(mean)
+        excess = deviation / 2 * poisson_mode(mean)
         failure = _mixed_failure(privacy, sizes, below, log_guess) - excess[:, None]
         failure = np.maximum(failure, _truncated_failure(packing, privacy, alphas, log_guess))
     values = radii * packing.separation(alphas)[:, None] * failure
@@ -330,7 +330,7 @@ def _truncated_failure(
     return failure
 
 
-def _poisson_mode(mean: Array) -> Array:
+def poisson_mode(mean: Array) -> Array:
     """At least the largest probability of a Poisson law, by Stirling's k! >= (k/e)^k sqrt(2 pi k).
 
     It decreases with the mean and at the mean k it is k^k e^-k/k!.
