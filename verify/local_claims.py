@@ -244,7 +244,7 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(
         "label-regression/Theorem 10/pure",
         "privacy",
-        {"n": 15_000, "p": 32, "s": 2, "C": 40.0, "b": 9.0, "epsilon": 1.0},
+        {"n": 30_000, "p": 32, "s": 2, "C": 40.0, "b": 9.0, "epsilon": 0.6},
         {**_DEEP, "p": 32, "s": 2, "C": 40.0, "b": 9.0, "epsilon": 1e-2},
         ("n",),
     ),
