@@ -30,6 +30,11 @@ PROFILES: dict[str, Profile] = {
 }
 
 
+def cell_label(claim: str, point: Point) -> str:
+    """A cell's name: its claim and its point."""
+    return claim + "|" + ",".join(f"{name}={value:g}" for name, value in point.items())
+
+
 @dataclass(frozen=True)
 class Cell:
     """A claim at a point."""
@@ -41,8 +46,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        numbers = ",".join(f"{name}={value:g}" for name, value in self.point.items())
-        return f"{self.claim.name}|{numbers}"
+        return cell_label(self.claim.name, self.point)
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Dropped:
     reason: str
 
 
-WHOLE = ("n", "d", "s")
+WHOLE = ("n", "d", "s", "p")
 
 
 def build(claims: list[Claim], profile: Profile) -> tuple[list[Cell], list[Series], list[Dropped]]:
@@ -94,11 +98,10 @@ def build(claims: list[Claim], profile: Profile) -> tuple[list[Cell], list[Serie
 def _points(sweep: Sweep, variable: str | None, profile: Profile) -> list[dict[str, float]]:
     if variable is None:
         return [dict(sweep.base)]
-    points = []
-    for step in profile.steps:
-        moved = sweep.base[variable] * 2.0**step
-        points.append({**sweep.base, variable: round(moved) if variable in WHOLE else moved})
-    return points
+    moved = [sweep.base[variable] * 2.0**step for step in profile.steps]
+    if variable in WHOLE:
+        moved = list(dict.fromkeys(round(x) for x in moved))  # small ones may round to the same
+    return [{**sweep.base, variable: x} for x in moved]
 
 
 def base_cells(cells: list[Cell]) -> list[Cell]:

@@ -14,7 +14,7 @@ from minimax.bound import Bound, Parts, Point
 from verify import refutation
 from verify.claim import Claim
 from verify.claims import SWEEPS, all_claims
-from verify.grid import Profile
+from verify.grid import PROFILES, Profile, build
 from verify.judge import Verdict, fit_slope, judge_level, judge_slope
 from verify.measure import Measurement, cell_seed, interval
 from verify.rates import main, run, weakened
@@ -30,7 +30,7 @@ CELL_KEYS = {
 
 
 def check(claim: Claim, trials: int = 60) -> tuple[int, dict[str, object]]:
-    found = run([claim], replace(BASE_ONLY, trials=trials), seed=1, with_refutation=False)
+    found = run([claim], replace(BASE_ONLY, trials=trials), seed=1)
     return found.exit_code, found.as_dict()
 
 
@@ -67,6 +67,35 @@ def test_every_claim_has_a_sweep_and_every_private_one_a_control() -> None:
     assert without == {"sparse-mean/statistics/zCDP", "sparse-regression/statistics/zCDP"}
 
 
+@pytest.mark.parametrize(
+    ("problem", "regime", "wanted"),
+    [
+        ("mean", "privacy", {"n", "d", "epsilon", "rho", "mu"}),
+        ("sparse-mean", "privacy", {"n", "d", "s", "epsilon", "rho"}),
+        ("sparse-mean", "statistics", {"n", "s"}),
+        ("regression", "privacy", {"n", "d", "epsilon", "rho", "mu"}),
+        ("regression", "statistics", {"n", "d", "rho"}),
+        ("sparse-regression", "privacy", {"n", "d", "s", "epsilon", "rho"}),
+        ("sparse-regression", "statistics", {"n", "s"}),
+        ("logistic", "privacy", {"n", "d", "rho"}),
+        ("logistic", "statistics", {"n", "d"}),
+    ],
+)
+def test_slopes_are_fitted_in_every_parameter(problem: str, regime: str, wanted: set[str]) -> None:
+    """Each sweep stays where its claim's bound is proved, and its deep point has the exponents."""
+    sweeps = [s for s in SWEEPS if CLAIMS[s.claim].problem == problem and s.regime == regime]
+    assert {variable for sweep in sweeps for variable in sweep.variables} == wanted
+    for sweep in sweeps:
+        claim = CLAIMS[sweep.claim]
+        _, series, dropped = build([claim], PROFILES["full"])
+        assert not dropped
+        for variable in sweep.variables:
+            claim.lower.slope(variable, **sweep.deep)
+            (row,) = (s for s in series if (s.variable, s.regime) == (variable, regime))
+            distinct = {cell.point[variable] for cell in row.cells}
+            assert len(row.cells) == len(distinct) >= 6
+
+
 def test_halved_noise_is_seen() -> None:
     """The upper bound of half the noise is violated by the real estimator."""
     claim = CLAIMS["bounded-mean/tracing/zCDP"]
@@ -88,7 +117,7 @@ def test_a_wrong_exponent_is_found_out() -> None:
     claim = CLAIMS["bounded-mean/tracing/GDP"]
     n = sp.Symbol("n", positive=True)
     lying = replace(claim.lower, expr=claim.lower.expr * n)
-    found = run([replace(claim, lower=lying)], SWEPT, seed=2, with_refutation=False)
+    found = run([replace(claim, lower=lying)], SWEPT, seed=2)
     assert found.exit_code == 1
     verdicts = {row["variable"]: row["verdict"] for row in found.slopes}
     assert verdicts == {"n": "VIOLATED", "mu": "CONSISTENT"}
@@ -97,7 +126,7 @@ def test_a_wrong_exponent_is_found_out() -> None:
 
 
 def test_every_kind_of_control_is_run() -> None:
-    found = run([CLAIMS["bounded-mean/tracing/GDP"]], SWEPT, seed=2, with_refutation=False)
+    found = run([CLAIMS["bounded-mean/tracing/GDP"]], SWEPT, seed=2)
     assert found.exit_code == 0
     assert [control["kind"] for control in found.controls] == [
         "non-private twin",
@@ -124,7 +153,7 @@ def test_a_vacuous_upper_bound_leaves_its_control_unbroken() -> None:
 
 def test_a_claim_that_was_never_seen_is_a_failure() -> None:
     claim = CLAIMS["bounded-mean/tracing/GDP"]
-    found = run([claim], replace(BASE_ONLY, trials=3), seed=1, with_refutation=False)
+    found = run([claim], replace(BASE_ONLY, trials=3), seed=1)
     assert found.summary["inconclusive"] == found.summary["cells"] == 1
     assert found.summary["violated"] == found.summary["controls_unbroken"] == 0
     assert found.summary["claims_without_a_consistent_cell"] == [claim.name]
@@ -211,10 +240,10 @@ def test_the_command_writes_json_and_plots(jobs: int, tmp_path: Path) -> None:
 
 def test_jobs_do_not_change_the_numbers() -> None:
     claim = CLAIMS["bounded-mean/tracing/GDP"]
-    alone = run([claim], BASE_ONLY, seed=9, jobs=1, with_refutation=False)
-    shared = run([claim], BASE_ONLY, seed=9, jobs=2, with_refutation=False)
+    alone = run([claim], BASE_ONLY, seed=9, jobs=1)
+    shared = run([claim], BASE_ONLY, seed=9, jobs=2)
     assert alone.as_dict() == shared.as_dict()
-    other = run([claim], BASE_ONLY, seed=10, jobs=1, with_refutation=False)
+    other = run([claim], BASE_ONLY, seed=10, jobs=1)
     assert other.cells[0]["risk"] != alone.cells[0]["risk"]
 
 
