@@ -6,9 +6,8 @@ staircase columns). Where a constant is sharp, nine tenths of it must fail.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,46 +19,20 @@ from minimax import divergences, fano, local_regression
 from minimax.divergences import staircase_supremum
 from minimax.privacy import Pure, Renyi, ZeroConcentrated
 from tests.strategies import log_floats
+from verify import contraction
+from verify.contraction import (
+    FROM_TV,
+    Divergence,
+    chi2,
+    energy,
+    hellinger,
+    kl,
+    supremum,
+    worst_pair,
+)
 
 Array = np.ndarray
-ALPHA = 3.0
 CHECKS = settings(max_examples=40, deadline=None, derandomize=True)
-
-
-def _kl(a: Array, b: Array) -> Array:
-    return special.rel_entr(a, b)
-
-
-def _chi2(a: Array, b: Array) -> Array:
-    return (a - b) ** 2 / b
-
-
-def _hellinger(a: Array, b: Array) -> Array:
-    return (np.sqrt(a) - np.sqrt(b)) ** 2 / 2
-
-
-def _power(a: Array, b: Array) -> Array:
-    return a**ALPHA * b ** (1 - ALPHA)
-
-
-Divergence = Callable[[Array, Array], Array]
-FROM_TV: dict[str, tuple[Divergence, Callable[[float, float], float]]] = {
-    "tv": (lambda a, b: np.abs(a - b) / 2, lambda e, t: divergences.tv_contraction(e) * t),
-    "kl": (_kl, divergences.kl_from_tv),
-    "symmetrised kl": (lambda a, b: (a - b) * np.log(a / b), divergences.symmetrised_kl),
-    "chi2": (_chi2, divergences.chi2_from_tv),
-    "affinity": (_hellinger, lambda e, t: 1 - divergences.affinity_from_tv(e, t)),
-    "renyi": (
-        _power,
-        lambda e, t: math.exp((ALPHA - 1) * divergences.renyi_from_tv(ALPHA, e, t)),
-    ),
-}
-"""Name -> (divergence of a report's two chances, bound on its sum in terms of epsilon and TV)."""
-
-
-def supremum(divergence: Divergence, laws: Array, epsilon: float) -> float:
-    first, second = laws
-    return staircase_supremum(lambda c: divergence(c @ first, c @ second), len(first), epsilon)
 
 
 @st.composite
@@ -115,14 +88,14 @@ def test_the_slack_of_the_symmetrised_divergence(
     epsilon: float, t: float, sharper: float, classical: float
 ) -> None:
     """Bound over supremum at the pair (1-t, t, 0), (1-t, 0, t), the worst at this distance."""
-    laws = np.array([[1 - t, t, 0], [1 - t, 0, t]])
+    laws = worst_pair(t)
     truth = supremum(FROM_TV["symmetrised kl"][0], laws, epsilon)
     assert divergences.symmetrised_kl(epsilon, t) / truth == pytest.approx(sharper, rel=1e-3)
     old = divergences.symmetrised_kl_quadratic(epsilon, t)
     assert old / truth == pytest.approx(classical, rel=1e-3)
 
 
-@pytest.mark.parametrize("divergence", [_kl, _chi2, _hellinger])
+@pytest.mark.parametrize("divergence", [kl, chi2, hellinger])
 @CHECKS
 @given(laws=pairs(zeros=False), epsilon=log_floats(0.05, 6))
 def test_strong_contraction(divergence: Divergence, laws: Array, epsilon: float) -> None:
@@ -135,7 +108,7 @@ def test_strong_contraction(divergence: Divergence, laws: Array, epsilon: float)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_strong_contraction_is_sharp(epsilon: float) -> None:
     laws = np.array([[0.501, 0.499], [0.5, 0.5]])
-    reached = supremum(_chi2, laws, epsilon) / float(np.sum(_chi2(*laws)))
+    reached = supremum(chi2, laws, epsilon) / float(np.sum(chi2(*laws)))
     assert reached == pytest.approx(divergences.strong_contraction_pure(epsilon), rel=1e-6)
 
 
@@ -155,7 +128,7 @@ def levels(K: Array) -> tuple[float, float, float]:
     a, b = K[:, None, :], K[None, :, :]
     order_two = np.log((a**2 / b).sum(axis=2)).max()
     half = -2 * np.log(np.sqrt(a * b).sum(axis=2)).min()
-    return float(order_two), float(_kl(a, b).sum(axis=2).max()), float(half)
+    return float(order_two), float(kl(a, b).sum(axis=2).max()), float(half)
 
 
 @CHECKS
@@ -163,37 +136,28 @@ def levels(K: Array) -> tuple[float, float, float]:
 def test_renyi_and_concentrated_channels(K: Array, laws: Array) -> None:
     t = float(fano.pairwise_tv(laws)[0, 1])
     assume(t > 1e-3)
-    order_two, kl, half = levels(K)
+    order_two, largest, half = levels(K)
     reports = laws @ K
-    chi2 = float(np.sum(_chi2(*reports)))
-    assert chi2 <= divergences.chi2_from_tv_renyi(order_two, t) * (1 + 1e-9)
-    assert np.sum(_kl(*reports)) <= divergences.kl_from_tv_bounded(kl, t) * (1 + 1e-9)
-    assert half <= kl + 1e-12 <= order_two + 2e-12
+    found = float(np.sum(chi2(*reports)))
+    assert found <= divergences.chi2_from_tv_renyi(order_two, t) * (1 + 1e-9)
+    assert np.sum(kl(*reports)) <= divergences.kl_from_tv_bounded(largest, t) * (1 + 1e-9)
+    assert half <= largest + 1e-12 <= order_two + 2e-12
     if (laws > 0).all():
         factor = divergences.strong_contraction(half)
-        assert chi2 <= factor * np.sum(_chi2(*laws)) * (1 + 1e-9)
-        assert np.sum(_kl(*reports)) <= factor * np.sum(_kl(*laws)) * (1 + 1e-9)
+        assert found <= factor * np.sum(chi2(*laws)) * (1 + 1e-9)
+        assert np.sum(kl(*reports)) <= factor * np.sum(kl(*laws)) * (1 + 1e-9)
 
 
 def test_renyi_bounds_are_reached_by_two_inputs() -> None:
     K = np.array([[0.7, 0.3], [0.4, 0.6]])
-    order_two, kl, _ = levels(K)
-    pair = K if np.sum(_chi2(*K)) > np.sum(_chi2(*K[::-1])) else K[::-1]
-    assert np.sum(_chi2(*pair)) > 0.9 * divergences.chi2_from_tv_renyi(order_two, 1.0)
-    pair = K if np.sum(_kl(*K)) > np.sum(_kl(*K[::-1])) else K[::-1]
-    assert np.sum(_kl(*pair)) > 0.9 * divergences.kl_from_tv_bounded(kl, 1.0)
+    order_two, largest, _ = levels(K)
+    pair = K if np.sum(chi2(*K)) > np.sum(chi2(*K[::-1])) else K[::-1]
+    assert np.sum(chi2(*pair)) > 0.9 * divergences.chi2_from_tv_renyi(order_two, 1.0)
+    pair = K if np.sum(kl(*K)) > np.sum(kl(*K[::-1])) else K[::-1]
+    assert np.sum(kl(*pair)) > 0.9 * divergences.kl_from_tv_bounded(largest, 1.0)
 
 
 # --- What one report tells about a record ---------------------------------------------------------
-
-
-def cube(p: int) -> Array:
-    return np.array(list(itertools.product([1.0, -1.0], repeat=p)))
-
-
-def energy(columns: Array, p: int) -> Array:
-    W = cube(p)
-    return ((columns @ W / len(W)) ** 2).sum(axis=1) / columns.mean(axis=1)
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])
@@ -224,12 +188,12 @@ def test_report_energy_at_known_values() -> None:
 @CHECKS
 @given(K=channels())
 def test_report_energy_of_renyi_and_concentrated_channels(K: Array) -> None:
-    order_two, kl, _ = levels(K)
+    order_two, largest, _ = levels(K)
     found = float(energy(K.T, 2).sum())
     by_renyi = local_regression.report_energy(Renyi, {"p": 2, "alpha": 2.0, "epsilon": order_two})
     assert found <= by_renyi * (1 + 1e-9)
     # kappa + 2 rho = D_2 and kappa + rho = KL fit this channel at the orders that the proof uses.
-    offset = {"p": 2, "kappa": 2 * kl - order_two, "rho": order_two - kl}
+    offset = {"p": 2, "kappa": 2 * largest - order_two, "rho": order_two - largest}
     if offset["kappa"] > 0:
         assert found <= local_regression.report_energy(ZeroConcentrated, offset) * (1 + 1e-9)
 
@@ -250,8 +214,8 @@ def test_report_information_and_variance(epsilon: float) -> None:
 def test_the_supremum_is_found_at_every_scale(t: float) -> None:
     """Close laws: every divergence shrinks like t^2, far below a solver's absolute tolerance."""
     epsilon = 0.1
-    laws = np.array([[1 - t, t, 0], [1 - t, 0, t]])
-    for divergence in (_chi2, _hellinger):
+    laws = worst_pair(t)
+    for divergence in (chi2, hellinger):
         first, second = laws @ _selection(epsilon)
         reached = float(np.sum(divergence(first, second)))
         found = supremum(divergence, laws, epsilon)
@@ -267,3 +231,25 @@ def _selection(epsilon: float) -> Array:
 def test_the_program_refuses_large_alphabets() -> None:
     with pytest.raises(ValueError, match="inputs"):
         staircase_supremum(lambda c: c[:, 0], 15, 1.0)
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+
+def test_the_slack_is_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "slack.json"
+    assert contraction.main(["--json", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "0 below the supremum" in out
+    assert "smaller: none" in out
+    rows = json.loads(path.read_text())["slacks"]
+    assert min(row["slack"] for row in rows) == pytest.approx(1, abs=1e-6)
+    assert all(row["bound"] >= row["supremum"] * (1 - 1e-7) for row in rows)
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.25])
+def test_a_wrong_constant_is_seen(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    divergence, bound = FROM_TV["chi2"]
+    wrong = {"chi2": (divergence, lambda e, t: factor * bound(e, t))}
+    monkeypatch.setattr(contraction, "FROM_TV", wrong)
+    assert contraction.main([]) == 1
