@@ -1,4 +1,4 @@
-"""Local randomisers: what a report costs beside the Gaussians it needs, and memory.
+"""Local randomisers and estimators: what a report costs beside the Gaussians it needs, and memory.
 
 Ratios of one run: ours and the reference take turns at every chunk of users, a few milliseconds
 each, so that a busy machine slows both alike; the times are summed. A goal that is missed is
@@ -21,12 +21,15 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from estimators.local_regression import LocalHardThresholding
 from estimators.randomisers import Randomiser, SphereRandomiser, mean_of_reports, privunit
 from estimators.sign_randomisers import HypercubeRandomiser
 
 Array = NDArray[np.float64]
 TIME_GOAL = 2.0
+FIT_GOAL = 3.0
 MEMORY_GOAL = 1.05
+FIT_MEMORY_GOAL = 0.25
 CHUNK = 10_000
 
 
@@ -98,6 +101,39 @@ def memory_rows(n: int, p: int) -> list[Row]:
     return rows
 
 
+def fit_time(model: LocalHardThresholding, X: Array, y: Array) -> float:
+    """Time of a fit over that of the mean of as many reports: the best of three turns of each."""
+    randomiser, rng = model.fit(X, y).randomiser_, np.random.default_rng(3)
+    turns = [
+        (timed(lambda: model.fit(X, y)), timed(lambda: mean_of_reports([X], randomiser, rng)))
+        for _ in range(3)
+    ]
+    ours, alone = np.min(turns, axis=0)
+    return float(ours / alone)
+
+
+def fit_memory(model: LocalHardThresholding, X: Array, y: Array) -> float:
+    """Peak memory of a fit over that of X, which is not counted."""
+    tracemalloc.start()
+    model.fit(X, y)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most / X.nbytes
+
+
+def fit_rows(n: int, p: int) -> list[Row]:
+    """A fit against randomising its users' rows alone, and its peak memory against X."""
+    X = np.vstack(list(chunks(n, p)))
+    y = X[:, 0].copy()
+    rows = []
+    for name in ("duchi", "privunit"):
+        model = LocalHardThresholding(randomiser=name, random_state=0)  # type: ignore[arg-type]
+        what = f"LocalHardThresholding, {name}, n = {n:,}, p = {p}"
+        rows.append(Row(f"{what}: time / mean of reports", fit_time(model, X, y), FIT_GOAL))
+        rows.append(Row(f"{what}: peak memory / X", fit_memory(model, X, y), FIT_MEMORY_GOAL))
+    return rows
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -105,7 +141,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     n = 10**5 if quick else 10**6
     table = Table("what", "ratio", "goal", title="local randomisers, as ratios in one run")
-    for row in time_rows(n, 100) + memory_rows(n, 100):
+    for row in time_rows(n, 100) + memory_rows(n, 100) + fit_rows(10**5, 100):
         verdict = "" if row.figure <= row.goal else "  NOT MET"
         table.add_row(row.what, f"{row.figure:.2f}{verdict}", f"at most {row.goal:g}")
     Console(width=120).print(table)

@@ -6,6 +6,8 @@ numbers. It is not hardened against floating-point attacks: do not release real 
 
 from estimators.accounting import LedgerEntry, delta_at, total
 from estimators.baselines import AdaptiveSufficientStatistics, JohnsonLindenstraussRegression
+from estimators.links import Link
+from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from estimators.losses import LogisticLoss, SquaredLoss
 from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
 from estimators.nonprivate import HardThresholdedMean, SampleMean
@@ -26,11 +28,14 @@ __all__ = [
     "KarwaVadhanMean",
     "LeastSquares",
     "LedgerEntry",
+    "Link",
+    "LocalHardThresholding",
     "LogisticLoss",
     "NoisyGradientRegression",
     "NoisyHardThresholding",
     "NoisyHardThresholdingClassifier",
     "NoisyMean",
+    "OneShotThreshold",
     "PrivateFrankWolfe",
     "PrivateHardThresholding",
     "SampleMean",

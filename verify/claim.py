@@ -15,7 +15,7 @@ from typing import Any, Literal
 from sklearn.base import BaseEstimator
 
 from minimax.bound import Bound, Point
-from minimax.privacy import Model
+from minimax.privacy import Model, Scope
 
 Factory = Callable[[Point], BaseEstimator]
 Regime = Literal["privacy", "statistics"]
@@ -37,6 +37,8 @@ class Claim:
     noise_factor: float = 20.0
     """How much more noise must push the risk above the upper bound: 2 where the bound is an
     equality up to the statistical term, more where its proof loses constants."""
+    scope: Scope = "central"
+    """Who is trusted with the data."""
 
 
 @dataclass(frozen=True)

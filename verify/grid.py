@@ -30,6 +30,11 @@ PROFILES: dict[str, Profile] = {
 }
 
 
+def cell_label(claim: str, point: Point) -> str:
+    """A cell's name: its claim and its point."""
+    return claim + "|" + ",".join(f"{name}={value:g}" for name, value in point.items())
+
+
 @dataclass(frozen=True)
 class Cell:
     """A claim at a point."""
@@ -41,8 +46,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        numbers = ",".join(f"{name}={value:g}" for name, value in self.point.items())
-        return f"{self.claim.name}|{numbers}"
+        return cell_label(self.claim.name, self.point)
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Dropped:
     reason: str
 
 
-WHOLE = ("n", "d", "s")
+WHOLE = ("n", "d", "s", "p")
 
 
 def build(claims: list[Claim], profile: Profile) -> tuple[list[Cell], list[Series], list[Dropped]]:

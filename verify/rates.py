@@ -13,7 +13,7 @@ import argparse
 import difflib
 import fnmatch
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from minimax.bound import Point
 from minimax.papers import THIS_WORK
 from minimax.privacy import Approximate, at_point
-from verify import ordering, refutation
+from verify import exactness, ordering, refutation
 from verify.claim import Claim
 from verify.claims import all_claims
 from verify.grid import PROFILES, Cell, Dropped, Profile, Series, base_cells, build
@@ -55,6 +55,10 @@ EXTRAS = {
     refutation.CLAIM: (
         "packing and Fano [dim](against CWZ19: Theorem 3.3, refuted)[/dim]",
         "StableSparseMean",
+    ),
+    exactness.CLAIM: (
+        "WX21: Theorems 1 and 2 [dim](their constants)[/dim]",
+        "randomised response, exact Bayes risk",
     ),
     ORDERING: ("no bound: which method is ahead [dim](WG19 §6, CWZ19 §5.3)[/dim]", "all of them"),
 }
@@ -135,13 +139,13 @@ def run(
     *,
     seed: int = 0,
     jobs: int = 1,
-    with_refutation: bool = True,
+    extras: Collection[str] = (),
     console: Console | None = None,
 ) -> Run:
-    """Check the claims on the profile's grid."""
+    """Check the claims on the profile's grid, and what is named of `EXTRAS`."""
     cells, series, dropped = build(claims, profile)
     tasks = _tasks(cells, profile)
-    log_ds = refutation.SHOWN if with_refutation else ()
+    log_ds = refutation.SHOWN if refutation.CLAIM in extras else ()
     alpha = ALPHA / max(len(tasks) + 2 * len(series) + len(log_ds) + 2, 1)
     measured = _simulate_all(tasks, seed, alpha, jobs, console)
     flow = [
@@ -150,9 +154,11 @@ def run(
     ]
     rows = [_cell_row(cell, measured[cell.label]) for cell in cells]
     rows += [_worst_case_row(case) for case in flow]
+    rows += exactness.rows() if exactness.CLAIM in extras else []
     slopes = [_slope_row(s, measured, alpha) for s in series]
     slopes += [_worst_case_slope(flow, alpha)] if flow else []
     controls = _level_controls(cells, measured) + [_slope_control(row) for row in slopes]
+    controls += exactness.controls() if exactness.CLAIM in extras else []
     return Run(
         summary=_summary(rows, slopes, controls, dropped, profile, seed, alpha),
         cells=rows,
@@ -190,11 +196,17 @@ def _simulate_all(
 ) -> dict[str, Measurement]:
     # Processes, not threads: the work is many small numpy calls, which would contend for the
     # interpreter. The longest tasks go first so that the end of the run is not one slow cell.
-    ordered = sorted(tasks, key=lambda task: -task.trials * task.point["n"] * task.point["d"])
+    ordered = sorted(tasks, key=_cost, reverse=True)
     calls = (delayed(simulate)(task, seed, alpha) for task in ordered)
     results = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
     tracked = _track(results, console, "measuring", len(ordered))
     return {task.label: found for task, found in zip(ordered, tracked, strict=True)}
+
+
+def _cost(task: Task) -> float:
+    """Numbers that the task draws, about."""
+    point = task.point
+    return task.trials * point["n"] * point.get("d", point.get("p", 1.0))
 
 
 def _track(items: Iterable[T], console: Console | None, what: str, total: int) -> Iterator[T]:
@@ -223,7 +235,7 @@ def _cell_row(cell: Cell, found: Measurement) -> dict[str, Any]:
         "regime": cell.regime,
         "point": dict(cell.point),
         "estimator": claim.estimator,
-        "privacy": str(at_point(claim.model, cell.point)),
+        "privacy": str(at_point(claim.model, cell.point, claim.scope)),
         "trials": found.trials,
         "seed": found.seed,
         "risk": found.risk,
@@ -438,7 +450,7 @@ def main(argv: list[str] | None = None, claims: list[Claim] | None = None) -> in
         profile,
         seed=args.seed,
         jobs=args.jobs,
-        with_refutation=refutation.CLAIM in extras,
+        extras=extras,
         console=console,
     )
     measured = None

@@ -19,12 +19,15 @@ from rich.console import Console
 from rich.table import Table
 
 from verify.claim import Claim
+from verify.contrast import contrast_figure
+from verify.grid import cell_label
 
 STYLE = {"CONSISTENT": "green", "VIOLATED": "bold red", "INCONCLUSIVE": "yellow"}
 LABELS = {
     "n": "records n",
     "d": "dimension d",
     "s": "sparsity s",
+    "p": "dimension p",
     "epsilon": "privacy level ε",
     "rho": "privacy level ρ (zCDP)",
     "mu": "privacy level μ (GDP)",
@@ -209,9 +212,9 @@ def _control_table(rows: list[dict[str, Any]]) -> Table:
 
 
 def write_plots(folder: Path, found: dict[str, Any]) -> list[Path]:
-    """One figure per claim with a fitted slope, and one for the finding in log d."""
+    """A figure per claim with a fitted slope, the finding in log d, records against labels."""
     folder.mkdir(parents=True, exist_ok=True)
-    cells = {_label(row): row for row in found["cells"]}
+    cells = {cell_label(row["claim"], row["point"]): row for row in found["cells"]}
     by_claim: dict[str, list[dict[str, Any]]] = {}
     for slope in found["slopes"]:
         by_claim.setdefault(slope["claim"], []).append(slope)
@@ -225,17 +228,16 @@ def write_plots(folder: Path, found: dict[str, Any]) -> list[Path]:
         path = folder / (re.sub(r"[^A-Za-z0-9]+", "-", claim).strip("-") + ".png")
         write_whole(path, partial(save_figure, figure))
         written.append(path)
+    contrast = contrast_figure(found)
+    if contrast is not None:
+        written.append(folder / "local-contrast.png")
+        write_whole(written[-1], partial(save_figure, contrast))
     return written
 
 
 def save_figure(figure: Figure, path: Path) -> None:
     """The figure as a PNG file."""
     FigureCanvasAgg(figure).print_png(str(path))
-
-
-def _label(row: dict[str, Any]) -> str:
-    numbers = ",".join(f"{name}={value:g}" for name, value in row["point"].items())
-    return f"{row['claim']}|{numbers}"
 
 
 def _claim_figure(

@@ -30,7 +30,7 @@ CELL_KEYS = {
 
 
 def check(claim: Claim, trials: int = 60) -> tuple[int, dict[str, object]]:
-    found = run([claim], replace(BASE_ONLY, trials=trials), seed=1, with_refutation=False)
+    found = run([claim], replace(BASE_ONLY, trials=trials), seed=1)
     return found.exit_code, found.as_dict()
 
 
@@ -88,7 +88,7 @@ def test_a_wrong_exponent_is_found_out() -> None:
     claim = CLAIMS["bounded-mean/tracing/GDP"]
     n = sp.Symbol("n", positive=True)
     lying = replace(claim.lower, expr=claim.lower.expr * n)
-    found = run([replace(claim, lower=lying)], SWEPT, seed=2, with_refutation=False)
+    found = run([replace(claim, lower=lying)], SWEPT, seed=2)
     assert found.exit_code == 1
     verdicts = {row["variable"]: row["verdict"] for row in found.slopes}
     assert verdicts == {"n": "VIOLATED", "mu": "CONSISTENT"}
@@ -97,7 +97,7 @@ def test_a_wrong_exponent_is_found_out() -> None:
 
 
 def test_every_kind_of_control_is_run() -> None:
-    found = run([CLAIMS["bounded-mean/tracing/GDP"]], SWEPT, seed=2, with_refutation=False)
+    found = run([CLAIMS["bounded-mean/tracing/GDP"]], SWEPT, seed=2)
     assert found.exit_code == 0
     assert [control["kind"] for control in found.controls] == [
         "non-private twin",
@@ -124,7 +124,7 @@ def test_a_vacuous_upper_bound_leaves_its_control_unbroken() -> None:
 
 def test_a_claim_that_was_never_seen_is_a_failure() -> None:
     claim = CLAIMS["bounded-mean/tracing/GDP"]
-    found = run([claim], replace(BASE_ONLY, trials=3), seed=1, with_refutation=False)
+    found = run([claim], replace(BASE_ONLY, trials=3), seed=1)
     assert found.summary["inconclusive"] == found.summary["cells"] == 1
     assert found.summary["violated"] == found.summary["controls_unbroken"] == 0
     assert found.summary["claims_without_a_consistent_cell"] == [claim.name]
@@ -211,10 +211,10 @@ def test_the_command_writes_json_and_plots(jobs: int, tmp_path: Path) -> None:
 
 def test_jobs_do_not_change_the_numbers() -> None:
     claim = CLAIMS["bounded-mean/tracing/GDP"]
-    alone = run([claim], BASE_ONLY, seed=9, jobs=1, with_refutation=False)
-    shared = run([claim], BASE_ONLY, seed=9, jobs=2, with_refutation=False)
+    alone = run([claim], BASE_ONLY, seed=9, jobs=1)
+    shared = run([claim], BASE_ONLY, seed=9, jobs=2)
     assert alone.as_dict() == shared.as_dict()
-    other = run([claim], BASE_ONLY, seed=10, jobs=1, with_refutation=False)
+    other = run([claim], BASE_ONLY, seed=10, jobs=1)
     assert other.cells[0]["risk"] != alone.cells[0]["risk"]
 
 

@@ -24,6 +24,8 @@ NAMES = [
     "TwoStageRegression",
     "LeastSquares",
     "IterativeHardThresholding",
+    "LocalHardThresholding",
+    "OneShotThreshold",
 ]
 X = np.random.default_rng(0).uniform(-0.5, 0.5, (60, 3))
 y = X[:, 0].copy()
@@ -60,7 +62,15 @@ def test_bad_responses_are_refused_by_name(name: str, kind: str) -> None:
     assert released(estimator) == set()
 
 
-@pytest.mark.parametrize("name", ["NoisyGradientRegression", "AdaptiveSufficientStatistics"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NoisyGradientRegression",
+        "AdaptiveSufficientStatistics",
+        "LocalHardThresholding",
+        "OneShotThreshold",
+    ],
+)
 def test_nothing_is_released_when_accounting_fails(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

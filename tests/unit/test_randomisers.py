@@ -288,6 +288,9 @@ def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(rows) == 8
     assert all(row.figure > 0 for row in rows)
     assert all(row.figure < row.goal for row in rows[4:])
+    fits = bench.fit_rows(50_000, 10)
+    assert len(fits) == 4
+    assert all(row.figure > 0 for row in fits)
 
 
 # Curves

@@ -1,0 +1,393 @@
+"""Sparse regression when only the labels are private: each user reports a randomised label, once.
+
+The rows are public. Whatever is computed from the rows and the reports is post-processing, so the
+number of steps, the penalty and the design may all be chosen freely: they cost no privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.linalg.blas import dnrm2
+from sklearn.linear_model import Lasso
+
+from estimators.accounting import Guarantee
+from estimators.base import Array, LinearPredictor, PrivateEstimator
+from estimators.design import SCALES, Design
+from estimators.label_budget import (
+    LabelCalibration,
+    LabelRandomiser,
+    Mechanism,
+    label_randomiser,
+    noise_level,
+    noise_tail,
+    real_epsilon,
+)
+from estimators.label_randomisers import label_bound
+from estimators.links import IDENTITY, Link
+from estimators.losses import SquaredLoss
+from estimators.mechanisms import check_between, check_sparsity, check_whole
+from estimators.nonprivate_regression import Risk
+from estimators.sparse_erm import hard_threshold
+from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+
+STILL = 1e-10
+"""A step that moves no coefficient by more than this share of the largest one ends the descent."""
+SAFETY = 0.99
+
+
+class LabelHardThresholding(LinearPredictor, PrivateEstimator):
+    r"""Iterative hard thresholding on labels that their owners have randomised.
+
+    **Model.** y = f(<x, theta*>) + noise, the rows x public, theta* with few non-zeros and norm at
+    most `radius`, the noise of mean zero given x and at most C; f the identity, or a link with
+    0 < a <= f' <= b.
+
+    **Algorithm** (WX21: Algorithms 2 and 5). Each label is clipped to f(0) +- bound and randomised
+    once: y~. Then, from theta = 0 and up to `steps` times,
+
+        theta <- P(H_s(theta - eta g)),   g = (1/n) sum_i (f(<x_i, theta>) - y~_i) x_i,
+
+    H_s keeping the s largest entries and P projecting on the ball. It stops when theta does.
+
+    **Privacy.** Of the label alone: a user's row is public and used as it is. The clip is part of
+    the user's report, so that two labels differ by 2 bound at most whatever they were; all the rest
+    is post-processing.
+
+    **Risk.** Let |Xv|^2/n be within 1 +- Delta of |v|^2 for v with 2s + s* non-zeros, s = 8 s*, and
+    eta in [5/(7a(1 - Delta)), 9/(7b(1 + Delta))]. As in `estimators.links`, with f' once instead of
+    twice, a step on the joint support F contracts by 2/7 and thresholding expands by 7/4 at most,
+    so
+
+        |theta_T - theta*| <= 2^-T |theta*| + (7/2) eta sqrt(17 s*) |X'xi/n|_inf,
+
+    xi = y~ - E y. The last factor is at most `label_budget.noise_level` with high probability, of
+    order sqrt(tau^2 log(p)/n), tau^2 the variance of a report: in all bound^2 s* log(p)/(n eps^2).
+
+    **Source.** WX21: Algorithms 2 and 5, Theorems 6 and 11.
+
+    **Departures from the paper.** Step 5 of Algorithm 2 has the wrong sign: it climbs. Labels are
+    clipped, and noise is calibrated to their range b sqrt(s) radius + C around f(0) instead of 2C:
+    ``calibration="paper"`` has the printed noise, whose real epsilon is `real_epsilon_` (52 instead
+    of 1 at s = 8, C = .05, delta = 10^-3). Theorem 11 takes the gradient of the squared loss, with
+    f'(<x_i, theta>) as a further factor, so that the noise is weighted by numbers which depend on
+    it and its bound does not follow; without that factor (the gradient of a convex loss, whose
+    derivative is f) the noise term is X'xi/n at every step and no fresh sample is needed.
+    ``loss="squared"`` has the factor. Steps cost nothing, so the default runs to convergence.
+
+    Parameters
+    ----------
+    privacy : Pure, Approximate, ZeroConcentrated or Gaussian of scope "label", default Pure(1)
+    s : int
+        Number of non-zero coefficients kept. The theory asks for 8 times that of theta*.
+    C : float
+        Bound on the noise of a label.
+    bound : float or None
+        Labels are clipped to f(0) +- bound. None is b radius sqrt(s) + C: the range of the model
+        for rows in [-1, 1]^p. Noise grows with it. It must not be read off the labels.
+    radius : float
+        Bound on |theta*|_2.
+    link : estimators.links.Link or None
+        None for the linear model. `predict` gives f(<x, coef_>).
+    loss : {"matching", "squared"}
+        The gradient of a record: (f - y~) x, or f' (f - y~) x. The same for the linear model.
+    mechanism : {"auto", "laplace", "binary", "gaussian", "genprot"}
+        See `estimators.label_budget.label_randomiser`.
+    calibration : {"analytic", "paper"}
+    steps : int
+        Most steps taken.
+    step_size : float or "auto"
+        eta. "auto" is the best step along the gradient on the support, shortened until
+        eta <= 0.99 |move|^2 n/(b |X move|^2) (squared: b^2), so that the matching loss falls.
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    coef_, support_ (sorted), n_iter_, randomiser_ (with bound and noise), privacy_, ledger_,
+    real_epsilon_ (at the delta of an (epsilon, delta) budget, else None), n_features_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimax import Pure
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.choice([-1.0, 1.0], (5000, 400))
+    >>> y = 0.8 * X[:, 7] - 0.6 * X[:, 30] + rng.uniform(-0.1, 0.1, 5000)
+    >>> budget = Pure(1.0, scope="label")
+    >>> fitted = LabelHardThresholding(budget, s=2, C=0.1, random_state=0).fit(X, y)
+    >>> fitted.support_.tolist(), str(fitted.privacy_)
+    ([7, 30], 'pure(epsilon=1)')
+    """
+
+    scope: ClassVar[Scope] = "label"
+    _sparse_rows = True
+
+    def __init__(
+        self,
+        privacy: Guarantee | None = None,
+        s: int = 1,
+        C: float = 1.0,
+        bound: float | None = None,
+        radius: float = 1.0,
+        link: Link | None = None,
+        loss: Literal["matching", "squared"] = "matching",
+        mechanism: Mechanism = "auto",
+        calibration: LabelCalibration = "analytic",
+        steps: int = 200,
+        step_size: float | Literal["auto"] = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.privacy = privacy
+        self.s, self.C, self.bound, self.radius = s, C, bound, radius
+        self.link, self.loss = link, loss
+        self.mechanism, self.calibration = mechanism, calibration
+        self.steps, self.step_size = steps, step_size
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> LabelHardThresholding:
+        """Randomise the labels y and fit the reports by few of the public columns of X."""
+        X, y = self._validated_pair(X, y, sparse_rows=True)
+        self._check_options(X.shape[1])
+        link, design = self._link, Design(X)
+        link.check(_farthest(design, int(self.s), float(self.radius)))
+        randomiser = self._randomiser(design.n)
+        centre = float(np.asarray(link.f(np.zeros(1)), dtype=float)[0])
+        reports, entry = randomiser.randomise(y - centre, self._rng())
+        coef, made = thresholded_descent(
+            design,
+            _slope(link, reports + centre, squared=self.loss == "squared"),
+            s=int(self.s),
+            radius=float(self.radius),
+            steps=int(self.steps),
+            step_size=None if self.step_size == "auto" else float(self.step_size),
+            smoothness=link.b**2 if self.loss == "squared" else link.b,
+        )
+        self._account([entry])
+        self.coef_, self.support_, self.n_iter_ = coef, np.flatnonzero(coef), made
+        self.randomiser_ = randomiser
+        self.real_epsilon_ = real_epsilon(self.ledger_, self._asked)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """f(<x, coef_>) for each row of X."""
+        return np.asarray(self._link.f(super().predict(X)), dtype=float)
+
+    @property
+    def _link(self) -> Link:
+        if self.link is not None and not isinstance(self.link, Link):
+            raise TypeError(f"link must be a Link or None, got {self.link!r}")
+        return IDENTITY if self.link is None else self.link
+
+    def _randomiser(self, n: int) -> LabelRandomiser:
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        s, C, reach = int(self.s), float(self.C), self._link.b * float(self.radius)
+        bound = label_bound(s, C, reach) if self.bound is None else float(self.bound)
+        return label_randomiser(
+            budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
+        )
+
+    def _check_options(self, d: int) -> None:
+        check_sparsity(self.s, d)
+        check_whole(steps=self.steps)
+        check_between(*SCALES, C=self.C, radius=self.radius)
+        if self.bound is not None:
+            check_between(*SCALES, bound=self.bound)
+        if self.loss not in ("matching", "squared"):
+            raise ValueError(f"loss must be 'matching' or 'squared', got {self.loss!r}")
+        _check_auto(step_size=self.step_size)
+
+
+class LabelLasso(LinearPredictor, PrivateEstimator):
+    r"""The Lasso on labels that their owners have randomised.
+
+    **Algorithm** (WX21 §VI). Labels clipped to +-bound and randomised once, y~; then
+    argmin_theta |y~ - X theta|^2/(2n) + lambda |theta|_1, by scikit-learn's coordinate descent.
+
+    **Privacy.** Of the label alone, as for `LabelHardThresholding`.
+
+    **Risk.** y~ = X theta* + xi. If lambda >= 2 |X'xi/n|_inf and |Xv|^2/n >= kappa |v|^2 for
+    |v_{S^c}|_1 <= 3 |v_S|_1, then |theta - theta*| <= 3 sqrt(s*) lambda/kappa (Wainwright, 2019,
+    Theorem 7.13). ``penalty="auto"`` is twice `label_budget.noise_level`: with
+    L = log(2p/chance), |x_j| the longest column and |x|_inf the largest entry,
+
+        Gaussian  lambda = 2 sqrt(2 (scale^2 + C^2) L) |x_j|/n,
+        binary    lambda = 2 sqrt(2 L) bound coth(eps/2) |x_j|/n,
+        Laplace   lambda = 2 (sqrt(2 (2 scale^2 + C^2) L) |x_j| + scale |x|_inf L)/n,
+
+    enough with probability 1 - chance (GenProt: the first, and 1 - chance - .01). No label may lie
+    outside the range, or the clip adds a bias.
+
+    **Source.** WX21 §VI, after Theorem 6.
+
+    **Departures from the paper.** The paper has lambda = O(sqrt(log p/(n eps^2))): here with its
+    constant, which contains the label's range. Labels are clipped.
+
+    Parameters
+    ----------
+    privacy, C, mechanism, calibration, random_state
+        As for `LabelHardThresholding`.
+    s : int
+        Bound on the number of non-zero coefficients, used by the default `bound` alone.
+    bound : float or None
+        Labels are clipped to +-bound. None is sqrt(s) + C.
+    penalty : float or "auto"
+        lambda. "auto" looks at the public rows and at the noise, not at the labels.
+    chance : float
+        That with which "auto" may be too small.
+    refit : bool
+        Whether to end by least squares on the support found, which undoes the Lasso's shrinkage.
+
+    Attributes
+    ----------
+    coef_, support_ (sorted), penalty_, randomiser_, privacy_, ledger_, real_epsilon_,
+    n_features_in_
+    """
+
+    scope: ClassVar[Scope] = "label"
+    _sparse_rows = True
+
+    def __init__(
+        self,
+        privacy: Guarantee | None = None,
+        s: int = 1,
+        C: float = 1.0,
+        bound: float | None = None,
+        mechanism: Mechanism = "auto",
+        calibration: LabelCalibration = "analytic",
+        penalty: float | Literal["auto"] = "auto",
+        chance: float = 0.05,
+        refit: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.privacy = privacy
+        self.s, self.C, self.bound = s, C, bound
+        self.mechanism, self.calibration = mechanism, calibration
+        self.penalty, self.chance, self.refit = penalty, chance, refit
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> LabelLasso:
+        """Randomise the labels y and fit the reports by a Lasso on the public rows of X."""
+        X, y = self._validated_pair(X, y, sparse_rows=True)
+        self._check_options(X.shape[1])
+        design, randomiser = Design(X), self._randomiser(X.shape[0])
+        penalty = self._penalty(design, randomiser)
+        reports, entry = randomiser.randomise(y, self._rng())
+        lasso = Lasso(alpha=penalty, fit_intercept=False, max_iter=10_000)
+        coef = np.asarray(lasso.fit(design.X, reports).coef_, dtype=float)
+        support = np.flatnonzero(coef)
+        if self.refit and len(support):
+            coef = Risk(design.X, reports, SquaredLoss()).minimised(coef, support)
+        self._account([entry])
+        self.coef_, self.support_, self.penalty_ = coef, support, penalty
+        self.randomiser_ = randomiser
+        self.real_epsilon_ = real_epsilon(self.ledger_, self._asked)
+        return self
+
+    def _randomiser(self, n: int) -> LabelRandomiser:
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        C = float(self.C)
+        bound = label_bound(int(self.s), C) if self.bound is None else float(self.bound)
+        return label_randomiser(
+            budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
+        )
+
+    def _penalty(self, design: Design, randomiser: LabelRandomiser) -> float:
+        if self.penalty != "auto":
+            return float(self.penalty)
+        level = noise_level(design, noise_tail(randomiser, float(self.C)), float(self.chance))
+        return 2 * level or 1.0  # a design of zeros has no noise, and no coefficients
+
+    def _check_options(self, d: int) -> None:
+        check_sparsity(self.s, d)
+        check_between(*SCALES, C=self.C)
+        check_between(0, 1, chance=self.chance)
+        if self.bound is not None:
+            check_between(*SCALES, bound=self.bound)
+        if not isinstance(self.refit, (bool, np.bool_)):
+            raise TypeError(f"refit must be True or False, got {self.refit!r}")
+        _check_auto(penalty=self.penalty)
+
+
+def thresholded_descent(
+    design: Design,
+    slope: Callable[[Array], Array],
+    *,
+    s: int,
+    radius: float,
+    steps: int,
+    step_size: float | None = None,
+    smoothness: float = 1.0,
+) -> tuple[Array, int]:
+    """theta <- P(H_s(theta - eta g)) from 0, g the average of slope_i x_i; and the steps made.
+
+    `slope` maps the predictions <x_i, theta> to one number per record and grows by at most
+    `smoothness` per unit. Without `step_size`, steps are as long as the descent of a convex loss
+    with this slope allows: H_s and P together project on the sparse vectors of the ball, so theta'
+    minimises over them the quadratic that lies above the loss wherever
+    smoothness |X (theta' - theta)|^2/n <= |theta' - theta|^2/eta.
+    """
+
+    def stiffness(v: Array) -> float:
+        """smoothness |Xv|^2/(n |v|^2), and 0 for v = 0."""
+        largest = float(np.abs(v).max())
+        if largest == 0:
+            return 0.0
+        v = v / largest
+        return smoothness * float(np.sum(design.predict(v) ** 2)) / (design.n * float(v @ v))
+
+    def move(coef: Array, gradient: Array, eta: float) -> Array:
+        target = hard_threshold(coef - eta * gradient, s)
+        return np.asarray(target * (radius / max(dnrm2(target), radius)) - coef)
+
+    def safe_move(coef: Array, gradient: Array) -> Array:
+        along = np.where(coef != 0, gradient, 0.0)
+        along = along if np.any(along) else hard_threshold(gradient, s)
+        stiff = stiffness(along)
+        if stiff == 0:
+            return np.zeros_like(coef)
+        eta = 1 / stiff
+        while True:
+            moved = move(coef, gradient, eta)
+            stiff = stiffness(moved)
+            if eta * stiff <= SAFETY:
+                return moved
+            eta = min(SAFETY / stiff, eta / 2)
+
+    coef, made = np.zeros(design.d), 0
+    while made < steps:
+        made += 1
+        gradient = design.correlate(slope(design.predict(coef))) / design.n
+        moved = safe_move(coef, gradient) if step_size is None else move(coef, gradient, step_size)
+        coef = coef + moved
+        if np.abs(moved).max() <= STILL * np.abs(coef).max():
+            break
+    return coef, made
+
+
+def _slope(link: Link, reports: Array, *, squared: bool) -> Callable[[Array], Array]:
+    def slope(prediction: Array) -> Array:
+        residual = np.asarray(link.f(prediction), dtype=float) - reports
+        return residual * link.derivative(prediction) if squared else residual
+
+    return slope
+
+
+def _farthest(design: Design, s: int, radius: float) -> float:
+    """Bound on |<x_i, theta>| for theta with s non-zeros and norm at most `radius`."""
+    X = design.X
+    largest = max(float(X.max()), -float(X.min()))
+    reach = radius * min(float(design.norms.max()), math.sqrt(s) * largest)
+    return reach or radius
+
+
+def _check_auto(**named: float | str) -> None:
+    """Raise naming an option that is neither "auto" nor a positive number."""
+    for name, value in named.items():
+        if isinstance(value, str):
+            if value != "auto":
+                raise ValueError(f"{name} must be 'auto' or a number, got {value!r}")
+        else:
+            check_between(*SCALES, **{name: value})

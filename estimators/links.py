@@ -1,0 +1,158 @@
+r"""Monotone links, y = f(<x, theta>) + noise, and the steps at which hard thresholding contracts.
+
+**The contraction** (WX21: Theorems 5, 6, 9 and 11). One step is
+theta' = H_s(theta - eta g) with g the average of f'(<x_i, theta>) (f(<x_i, theta>) - y_i) x_i, and
+then the projection on a ball that holds theta*. Let F join the supports of theta, theta' and
+theta*, so |F| <= 2s + s*, and let the design have the isometry constant Delta on it:
+(1 - Delta) |v|^2 <= |Xv|^2/n <= (1 + Delta) |v|^2 for v supported on F.
+
+1. By the mean value theorem f(<x, theta>) - f(<x, theta*>) = f'(between) <x, theta - theta*>, so
+   without noise the step on F is (I - eta D)(theta - theta*), where D averages
+   f'(between) f'(<x, theta>) x x' over records. The weights lie in [a^2, b^2], so
+   a^2 (1 - Delta) <= D <= b^2 (1 + Delta) on F, and
+
+       |I - eta D| <= max{1 - eta a^2 (1 - Delta), eta b^2 (1 + Delta) - 1}.
+
+2. For w supported on F, |H_s(w) - w|^2 <= (|F| - s)/(|F| - s*) |w - theta*|^2: what is cut is the
+   smallest. The ratio grows with |F|; at 2s + s* it is (s + s*)/(2s) = 9/16 for s = 8 s*. So
+   |H_s(w) - theta*| <= (1 + 3/4) |w - theta*|, and the projection brings it no further away.
+
+The product of (1) and (2) is at most 1/2 where (1) is at most 2/7: the **window**
+
+    5/(7 a^2 (1 - Delta)) <= eta <= 9/(7 b^2 (1 + Delta)),
+
+which is not empty if and only if Delta <= (9 a^2 - 5 b^2)/(9 a^2 + 5 b^2).
+
+**Departures from the paper.** WX21 prints Delta <= (9 a^2 - 5 b^2)/14, which is not invariant to
+scaling f: for its own f(x) = 8x + cos x it is 2.57, more than any isometry constant, where .0426 is
+true. (For f the identity both are 2/7.) Its proof has a for a^2 in the lower end of the window, and
+5 a^2 - 9 b^2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.mechanisms import check_positive
+from minimax.bound import OutsideRegime
+
+Array = NDArray[np.float64]
+RATE = 2 / 7
+"""The contraction asked of a gradient step: thresholding multiplies distances by 7/4 at most."""
+GRID = 4001
+"""Places at which a link is looked at: no finite number of them is a proof."""
+AGREEMENT = 1e-4
+"""Largest difference between f' and the slope of f that is put down to numerics, in units of b."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """An (a, b)-monotone link f: differentiable, with 0 < a <= f' <= b.
+
+    Both functions take and give arrays, entry by entry. Only arguments that can occur matter:
+    `check` looks at an interval around 0.
+    """
+
+    f: Callable[[Array], Any]
+    derivative: Callable[[Array], Any]
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        for name in ("f", "derivative"):
+            if not callable(getattr(self, name)):
+                raise TypeError(f"{name} must be a function, got {getattr(self, name)!r}")
+        check_positive(a=self.a, b=self.b)
+        if self.a > self.b:
+            raise ValueError(f"a must be at most b = {self.b!r}, got {self.a!r}")
+
+    @property
+    def largest_isometry(self) -> float:
+        """(9 a^2 - 5 b^2)/(9 a^2 + 5 b^2): beyond it no step is known to contract."""
+        ratio = (self.a / self.b) ** 2
+        return ((1 + RATE) * ratio - (1 - RATE)) / ((1 + RATE) * ratio + (1 - RATE))
+
+    def check(self, largest: float) -> None:
+        """Raise unless, on a fine grid of [-largest, largest], f' is in [a, b] and is f's slope."""
+        check_positive(largest=largest)
+        t = np.linspace(-largest, largest, GRID)
+        slope = _values("derivative", self.derivative, t)
+        worst = np.argmax(np.maximum(slope - self.b, self.a - slope))
+        if not self.a * (1 - 1e-9) <= slope[worst] <= self.b * (1 + 1e-9):
+            raise ValueError(
+                f"link: the derivative leaves [a, b] = [{self.a:g}, {self.b:g}]: "
+                f"it is {slope[worst]:g} at {t[worst]:g}"
+            )
+        h = largest * 1e-5
+        t = t * (1 - 2e-5)  # the neighbours stay inside
+        slope = _values("derivative", self.derivative, t)
+        above, below = _values("f", self.f, t + h), _values("f", self.f, t - h)
+        numeric = (above - below) / ((t + h) - (t - h))
+        rounding = 4 * np.finfo(float).eps * float(np.abs(above).max()) / h
+        gap = np.abs(numeric - slope)
+        worst = np.argmax(gap)
+        if gap[worst] > AGREEMENT * self.b + rounding:
+            raise ValueError(
+                f"link: derivative is not that of f: it is {slope[worst]:g} at {t[worst]:g}, "
+                f"where f has slope {numeric[worst]:g}"
+            )
+
+
+def _values(name: str, function: Callable[[Array], Any], t: Array) -> Array:
+    """A function's values on a grid, or an error that says what is wrong with them."""
+    try:
+        with np.errstate(all="ignore"):
+            values = np.broadcast_to(np.asarray(function(t), dtype=float), t.shape)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"link: {name} must map arrays to arrays of equal shape: {error}"
+        ) from None
+    if not np.isfinite(values).all():
+        place = t[np.argmin(np.isfinite(values))]
+        raise ValueError(f"link: {name} is not finite at {place:g}")
+    return values
+
+
+def _same(t: Array) -> Array:
+    return t
+
+
+IDENTITY = Link(_same, np.ones_like, 1.0, 1.0)
+"""The linear model."""
+
+
+def step_window(link: Link, isometry: float = 0.0) -> tuple[float, float]:
+    """(low, high): the steps at which s = 8 s* halves the error; see the module's docstring.
+
+    `isometry` is Delta, of the design on 2s + s* coordinates. Raises where there is no such step.
+    """
+    _check_isometry(isometry)
+    if not 0 < link.largest_isometry >= isometry:
+        raise OutsideRegime(
+            "link: no step is known to contract: it needs 9 a^2 > 5 b^2 and an isometry of at most "
+            f"(9 a^2 - 5 b^2)/(9 a^2 + 5 b^2) = {link.largest_isometry:.4g}; "
+            f"got a = {link.a:g}, b = {link.b:g}, isometry = {isometry:g}"
+        )
+    low = (1 - RATE) / (link.a**2 * (1 - isometry))
+    high = (1 + RATE) / (link.b**2 * (1 + isometry))
+    return low, max(low, high)
+
+
+def best_step(link: Link, isometry: float = 0.0) -> float:
+    """2/(a^2 (1 - Delta) + b^2 (1 + Delta)): where the larger of the two terms of (1) is least.
+
+    In the window whenever there is one. Raises where there is none.
+    """
+    step_window(link, isometry)
+    return 2 / (link.a**2 * (1 - isometry) + link.b**2 * (1 + isometry))
+
+
+def _check_isometry(isometry: float) -> None:
+    if not (0 <= isometry < 1 and math.isfinite(isometry)):
+        raise ValueError(f"isometry must lie in [0, 1), got {isometry!r}")
