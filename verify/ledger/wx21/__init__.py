@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from verify.ledger.entry import Entry
+from verify.ledger.wx21 import local_bounds
 
-ENTRIES: tuple[Entry, ...] = ()
+ENTRIES: tuple[Entry, ...] = (*local_bounds.ENTRIES,)
