@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from verify.ledger.entry import Entry
-from verify.ledger.wx21 import local_bounds
+from verify.ledger.wx21 import local_bounds, thresholding_proof
 
-ENTRIES: tuple[Entry, ...] = (*local_bounds.ENTRIES,)
+ENTRIES: tuple[Entry, ...] = (
+    *local_bounds.ENTRIES,
+    *thresholding_proof.ENTRIES,
+)

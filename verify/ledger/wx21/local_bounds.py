@@ -299,7 +299,7 @@ ENTRIES = (
     Entry(
         id="WX21:Theorem 4, complexity",
         kind="theorem",
-        summary="E γ(X,1)² may be 2, not 1; only the mean over y = ±1 is at most 1. C₂ = δ²/p stands.",
+        summary="E γ(X,1)² may be 2; only the mean over y = ±1 is at most 1. C₂ = δ²/p stands.",
         statement=(
             r"If $\|\gamma\|_{L^2(P)}\le1$ for $P$ uniform on $\{\pm1\}^{p+1}$ then always"
             r" $E\gamma(X,1)^2\le1$, hence $\mathcal C_2\le\delta^2/p$."
