@@ -8,17 +8,20 @@ from verify.ledger.wx21 import (
     erm_lemmas,
     interaction,
     isometry,
+    local_bounds,
     local_privacy,
     private_tests,
     randomiser,
     relaxed_privacy,
     technical_lemmas,
+    thresholding_proof,
     two_label_family,
 )
 
 ENTRIES: tuple[Entry, ...] = (
     *local_privacy.DEFINITIONS,
     *local_privacy.RATE,
+    *local_bounds.ENTRIES,
     *interaction.ENTRIES,
     *relaxed_privacy.ZERO_CONCENTRATED,
     *randomiser.ENTRIES,
@@ -36,4 +39,5 @@ ENTRIES: tuple[Entry, ...] = (
     *relaxed_privacy.CHI_SQUARE,
     *private_tests.CHI_SQUARE,
     *erm_lemmas.ENTRIES,
+    *thresholding_proof.ENTRIES,
 )
