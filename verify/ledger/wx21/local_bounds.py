@@ -58,18 +58,26 @@ def one_shot_risk(n: float, p: float, epsilon: float, *, summed: bool) -> float:
     return math.sqrt(2 * squared) if summed else squared
 
 
-def lower_bound(bound: Bound, number: int, constant: float, extra: float = 0.0) -> Result:
+def lower_bound(
+    bound: Bound,
+    number: int,
+    constant: float,
+    extra: float = 0.0,
+    *,
+    claim: Bound | None = None,
+    epsilons: tuple[float, ...] = EPSILONS,
+) -> Result:
     """Is the certified bound at least `constant` times min{1, rate p^extra} everywhere?
 
     With `extra` = 1 the claim has a power of p too many, and should contradict the proven risk of
     an estimator. The ratio is least where the rate is 1; for Theorem 1 and large p it tends to 7/8
-    there, for Theorem 2 to e^-1/4.
+    there, for Theorem 2 to e^-1/4. `claim` and `epsilons` are the paper's own unless given.
     """
+    claim = claim or claimed_theorem(number)  # type: ignore[arg-type]
     least, above = math.inf, 0.0
     dimensions = DIMENSIONS if number == 1 else (*DIMENSIONS, LARGE)
-    for at, level in _points(tuple(eps**2 for eps in EPSILONS), dimensions):
+    for at, level in _points(tuple(eps**2 for eps in epsilons), dimensions):
         epsilon = math.sqrt(level)
-        claim = claimed_theorem(number)  # type: ignore[arg-type]
         rate = claim.value(**at, epsilon=epsilon)
         if extra:
             power = extra / 2 if number == 3 else extra
