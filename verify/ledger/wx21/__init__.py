@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from verify.ledger.entry import Entry
-from verify.ledger.wx21 import local_bounds, thresholding_proof
+from verify.ledger.wx21 import (
+    contraction_proof,
+    local_algorithms,
+    local_bounds,
+    thresholding_proof,
+)
 
 ENTRIES: tuple[Entry, ...] = (
     *local_bounds.ENTRIES,
+    *local_algorithms.ENTRIES,
     *thresholding_proof.ENTRIES,
+    *contraction_proof.ENTRIES,
 )
