@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from verify.ledger.entry import Entry
 from verify.ledger.wx21 import (
+    contraction_proof,
     erm,
     erm_lemmas,
     interaction,
     isometry,
+    local_algorithms,
     local_bounds,
     local_privacy,
     private_tests,
@@ -25,6 +27,7 @@ ENTRIES: tuple[Entry, ...] = (
     *interaction.ENTRIES,
     *relaxed_privacy.ZERO_CONCENTRATED,
     *randomiser.ENTRIES,
+    *local_algorithms.ENTRIES,
     *isometry.WHOLE_RECORDS,
     *local_privacy.LABEL_CLASS,
     *isometry.LABELS,
@@ -40,4 +43,5 @@ ENTRIES: tuple[Entry, ...] = (
     *private_tests.CHI_SQUARE,
     *erm_lemmas.ENTRIES,
     *thresholding_proof.ENTRIES,
+    *contraction_proof.ENTRIES,
 )
