@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from verify.ledger.entry import Entry
-from verify.ledger.wx19 import records
+from verify.ledger.wx19 import erm, records, thresholding
 
 ENTRIES: tuple[Entry, ...] = (
     *records.PRELIMINARIES,
     *records.LOWER_BOUNDS,
+    *thresholding.ENTRIES,
+    *erm.ENTRIES,
 )

@@ -146,9 +146,7 @@ LOWER_BOUNDS = (
         severity="breaks a claim",
         printed=Form("over the class (1)", lambda rng: upper_rate(centred=False, constant=1000.0)),
         corrected=Form("with E[σ|x] = 0", lambda rng: upper_rate(centred=True, constant=1000.0)),
-        mutant=Form(
-            "corrected, constant 1/10", lambda rng: upper_rate(centred=True, constant=0.1)
-        ),
+        mutant=Form("corrected, constant 1/10", lambda rng: upper_rate(centred=True, constant=0.1)),
         wrong=BOUNDED_NOISE
         + " So the upper bound, whose proof is in an appendix that WX21 does not have, is false"
         " over (1) for every n. With noise of mean zero it is true, and better than claimed:"
