@@ -5,6 +5,7 @@ from __future__ import annotations
 from verify.ledger.entry import Entry
 from verify.ledger.wx21 import (
     contraction_proof,
+    label_algorithms,
     local_algorithms,
     local_bounds,
     thresholding_proof,
@@ -15,4 +16,5 @@ ENTRIES: tuple[Entry, ...] = (
     *local_algorithms.ENTRIES,
     *thresholding_proof.ENTRIES,
     *contraction_proof.ENTRIES,
+    *label_algorithms.ENTRIES,
 )
