@@ -9,6 +9,7 @@ from verify.ledger.wx21 import (
     erm_lemmas,
     interaction,
     isometry,
+    label_algorithms,
     local_algorithms,
     local_bounds,
     local_privacy,
@@ -44,4 +45,5 @@ ENTRIES: tuple[Entry, ...] = (
     *erm_lemmas.ENTRIES,
     *thresholding_proof.ENTRIES,
     *contraction_proof.ENTRIES,
+    *label_algorithms.ENTRIES,
 )

@@ -181,7 +181,7 @@ ENTRIES = (
     Entry(
         id="WX21:(28)",
         kind="equation",
-        summary="Holds: √|F| times the largest entry bounds the noise's share; equality is reached.",
+        summary="Holds: √|F| times the largest entry bounds the noise's share, and is reached.",
         statement=(
             r"$\|\tilde\theta_{t-1/2}-\theta^*\|_2\le A^{t-1}+B^{t-1}+C^{t-1}$ with"
             r" $B^{t-1}=\eta\sqrt{|F^{t-1}|}\,\|\frac Tn\sum_{i\in S_t}f'(\langle x_i,\theta_{t-1}"
