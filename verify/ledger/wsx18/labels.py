@@ -29,14 +29,14 @@ ENTRIES = (
     Entry(
         id="WSX18:Assumption 1, rows",
         kind="assumption",
-        summary="s* log p rows are enough, with c = 16,000, for the order 17s* of the assumption.",
+        summary="s* log p rows are enough, with c = 1,000, for the order 17s* of the assumption.",
         statement=(
             r"Uniform signs with $n\ge c\Delta^{-2}(s^*\log p+\ln\frac1\xi)$ rows have the"
             r" restricted isometry property (of order $17s^*$) with probability $1-\xi$."
         ),
         expected=Status.HOLDS,
         method="exact",
-        printed=Form("c = 16,000", lambda rng: rows_for_isometry(constant=16_000.0)),
+        printed=Form("c = 1,000", lambda rng: rows_for_isometry(constant=1000.0)),
         mutant=Form("c = 1/10", lambda rng: rows_for_isometry(constant=0.1)),
         code=("minimax.descent.chernoff_interval",),
         same_as="WX19:Assumption 1, rows",

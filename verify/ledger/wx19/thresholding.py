@@ -161,7 +161,7 @@ ENTRIES = (
     Entry(
         id="WX19:Assumption 1, rows",
         kind="assumption",
-        summary="s* log p is enough (c = 16,000), unlike the s log(p/s) of WX21's Lemma 5.",
+        summary="s* log p is enough (c = 1,000), unlike the s log(p/s) of WX21's Lemma 5.",
         statement=(
             r"Uniform signs with $n\ge c\Delta^{-2}(s^*\log p+\ln\frac1\xi)$ rows have the"
             r" restricted isometry property with probability $1-\xi$, here of the order"
@@ -169,7 +169,7 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="exact",
-        printed=Form("c = 16,000", lambda rng: rows_for_isometry(constant=16_000.0)),
+        printed=Form("c = 1,000", lambda rng: rows_for_isometry(constant=1000.0)),
         mutant=Form("c = 1/10", lambda rng: rows_for_isometry(constant=0.1)),
         code=("minimax.descent.chernoff_interval",),
     ),
