@@ -7,9 +7,11 @@ from verify.ledger.wx21 import (
     contraction_proof,
     erm,
     erm_lemmas,
+    experiments,
     interaction,
     isometry,
     label_algorithms,
+    label_bounds,
     local_algorithms,
     local_bounds,
     local_privacy,
@@ -46,4 +48,6 @@ ENTRIES: tuple[Entry, ...] = (
     *thresholding_proof.ENTRIES,
     *contraction_proof.ENTRIES,
     *label_algorithms.ENTRIES,
+    *label_bounds.ENTRIES,
+    *experiments.ENTRIES,
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from estimators.design import Design
-from estimators.label_randomisers import GaussianLabels, label_bound, paper_label_scale
+from estimators.label_randomisers import GaussianLabels, paper_label_scale
 from estimators.label_regression import LabelHardThresholding, thresholded_descent
 from estimators.links import IDENTITY, Link, best_step
 from minimax.privacy import Approximate
@@ -84,18 +84,19 @@ def label_privacy(
 ) -> Result:
     """Is the real epsilon at most the 1 asked for, delta = 10^-3, for these (s*, C)?
 
-    The largest and smallest labels of the class differ by 2 (b sqrt(s*) + C), and a report's noise
-    is what the estimator says.
+    <x, theta> reaches +-sqrt(s*), so two labels of the class may be f(sqrt s*) - f(-sqrt s*) + 2C
+    apart; the noise of a report is what the estimator says.
     """
     found = []
     X = rng.choice([-1.0, 1.0], size=(40, 10))
     for s_star, C in cases:
+        ends = np.asarray(link.f(math.sqrt(s_star) * np.array([-1.0, 1.0])))
         model = LabelHardThresholding(
             Approximate(1.0, 1e-3, scope="label"),
             s=s_star,
             C=C,
             link=link,
-            bound=label_bound(s_star, C, link.b),
+            bound=float(ends[1] - ends[0]) / 2 + C,
             mechanism="gaussian",
             random_state=rng,
             **options,
@@ -354,6 +355,35 @@ ENTRIES = (
         ),
         code=("estimators.label_regression.LabelHardThresholding", "estimators.links.step_window"),
         slow=True,
+    ),
+    Entry(
+        id="WX21:Theorem 11, privacy",
+        kind="theorem",
+        summary="The proof forgets f as well: f = 8x + cos x, s* = 1, C = .05 has a real ε of 292.",
+        statement=(
+            r"Algorithm 5 with $\tau^2=32C^2\ln(1.25/\delta)/\epsilon^2$ is $(\epsilon,\delta)$-LDP"
+            r" for the labels, as $y_i\in[\langle x_i,\theta^*\rangle-C,"
+            r"\langle x_i,\theta^*\rangle+C]$."
+        ),
+        expected=Status.CORRECTED,
+        method="execution",
+        severity="breaks a claim",
+        printed=Form(
+            "noise from C",
+            lambda rng: label_privacy(rng, PAPER_LINK, SMALL_NOISE, calibration="paper"),
+        ),
+        corrected=Form(
+            "noise from the range b√s* + C",
+            lambda rng: label_privacy(rng, PAPER_LINK, SMALL_NOISE),
+        ),
+        wrong=(
+            "y lies within C of f(⟨x,θ*⟩), which is not public: labels range over"
+            " f(0) ± (b√s* + C)."
+        ),
+        code=(
+            "estimators.label_randomisers.paper_label_scale",
+            "estimators.label_regression.LabelHardThresholding",
+        ),
     ),
     Entry(
         id="WX21:(32)",

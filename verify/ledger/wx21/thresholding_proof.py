@@ -22,7 +22,7 @@ from verify.ledger.wx21.thresholded_step import (
     smoothness_chain,
 )
 
-WIDE = {"d": 195, "k": 94, "kappa": 1.2, "count": 40}
+WIDE = {"d": 195, "k": 94, "kappa": 1.2, "count": 20}
 """k >= (1 + 64 kappa^2) k*, as (24) asks."""
 
 
