@@ -11,4 +11,5 @@ ENTRIES: tuple[Entry, ...] = (
     *thresholding.ENTRIES,
     *labels.ENTRIES,
     *erm.ENTRIES,
+    *labels.EXPERIMENTS,
 )

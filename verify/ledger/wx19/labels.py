@@ -82,4 +82,32 @@ ENTRIES = (
     repeat("WX21:Theorem 6", "WX19:Theorem 5", numbers=NUMBERS),
     repeat("WX21:Theorem 6, privacy", "WX19:Theorem 5, privacy"),
     display("WX19:(8)"),
+    repeat(
+        "WX21:Section VI, pure",
+        "WX19:Section 5, pure",
+        numbers={"of [40]": "of Bun et al.", "[40]": "Bun, Nelson and Stemmer"},
+    ),
+    repeat("WX21:Theorem 7", "WX19:Theorem 6"),
+    repeat(
+        "WX21:Theorem 7, tightness",
+        "WX19:Theorem 6, tightness",
+        numbers={"Theorem 6": "Theorem 5", "Theorem 7": "Theorem 6"},
+    ),
+)
+
+EXPERIMENTS = (
+    repeat(
+        "WX21:Section VIII",
+        "WX19:Section 7",
+        numbers={
+            "Algorithms 1 and 2, which project on the unit ball, have": (
+                "Algorithm 2, which projects on the unit ball, has"
+            )
+        },
+    ),
+    repeat(
+        "WX21:Section VIII, step size",
+        "WX19:Section 7, step size",
+        numbers={"Theorems 5 and 6, which halve": "Theorem 5, which halves"},
+    ),
 )

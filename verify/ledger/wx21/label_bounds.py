@@ -17,6 +17,7 @@ from verify.ledger.entry import Entry, Form, Result, Status, result
 Array = NDArray[np.float64]
 Size = Callable[[float, float], float]
 """What stands for s log(p/s), from p and s."""
+EPSILONS = (0.01, 0.5)
 
 
 def uniform_noise_bound(n: float, p: int, s: int, C: float, b: float, epsilon: float) -> float:
@@ -38,19 +39,23 @@ def uniform_noise_bound(n: float, p: int, s: int, C: float, b: float, epsilon: f
     return float(np.max(squared * (room - share * squared) / beta))
 
 
-def _points() -> Iterator[tuple[int, int, float, float, float, float]]:
+def _points(
+    epsilons: tuple[float, ...],
+) -> Iterator[tuple[int, int, float, float, float, float]]:
     """p, s, C, b, eps and n eps^2 b^2/(C^2 s log(p/s)), which is 1 where the minimum changes."""
     for ratio, s, C, b in itertools.product(
         (2.0, 2.9, 50.0, 3000.0), (1, 2, 10), (0.01, 1.0, 30.0), (1.0, 9.0)
     ):
-        for epsilon, room in itertools.product((0.01, 0.5), (1e-3, 0.5, 1.0, 2.0, 1e4)):
+        for epsilon, room in itertools.product(epsilons, (1e-3, 0.5, 1.0, 2.0, 1e4)):
             yield round(ratio * s), s, C, b, epsilon, room
 
 
-def lower_bound(constant: float, size: Size, *, links: bool) -> Result:
+def lower_bound(
+    constant: float, size: Size, *, links: bool, epsilons: tuple[float, ...] = EPSILONS
+) -> Result:
     """Is the certified bound at least constant min{1, C^2 size/(n eps^2 b^2)}, size > 0?"""
     least, empty = math.inf, 0
-    for p, s, C, b, epsilon, room in _points():
+    for p, s, C, b, epsilon, room in _points(epsilons):
         if not links and b != 1:
             continue
         n = max(1.0, room * C**2 * s * math.log(p / s) / (epsilon * b) ** 2)
