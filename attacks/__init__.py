@@ -6,6 +6,8 @@
 * `SignAttack`, `ResidualAttack`, `SupportAttack` are the attacks on means.
 * `RegressionAttack`, `RegressionResidualAttack`, `SupportRegressionAttack` are those on linear
   regression, `ScoreAttack` and `ScoreResidualAttack` those on logistic regression.
+* `LabelAttack` asks for the label of a public row (`PublicDesignPrior`); `local_ceiling` is what
+  local privacy allows it.
 * `lemma_3_2_counterexample` and `lemma_4_3_counterexample` refute CWZ19: Lemmas 3.2(2) and 4.3(2);
   `lemma_4_1_boundary` shows the term that the proof of Lemma 4.1 drops.
 * `audit_epsilon` turns two neighbouring data sets into a lower confidence bound on epsilon.
@@ -13,6 +15,12 @@
 
 from attacks.audit import AuditResult, audit_epsilon, release_sampler
 from attacks.game import Attack, Estimate, GameResult, play
+from attacks.local_regression import (
+    LabelAttack,
+    PublicDesignPrior,
+    local_ceiling,
+    reported_share,
+)
 from attacks.logistic import ScoreAttack, ScoreResidualAttack
 from attacks.mean import ResidualAttack, SignAttack, lemma_2_1_threshold
 from attacks.regression import (
@@ -42,6 +50,8 @@ __all__ = [
     "Counterexample",
     "Estimate",
     "GameResult",
+    "LabelAttack",
+    "PublicDesignPrior",
     "RegressionAttack",
     "RegressionCounterexample",
     "RegressionResidualAttack",
@@ -59,6 +69,8 @@ __all__ = [
     "lemma_3_2_counterexample",
     "lemma_4_1_boundary",
     "lemma_4_3_counterexample",
+    "local_ceiling",
     "play",
     "release_sampler",
+    "reported_share",
 ]

@@ -9,7 +9,7 @@ inputs the curve stays below `Pure(epsilon).tradeoff`, min(e^eps alpha, 1 - e^-e
   relative to the caps of x and of x'. The masses follow from that of the intersection of two caps,
   an integral in one dimension (a closed form for p = 2 or half-spheres).
 * `HypercubeRandomiser` between corners: the same, with two independent binomial counts.
-* `LaplaceLabels`, `GaussianLabels`: closed forms.
+* `LaplaceLabels`, `GaussianLabels`, `BinaryLabels` (two atoms): closed forms.
 * `PureFromApproximate`: the law of the index given the public reports, which everyone knows.
 
 **Soundness.** No test has a higher true positive rate. **Completeness.** This one attains it.
@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import integrate, special, stats
 
 from estimators.label_randomisers import (
+    BinaryLabels,
     GaussianLabels,
     LaplaceLabels,
     PureFromApproximate,
@@ -203,6 +204,12 @@ def _(randomiser: GaussianLabels, x: float, other: float) -> TradeoffCurve:
     tpr = special.ndtr(special.ndtri(alpha) + gap)
     largest = math.inf if gap > 0 else 0.0
     return TradeoffCurve("gaussian labels", randomiser.guarantee, alpha, tpr, largest)
+
+
+@tradeoff.register
+def _(randomiser: BinaryLabels, x: float, other: float) -> TradeoffCurve:
+    laws = [np.exp(randomiser.log_likelihood([-1.0, 1.0], y)) for y in (x, other)]
+    return curve_of_atoms("binary labels", randomiser.guarantee, *laws)
 
 
 def index_tradeoff(

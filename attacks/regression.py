@@ -120,11 +120,13 @@ def lemma_4_1_boundary(flipped: float = 0.0) -> BoundaryTerm:
                    - sqrt(E (g - nu)^2 E nu^2).
 
     The proof has the last two terms only. For an unbiased M, g = nu, the sum is 1 = .709 + .291:
-    most of it was dropped. **Harmless for the lemma**, which asks for risk o(1) at *every* beta:
-    then g(1) > g(-1) and a positive term was dropped. **Not for (B.4)**, which is stated in the
-    Bayes risk: take g(nu) = nu, but -nu where |nu| > 1 - `flipped`. As flipped -> 0 the risk
-    vanishes and (B.4) claims .291, while E g' -> .291 - .709 < 0. A prior that vanishes at its
-    boundary has no such term (`RegressionAttack`).
+    most of it was dropped. For fixed d the lemma's risk o(1) at *every* beta makes g(1) > g(-1),
+    and a positive term was dropped. Not so when d grows: an error of 3/sqrt d in the first
+    coordinate that is next to its end costs 9/d and makes the term negative for every j. **(B.4)**,
+    which is stated in the Bayes risk, is false for every d: take g(nu) = nu, but -nu where
+    |nu| > 1 - `flipped`. As flipped -> 0 the risk vanishes and (B.4) claims .291, while
+    E g' -> .291 - .709 < 0. A prior that vanishes at its boundary has no such term
+    (`RegressionAttack`), and the lemma is true with it.
     """
     if not 0 <= flipped <= 1:
         raise ValueError(f"flipped must lie in [0, 1], got {flipped!r}")

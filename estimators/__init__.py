@@ -6,6 +6,7 @@ numbers. It is not hardened against floating-point attacks: do not release real 
 
 from estimators.accounting import LedgerEntry, delta_at, total
 from estimators.baselines import AdaptiveSufficientStatistics, JohnsonLindenstraussRegression
+from estimators.label_regression import LabelHardThresholding, LabelLasso
 from estimators.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from estimators.losses import LogisticLoss, SquaredLoss
@@ -26,6 +27,8 @@ __all__ = [
     "IterativeHardThresholding",
     "JohnsonLindenstraussRegression",
     "KarwaVadhanMean",
+    "LabelHardThresholding",
+    "LabelLasso",
     "LeastSquares",
     "LedgerEntry",
     "Link",

@@ -160,13 +160,22 @@ def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:
     """
     if not math.isclose(sum(shares), 1.0):
         raise ValueError(f"shares must sum to 1, got {shares}")
+    return [_part(privacy, share) for share in shares]
+
+
+def equal_part(privacy: Guarantee, parts: int) -> Guarantee:
+    """One of so many equal parts of a budget."""
+    return _part(privacy, 1 / parts)
+
+
+def _part(privacy: Guarantee, share: float) -> Guarantee:
     if isinstance(privacy, Pure):
-        return [Pure(privacy.epsilon * share) for share in shares]
+        return Pure(privacy.epsilon * share)
     if isinstance(privacy, Approximate):
-        return [Approximate(privacy.epsilon * share, privacy.delta * share) for share in shares]
+        return Approximate(privacy.epsilon * share, privacy.delta * share)
     if isinstance(privacy, ZeroConcentrated):
-        return [ZeroConcentrated(privacy.rho * share) for share in shares]
-    return [Gaussian(privacy.mu * math.sqrt(share)) for share in shares]
+        return ZeroConcentrated(privacy.rho * share)
+    return Gaussian(privacy.mu * math.sqrt(share))
 
 
 def clipped_sum(X: Array, low: Array | float, high: Array | float) -> Array:

@@ -44,8 +44,8 @@ def label_randomiser(
 
     "auto" takes the one of the smallest worst-case squared error:
 
-    * Pure: `BinaryLabels` up to epsilon = 2.31, then `LaplaceLabels`. (GenProt is never better:
-      it pays a quarter of epsilon at most, and for a tail.)
+    * Pure: `BinaryLabels` up to epsilon = 2.32, then `LaplaceLabels`. (GenProt is never better:
+      its noise is that of about a quarter of epsilon, and for a tail.)
     * (epsilon, delta): one of these or `GaussianLabels`, whose variance is larger by a factor of
       order log(1/delta) unless epsilon or delta is large.
     * zCDP, GDP: `GaussianLabels`.

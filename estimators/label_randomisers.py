@@ -189,7 +189,7 @@ class BinaryLabels:
     is at most e^epsilon, attained by the labels +-bound.
 
     **Risk.** Variance bound^2 coth(epsilon/2)^2 - y^2, about 4 bound^2/epsilon^2 for small epsilon:
-    half of that of `LaplaceLabels`, and below it up to epsilon = 2.31. Never below
+    half of that of `LaplaceLabels`, and below it up to epsilon = 2.32. Never below
     bound^2 - y^2, where Laplace noise vanishes as epsilon grows.
     """
 
@@ -368,7 +368,7 @@ def purifying_clip(epsilon: float, samples: int) -> float:
     if purified_epsilon(LARGEST_CLIP, samples) <= epsilon:
         return LARGEST_CLIP
     root = optimize.brentq(
-        lambda clip: purified_epsilon(clip, samples) - epsilon, 0.0, LARGEST_CLIP, xtol=1e-15
+        lambda clip: purified_epsilon(clip, samples) - epsilon, 0.0, LARGEST_CLIP, xtol=1e-300
     )
     return float(root) * (1 - 1e-12)
 

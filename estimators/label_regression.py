@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.linalg.blas import dnrm2
 from sklearn.linear_model import Lasso
 
 from estimators.accounting import Guarantee
@@ -31,12 +30,14 @@ from estimators.links import IDENTITY, Link
 from estimators.losses import SquaredLoss
 from estimators.mechanisms import check_between, check_sparsity, check_whole
 from estimators.nonprivate_regression import Risk
+from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 STILL = 1e-10
 """A step that moves no coefficient by more than this share of the largest one ends the descent."""
 SAFETY = 0.99
+"""Share of the best step that is tried: the best itself would fail its test by a rounding error."""
 
 
 class LabelHardThresholding(LinearPredictor, PrivateEstimator):
@@ -76,7 +77,9 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
     f'(<x_i, theta>) as a further factor, so that the noise is weighted by numbers which depend on
     it and its bound does not follow; without that factor (the gradient of a convex loss, whose
     derivative is f) the noise term is X'xi/n at every step and no fresh sample is needed.
-    ``loss="squared"`` has the factor. Steps cost nothing, so the default runs to convergence.
+    ``loss="squared"`` has the factor, and `links.best_step` its step. Steps cost nothing, so the
+    default runs to convergence. The classes (8) and (11) do not ask that the noise have mean zero,
+    without which the labels do not determine theta*.
 
     Parameters
     ----------
@@ -85,8 +88,8 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
         Number of non-zero coefficients kept. The theory asks for 8 times that of theta*.
     C : float
         Bound on the noise of a label.
-    bound : float or None
-        Labels are clipped to f(0) +- bound. None is b radius sqrt(s) + C: the range of the model
+    bound : float or "auto"
+        Labels are clipped to f(0) +- bound. "auto" is b radius sqrt(s) + C: the range of the model
         for rows in [-1, 1]^p. Noise grows with it. It must not be read off the labels.
     radius : float
         Bound on |theta*|_2.
@@ -100,8 +103,8 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
     steps : int
         Most steps taken.
     step_size : float or "auto"
-        eta. "auto" is the best step along the gradient on the support, shortened until
-        eta <= 0.99 |move|^2 n/(b |X move|^2) (squared: b^2), so that the matching loss falls.
+        eta. "auto" is .99 of the best step along the gradient on the support, shortened until
+        eta <= |move|^2 n/(b |X move|^2) (squared: b^2), so that the matching loss falls.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -130,7 +133,7 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
         privacy: Guarantee | None = None,
         s: int = 1,
         C: float = 1.0,
-        bound: float | None = None,
+        bound: float | Literal["auto"] = "auto",
         radius: float = 1.0,
         link: Link | None = None,
         loss: Literal["matching", "squared"] = "matching",
@@ -184,7 +187,7 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
     def _randomiser(self, n: int) -> LabelRandomiser:
         budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
         s, C, reach = int(self.s), float(self.C), self._link.b * float(self.radius)
-        bound = label_bound(s, C, reach) if self.bound is None else float(self.bound)
+        bound = label_bound(s, C, reach) if self.bound == "auto" else float(self.bound)
         return label_randomiser(
             budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
         )
@@ -193,11 +196,9 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
         check_sparsity(self.s, d)
         check_whole(steps=self.steps)
         check_between(*SCALES, C=self.C, radius=self.radius)
-        if self.bound is not None:
-            check_between(*SCALES, bound=self.bound)
         if self.loss not in ("matching", "squared"):
             raise ValueError(f"loss must be 'matching' or 'squared', got {self.loss!r}")
-        _check_auto(step_size=self.step_size)
+        _check_auto(bound=self.bound, step_size=self.step_size)
 
 
 class LabelLasso(LinearPredictor, PrivateEstimator):
@@ -231,8 +232,8 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
         As for `LabelHardThresholding`.
     s : int
         Bound on the number of non-zero coefficients, used by the default `bound` alone.
-    bound : float or None
-        Labels are clipped to +-bound. None is sqrt(s) + C.
+    bound : float or "auto"
+        Labels are clipped to +-bound. "auto" is sqrt(s) + C.
     penalty : float or "auto"
         lambda. "auto" looks at the public rows and at the noise, not at the labels.
     chance : float
@@ -254,7 +255,7 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
         privacy: Guarantee | None = None,
         s: int = 1,
         C: float = 1.0,
-        bound: float | None = None,
+        bound: float | Literal["auto"] = "auto",
         mechanism: Mechanism = "auto",
         calibration: LabelCalibration = "analytic",
         penalty: float | Literal["auto"] = "auto",
@@ -289,7 +290,7 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
     def _randomiser(self, n: int) -> LabelRandomiser:
         budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
         C = float(self.C)
-        bound = label_bound(int(self.s), C) if self.bound is None else float(self.bound)
+        bound = label_bound(int(self.s), C) if self.bound == "auto" else float(self.bound)
         return label_randomiser(
             budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
         )
@@ -304,11 +305,9 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
         check_sparsity(self.s, d)
         check_between(*SCALES, C=self.C)
         check_between(0, 1, chance=self.chance)
-        if self.bound is not None:
-            check_between(*SCALES, bound=self.bound)
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
-        _check_auto(penalty=self.penalty)
+        _check_auto(bound=self.bound, penalty=self.penalty)
 
 
 def thresholded_descent(
@@ -340,7 +339,7 @@ def thresholded_descent(
 
     def move(coef: Array, gradient: Array, eta: float) -> Array:
         target = hard_threshold(coef - eta * gradient, s)
-        return np.asarray(target * (radius / max(dnrm2(target), radius)) - coef)
+        return projected(target, radius) - coef
 
     def safe_move(coef: Array, gradient: Array) -> Array:
         along = np.where(coef != 0, gradient, 0.0)
@@ -348,11 +347,11 @@ def thresholded_descent(
         stiff = stiffness(along)
         if stiff == 0:
             return np.zeros_like(coef)
-        eta = 1 / stiff
+        eta = SAFETY / stiff
         while True:
             moved = move(coef, gradient, eta)
             stiff = stiffness(moved)
-            if eta * stiff <= SAFETY:
+            if eta * stiff <= 1:
                 return moved
             eta = min(SAFETY / stiff, eta / 2)
 

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dnrm2
 
 from estimators.accounting import Guarantee
 from estimators.base import Array, LinearPredictor, PrivateEstimator
@@ -22,9 +21,11 @@ from estimators.design import LARGEST
 from estimators.links import IDENTITY, Link, best_step
 from estimators.mechanisms import Release, check_between, check_sparsity, check_whole
 from estimators.randomisers import BLOCK, Randomiser, SphereRandomiser, mean_of_reports
+from estimators.regression import projected
 from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
-from minimax.bound import OutsideRegime
+from minimax.bound import Bound, OutsideRegime
+from minimax.local_upper import LocalRegressionProblem, Loss, one_shot_upper
 from minimax.privacy import Pure, Scope
 
 SIZES = (1e-30, 1e30)
@@ -41,11 +42,6 @@ class Plan:
     randomiser: SphereRandomiser
     step_size: float
     steps: int
-
-
-def into_ball(coef: Array, radius: float) -> Array:
-    """The nearest vector of norm at most `radius`."""
-    return np.asarray(coef * (radius / max(dnrm2(coef), radius)))
 
 
 def gradient_bound(
@@ -179,7 +175,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
             gradients = self._gradients(X, y, group, coef, plan.link)
             mean, entry = mean_of_reports(gradients, plan.randomiser, rng)
             moved = hard_threshold(coef - plan.step_size * mean, int(self.s))
-            coef = into_ball(moved, float(self.radius))
+            coef = projected(moved, float(self.radius))
             ledger.append(replace(entry, part=f"group {t + 1}"))
         self._account(ledger)
         self.coef_, self.support_ = coef, np.flatnonzero(coef)
@@ -280,11 +276,11 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
     **Risk.** A coordinate's variance is at most (B/k)^2 coth(eps/2)^2/floor(n/p) for "coordinate",
     and for "hypercube" the squared entry of a report over n: pi/2 times as much for small epsilon
     and many features, less from epsilon = 2 on. So the l2 error squared is of order
-    s p log(p) B^2/(n epsilon^2).
+    s p log(p) B^2/(n epsilon^2); with its constant for "coordinate" and s = 1: `risk_bound`.
 
     **Source.** WX21: Theorem 1's problem, one-sparse and non-interactive, for which the paper has
     no estimator. Under the prior of the theorem's proof y is +-B, and the report of "coordinate" is
-    randomised response on sign(y) x_j: `minimax.local_regression.randomised_response_risk` is the
+    randomised response on sign(y) x_j: `minimax.local_upper.randomised_response_risk` is the
     exact Bayes risk of the posterior mean, below which no estimate from these reports can go.
 
     **Departures from the paper.** None.
@@ -346,10 +342,24 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         rng, weights = self._rng(), np.clip(y, -bound, bound) / float(self.feature_scale) ** 2
         average = _coordinate_means if self.report == "coordinate" else _vector_mean
         mean, entry = average(X, weights, float(self.feature_scale), randomiser, rng)
-        coef = into_ball(hard_threshold(mean, int(self.s)), float(self.radius))
+        coef = projected(hard_threshold(mean, int(self.s)), float(self.radius))
         self._account([entry])
         self.coef_, self.support_, self.randomiser_ = coef, np.flatnonzero(coef), randomiser
         return self
+
+    def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> Bound:
+        """The proven upper bound on the risk over a one-sparse class: see `one_shot_upper`.
+
+        For ``report="coordinate"``, s = 1, and radius, features and bound as in the class.
+        """
+        bound, _ = self._plan(problem.p)
+        options = (self.report, self.s, float(self.radius), float(self.feature_scale), bound)
+        if options != ("coordinate", 1, 1.0, 1.0, 1.0 + problem.C):
+            raise ValueError(
+                "risk_bound needs report='coordinate', s = radius = feature_scale = 1 and"
+                f" bound = 1 + C = {1 + problem.C:g}; got {self!r}"
+            )
+        return one_shot_upper(problem, self._budget(Pure), loss)
 
     def _plan(self, p: int) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""

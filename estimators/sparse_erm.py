@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import special
-from scipy.linalg.blas import dnrm2
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -26,6 +25,7 @@ from estimators.mechanisms import (
     check_whole,
     gaussian,
 )
+from estimators.regression import projected
 from minimax.bound import Bound
 from minimax.composition import repeated_noise
 from minimax.logistic import LogisticProblem
@@ -109,7 +109,7 @@ class _SparseDescent(PrivateEstimator):
             )
             coef = hard_threshold(shrink * coef - step * noisy, s)
             if self.radius is not None:
-                coef *= float(self.radius) / max(dnrm2(coef), float(self.radius))
+                coef = projected(coef, float(self.radius))
         self._account([replace(entry, count=steps)])
         self.coef_, self.support_ = coef, np.flatnonzero(coef)
         self.noise_scale_, self.step_size_ = scale, step

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, clipped_sum, split
+from estimators.base import Array, clipped_sum, equal_part, split
 from estimators.mechanisms import gaussian, gumbel_top_k, laplace, peeling
 from estimators.truncation import Truncation
 from estimators.tuning import (
@@ -102,7 +102,7 @@ def choose_sparsity(
     training, search, choice = split(budget, 0.80, 0.05, 0.15)
     pure, n, longest = isinstance(budget, Pure), len(X), grid[-1]
     complement = n - math.ceil(n / n_folds)
-    each = split(training, *[1 / (n_folds - 1)] * (n_folds - 1))[0]
+    each = equal_part(training, n_folds - 1)
     scales = sparse_scales(complement, longest, R, each, selection_share=selection_share)
     low, high = np.float64(-R), np.float64(R)
     everything = clipped_sum(X, low, high)

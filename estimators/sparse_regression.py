@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, LinearPredictor, split
+from estimators.base import Array, LinearPredictor, equal_part, split
 from estimators.design import Design, clipped_entries
 from estimators.mechanisms import check_between, check_whole
 from estimators.regression import projected
@@ -108,7 +108,7 @@ def choose_regression_sparsity(
     """
     training, search, choice = split(budget, 0.80, 0.05, 0.15)
     n = design.n
-    each = split(training, *[1 / (n_folds - 1)] * (n_folds - 1))[0]
+    each = equal_part(training, n_folds - 1)
     descent = plan(n - math.ceil(n / n_folds), each)
     columns = np.array(grid) - 1
     losses = np.empty((n, len(grid)))
@@ -342,7 +342,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             self.radius,
             level,
             self._step_size * (2 if paper else 1),
-            split(budget, *[1 / steps] * steps)[0],
+            equal_part(budget, steps),
             method=self.method,
             calibration="paper" if paper else "zcdp",
             selection_share=self.selection_share,

@@ -14,13 +14,22 @@ Conventions, stated once for the whole toolkit
 """
 
 from minimax.bound import Assumption, Bound, OutsideRegime, Parts
-from minimax.privacy import Approximate, Gaussian, Privacy, Pure, Renyi, ZeroConcentrated
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    OffsetConcentrated,
+    Privacy,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 
 __all__ = [
     "Approximate",
     "Assumption",
     "Bound",
     "Gaussian",
+    "OffsetConcentrated",
     "OutsideRegime",
     "Parts",
     "Privacy",

@@ -9,9 +9,19 @@ import sys
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from minimax.calculator import LARGEST_N, PROBLEMS, Plan, plan, rows, upper_rows
+from minimax.calculator import (
+    LARGEST_N,
+    PROBLEMS,
+    Plan,
+    ProblemClass,
+    plan,
+    problem_class,
+    rows,
+    upper_rows,
+)
 from minimax.privacy import from_parameters
 
 EXAMPLES = """\
@@ -22,11 +32,16 @@ examples:
   python -m minimax regression --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
   python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --sigma 0.5 --epsilon 0.5
   python -m minimax logistic --n 10000 --d 20 --rho 0.125
+  python -m minimax local-regression --n 10000 --p 20 --epsilon 0.5 --interactive
+  python -m minimax local-regression --n 10000 --p 20 --alpha 2 --epsilon 0.2 --loss sum
+  python -m minimax label-regression --n 10000 --p 1000 --s 10 --epsilon 0.5 --delta 1e-3
   python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --rho 0.125 --upper
   python -m minimax mean --d 20 --epsilon 0.5 --delta 1e-6 --plan --risk 0.01
 """
 
 
+BUDGET = ("epsilon", "delta", "rho", "mu", "alpha", "kappa")
+NOISE = 2.0
 SMALLEST = 1e-100
 """Numbers beyond this and its inverse are refused: squares and products are formed of them."""
 
@@ -63,19 +78,31 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("problem", choices=list(PROBLEMS), metavar="PROBLEM")
     parser.add_argument("--n", type=_positive(int), help="number of records")
-    parser.add_argument("--d", type=_positive(int), required=True, help="dimension")
-    parser.add_argument("--s", type=_positive(int), help="sparsity (sparse problems)")
+    parser.add_argument("--d", type=_positive(int), help="dimension (central problems)")
+    parser.add_argument("--p", type=_positive(int), help="dimension (local and label-regression)")
+    parser.add_argument(
+        "--s", type=_positive(int), help="sparsity (sparse problems, label-regression)"
+    )
     parser.add_argument("--sigma", type=_positive(float), help="scale of the noise (default 1)")
     parser.add_argument(
         "--radius",
         type=_positive(float),
         help="bound on each |mean_j| (default sigma), or on |beta| (default 1)",
     )
+    _add_local(parser)
     privacy = parser.add_argument_group("privacy (one of epsilon, rho, mu)")
-    privacy.add_argument("--epsilon", type=_positive(float), help="pure, or with --delta")
-    privacy.add_argument("--delta", type=_positive(float))
+    privacy.add_argument(
+        "--epsilon", type=_positive(float), help="pure, or with --delta, or with --alpha"
+    )
+    privacy.add_argument("--delta", type=_positive(float), help="not for local-regression")
     privacy.add_argument("--rho", type=_positive(float), help="zero-concentrated")
     privacy.add_argument("--mu", type=_positive(float), help="Gaussian")
+    privacy.add_argument(
+        "--alpha", type=_positive(float), help="Renyi of this order, with --epsilon (local, label)"
+    )
+    privacy.add_argument(
+        "--kappa", type=_positive(float), help="(kappa, rho)-zCDP, with --rho (local, label)"
+    )
     parser.add_argument("--plan", action="store_true", help="invert the bounds in n")
     parser.add_argument("--risk", type=_positive(float), help="target risk for --plan")
     parser.add_argument("--upper", action="store_true", help="show upper bounds instead")
@@ -83,16 +110,56 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_local(parser: argparse.ArgumentParser) -> None:
+    local = parser.add_argument_group("local-regression and label-regression")
+    local.add_argument(
+        "--C",
+        type=_positive(float),
+        help=f"bound on the noise (default {NOISE:g}, as in the paper's classes)",
+    )
+    local.add_argument(
+        "--b",
+        type=_positive(float),
+        help="bound on the link's slope (label-regression; default: y is linear, f(x) = x)",
+    )
+    reports = local.add_mutually_exclusive_group()
+    reports.add_argument(
+        "--interactive",
+        action="store_const",
+        const=True,
+        help="each report may depend on earlier ones (local-regression)",
+    )
+    reports.add_argument(
+        "--non-interactive",
+        dest="interactive",
+        action="store_const",
+        const=False,
+        help="no report depends on another (default)",
+    )
+    local.add_argument(
+        "--loss",
+        choices=("squared", "sum"),
+        help="squared l2 distance (default), or |sum_j (estimate_j - theta_j)| (local-regression)",
+    )
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the calculator; returns the exit code."""
     parser = _parser()
     args = parser.parse_args(argv)
-    problem = PROBLEMS[args.problem]
-    point = _point(parser, args)
+    problem = _problem(parser, args)
+    point = _point(parser, args, problem)
     try:
-        privacy = from_parameters(epsilon=args.epsilon, delta=args.delta, rho=args.rho, mu=args.mu)
+        privacy = from_parameters(
+            **{name: getattr(args, name) for name in BUDGET}, scope=problem.scope
+        )
     except (TypeError, ValueError) as error:
         parser.error(str(error))
+    if not problem.lower(type(privacy)):
+        parser.error(
+            f"nothing is proved for {problem.name} under {privacy}: leave --delta out, "
+            "or give --rho, --mu or --alpha"
+        )
     if args.plan:
         _print_plan(plan(problem, privacy, point, args.risk), args.json)
         return 0
@@ -107,7 +174,24 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def _point(parser: argparse.ArgumentParser, args: argparse.Namespace) -> dict[str, float]:
+def _problem(parser: argparse.ArgumentParser, args: argparse.Namespace) -> ProblemClass:
+    """The problem in the form that the options ask for; options of other problems are refused."""
+    problem = PROBLEMS[args.problem]
+    for name in dict.fromkeys(k for p in PROBLEMS.values() for k in (*p.needs, *p.options)):
+        if getattr(args, name) is not None and name not in (*problem.needs, *problem.options):
+            users = ", ".join(p.name for p in PROBLEMS.values() if name in (*p.needs, *p.options))
+            parser.error(f"--{name} is for {users}, not for {problem.name}")
+    return problem_class(
+        args.problem,
+        interaction=bool(args.interactive),
+        loss=args.loss or "squared",
+        link=args.b is not None,
+    )
+
+
+def _point(
+    parser: argparse.ArgumentParser, args: argparse.Namespace, problem: ProblemClass
+) -> dict[str, float]:
     if args.plan and args.upper:
         parser.error("--plan uses both sides already: leave --upper out")
     if args.plan != (args.risk is not None):
@@ -116,24 +200,21 @@ def _point(parser: argparse.ArgumentParser, args: argparse.Namespace) -> dict[st
         parser.error("--n is what --plan computes: leave it out")
     if not args.plan and args.n is None:
         parser.error("the following arguments are required: --n")
-    problem = PROBLEMS[args.problem]
-    for name in ("s", "sigma"):
-        if name not in problem.needs and getattr(args, name) is not None:
-            users = ", ".join(p.name for p in PROBLEMS.values() if name in p.needs)
-            parser.error(f"--{name} is for {users}, not for {problem.name}")
-    point = {"d": args.d}
-    if "s" in problem.needs:
-        if args.s is None:
-            parser.error(f"{problem.name} needs --s")
-        if args.s > args.d:
-            parser.error(f"--s must be at most --d = {args.d}, got {args.s}")
-        point["s"] = args.s
     sigma = 1.0 if args.sigma is None else args.sigma
-    if "sigma" in problem.needs:
-        point["sigma"] = sigma
     if problem.name == "bounded-mean" and args.radius not in (None, sigma):
         parser.error("--radius is sigma for bounded-mean: leave it out")
-    point["radius"] = args.radius or problem.radius or sigma
+    defaults = {"sigma": sigma, "radius": problem.radius or sigma, "C": NOISE}
+    point: dict[str, float] = {}
+    for name in problem.needs:
+        if name == "n":
+            continue
+        value = getattr(args, name)
+        if value is None and name not in defaults:
+            parser.error(f"{problem.name} needs --{name}")
+        point[name] = defaults[name] if value is None else value
+    size = "d" if "d" in point else "p"
+    if point.get("s", 0) > point[size]:
+        parser.error(f"--s must be at most --{size} = {point[size]}, got {args.s}")
     if args.n is not None:
         point["n"] = args.n
     return point
@@ -141,16 +222,16 @@ def _point(parser: argparse.ArgumentParser, args: argparse.Namespace) -> dict[st
 
 def _print_table(table: list[dict[str, Any]], title: str, point: dict[str, float]) -> None:
     numbers = ", ".join(f"{name} = {value:g}" for name, value in point.items())
-    shown = Table(title=f"{title}\n{numbers}", show_lines=True)
+    shown = Table(title=escape(f"{title}\n{numbers}"), show_lines=True)
     for column in ("bound", "kind", "statistical", "privacy", "total"):
         shown.add_column(column, justify="left" if column in ("bound", "kind") else "right")
     shown.add_column("assumptions")
     for row in table:
         shown.add_row(
-            f"{row['name']}\n[dim]{row['source']}[/dim]",
+            f"{escape(row['name'])}\n[dim]{escape(row['source'])}[/dim]",
             row["kind"],
             *(_number(row[part]) for part in ("statistical", "privacy", "total")),
-            "\n".join(row["assumptions"]),
+            escape("\n".join(row["assumptions"])),
         )
     Console(width=None if sys.stdout.isatty() else 140).print(shown)
 

@@ -9,6 +9,9 @@ from typing import Any
 
 from minimax import (
     erm_upper,
+    label_regression,
+    local_regression,
+    local_upper,
     logistic,
     mean,
     regression,
@@ -19,10 +22,11 @@ from minimax import (
 )
 from minimax.bound import Bound, OutsideRegime
 from minimax.composition import repeated_noise
+from minimax.local_upper import LabelRegressionProblem, LocalRegressionProblem, Loss
 from minimax.logistic import LogisticProblem
 from minimax.mean import BoundedMeanProblem, MeanProblem
 from minimax.papers import THIS_WORK
-from minimax.privacy import Pure
+from minimax.privacy import Pure, Scope
 from minimax.regression import RegressionProblem
 from minimax.sparse_mean import SparseMeanProblem
 from minimax.sparse_regression import SparseRegressionProblem
@@ -48,6 +52,10 @@ class ProblemClass:
     """The default radius; None for sigma."""
     theorems: Callable[[dict[str, float], Any], list[Bound]] = lambda point, privacy: []
     """Upper bounds of the papers at a point: with constants where they are proved, and claimed."""
+    scope: Scope = "central"
+    """Whom the privacy definition trusts."""
+    options: tuple[str, ...] = ()
+    """What it takes besides `needs`."""
 
 
 def _mean_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
@@ -118,6 +126,66 @@ def _logistic_theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
     return [sparse_upper.claimed_corollary_5_8(), erm_upper.claimed_theorem_8()]
 
 
+# --- Local privacy --------------------------------------------------------------------------------
+
+
+def _local_regression(interaction: bool = False, loss: Loss = "squared") -> ProblemClass:
+    measured = local_regression.SUM if loss == "sum" else local_regression.SQUARED
+
+    def at(point: dict[str, float]) -> LocalRegressionProblem:
+        return LocalRegressionProblem(int(point["n"]), int(point["p"]), point["C"])
+
+    def lower(model: type[Any]) -> list[Bound]:
+        bounds = local_regression.lower_bounds(model, interaction=interaction)
+        return [bound for bound in bounds if bound.loss == measured]
+
+    def theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
+        claimed = local_upper.claimed_record_bounds(privacy, interaction=interaction)
+        bounds = [local_upper.one_shot_upper(at(point), privacy, loss), *claimed]
+        return [bound for bound in bounds if bound.loss == measured]
+
+    return ProblemClass(
+        "local-regression",
+        "x uniform on {-1, 1}^p, y = theta_j x_j + noise, |theta_j| <= 1, |noise| <= C; "
+        f"records locally private, {'' if interaction else 'non-'}interactive",
+        ("n", "p", "C"),
+        lower,
+        lambda point, privacy: local_upper.best_upper(at(point), privacy, loss),
+        measured,
+        theorems=theorems,
+        scope="local",
+        options=("interactive", "loss", "alpha", "kappa"),
+    )
+
+
+def _label_regression(link: bool = False) -> ProblemClass:
+    def at(point: dict[str, float]) -> LabelRegressionProblem:
+        return LabelRegressionProblem(int(point["n"]), int(point["p"]), int(point["s"]), point["C"])
+
+    def upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
+        if link:
+            return local_upper.NOTHING, "releasing 0: no estimator is proven here for a link f"
+        return local_upper.best_label_upper(at(point), privacy)
+
+    def theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
+        claimed = local_upper.claimed_label_bounds(privacy, link=link)
+        return claimed if link else [local_upper.one_shot_label_upper(at(point), privacy), *claimed]
+
+    model = "f(<x, theta>) + noise, f' <= b" if link else "<x, theta> + noise"
+    return ProblemClass(
+        "label-regression",
+        f"x in {{-1, 1}}^p public, y = {model}, |noise| <= C, at most s non-zero theta_j, "
+        "|theta| <= 1; labels locally private",
+        ("n", "p", "s", "C", *(("b",) if link else ())),
+        lambda model: label_regression.lower_bounds(model, link=link),
+        upper,
+        local_regression.SQUARED,
+        theorems=theorems,
+        scope="label",
+        options=("b", "alpha", "kappa"),
+    )
+
+
 PROBLEMS: dict[str, ProblemClass] = {
     problem.name: problem
     for problem in (
@@ -172,8 +240,19 @@ PROBLEMS: dict[str, ProblemClass] = {
             1.0,
             _logistic_theorems,
         ),
+        _local_regression(),
+        _label_regression(),
     )
 }
+
+
+def problem_class(
+    name: str, *, interaction: bool = False, loss: Loss = "squared", link: bool = False
+) -> ProblemClass:
+    """The problem of that name in one of its forms; the central problems have but one."""
+    if name == "local-regression":
+        return _local_regression(interaction, loss)
+    return _label_regression(link) if name == "label-regression" else PROBLEMS[name]
 
 
 def rows(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> list[dict[str, Any]]:
@@ -195,7 +274,7 @@ def upper_rows(
         "total": risk,
         "assumptions": [],
     }
-    full = {"s": point["d"], **point, **privacy.parameters}
+    full = {**({"s": point["d"]} if "d" in point else {}), **point, **privacy.parameters}
     bounds = problem.theorems(point, privacy)
     return [best, *_rows(problem, [b for b in bounds if set(b.names) <= set(full)], full)]
 

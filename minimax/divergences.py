@@ -97,7 +97,9 @@ def strong_contraction(affinity_divergence: Any) -> Any:
 
     **Source.** the eps-LDP case is Asoodeh and Zhang (2022), by another proof.
     """
-    return 1 - _library(affinity_divergence).exp(-affinity_divergence)
+    if isinstance(affinity_divergence, sp.Basic):
+        return 1 - sp.exp(-affinity_divergence)
+    return -math.expm1(-affinity_divergence)
 
 
 def strong_contraction_pure(epsilon: Any) -> Any:
@@ -231,6 +233,8 @@ def report_information(epsilon: Any) -> Any:
     if isinstance(epsilon, sp.Basic):
         g = epsilon / (1 - sp.exp(-epsilon))
         return g - 1 - sp.log(g)
+    if epsilon < 1e-3:  # the difference below cancels; eps^2/8 is above it, by Hoeffding's lemma
+        return epsilon * epsilon / 8
     above = (epsilon + math.expm1(-epsilon)) / -math.expm1(-epsilon)  # g - 1
     return above - math.log1p(above)
 

@@ -33,6 +33,7 @@ from minimax.privacy import (
     Approximate,
     Gaussian,
     Model,
+    OffsetConcentrated,
     Pure,
     Renyi,
     ZeroConcentrated,
@@ -52,13 +53,14 @@ def label_contraction(model: Model, at: Mapping[str, Any]) -> Any:
     pure: T^2 = tanh(eps/2)^2, t = tanh(eps/2);
     (eps, delta): T^2 = (1 - delta) tanh(eps/2)^2 + delta, t = 1;
     mu-GDP: T^2 = E tanh(mu (mu/2 + N)/2)^2, N standard normal under the mixture, t = 1;
-    rho-zCDP: T^2 = 1 - e^-rho, (alpha, eps)-RDP: T^2 = 1 - e^-eps, t = 1.
+    rho-zCDP: T^2 = 1 - e^-rho, with kappa 1 - e^-(kappa + rho), (alpha, eps)-RDP: T^2 = 1 - e^-eps,
+    all with t = 1.
 
     **Proof.** With two inputs every (eps, delta) channel is a post-processing of one that reveals
     the label with chance delta and else applies randomised response (Kairouz, Oh and Viswanath),
     and a mu-GDP channel one of N(+-mu/2, 1) (Blackwell). For these, (m_+ - m_-)/(m_+ + m_-) = omega
     is symmetric under M_0, so KL(M_u|M_0) = E c(u |omega|) u^2 omega^2. For the others
-    `strong_contraction`: D_{1/2} <= KL <= rho or eps, and KL(P_u|P_0) = c(u) u^2.
+    `strong_contraction`: D_{1/2} <= KL <= kappa + rho or eps, and KL(P_u|P_0) = c(u) u^2.
 
     For mu-GDP T^2 <= 1 - e^{-mu^2/4} (`strong_contraction`), at most 1.16 times it, is used in the
     closed form.
@@ -70,9 +72,11 @@ def label_contraction(model: Model, at: Mapping[str, Any]) -> Any:
         return (1 - at["delta"]) * strong_contraction_pure(at["epsilon"]) + at["delta"]
     if model is Gaussian:
         return strong_contraction(at["mu"] ** 2 / 4) if symbolic else _gaussian_share(at["mu"])
-    if model not in (ZeroConcentrated, Renyi):
+    if model is Renyi:
+        return strong_contraction(at["epsilon"])
+    if model not in (ZeroConcentrated, OffsetConcentrated):
         raise ValueError(f"no bound is proved for private labels under {model.name!r} privacy")
-    return strong_contraction(at["rho"] if model is ZeroConcentrated else at["epsilon"])
+    return strong_contraction(at["rho"] + (at["kappa"] if model is OffsetConcentrated else 0))
 
 
 @lru_cache(maxsize=1024)

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy import integrate, special
+from scipy import special
 
 from minimax import bound as symbols
 from minimax.bound import Assumption, Bound, Parts, Point, Prior, at_least, printed
@@ -32,7 +32,15 @@ from minimax.fano import block_exponents, fano
 from minimax.le_cam import squared_risk, testing_risk
 from minimax.papers import THIS_WORK
 from minimax.priors import TwoLabelPrior
-from minimax.privacy import Approximate, Gaussian, Model, Pure, Renyi, ZeroConcentrated
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    Model,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 from minimax.privacy import parameter_names as _parameter_names
 
 Array = NDArray[np.float64]
@@ -45,13 +53,11 @@ TEST_ROOM = sp.Rational(7, 20)
 """S at which sqrt(S) (1 - sqrt(1 - e^-S)) is largest, to two digits."""
 
 
-def parameter_names(model: Model, offset: bool = False) -> tuple[str, ...]:
+def parameter_names(model: Model) -> tuple[str, ...]:
     """The numbers of a local privacy definition; refuses those for which nothing is proved."""
-    if model not in (Pure, Renyi, ZeroConcentrated, Gaussian):
+    if model not in (Pure, Renyi, ZeroConcentrated, OffsetConcentrated, Gaussian):
         raise ValueError(f"no bound is proved for private records under {model.name!r} privacy")
-    if offset and model is not ZeroConcentrated:
-        raise ValueError(f"kappa belongs to zCDP, not to {model.name!r}")
-    return (*(("kappa",) if offset else ()), *_parameter_names(model))
+    return _parameter_names(model)
 
 
 def report_energy(model: Model, at: Mapping[str, Any], *, sharp: bool = False) -> Any:
@@ -74,7 +80,7 @@ def report_energy(model: Model, at: Mapping[str, Any], *, sharp: bool = False) -
     """
     p = at["p"]
     symbolic = any(isinstance(value, sp.Basic) for value in at.values())
-    least, exp = (sp.Min, sp.exp) if symbolic else (min, _exp)
+    least, expm1 = (sp.Min, lambda x: sp.exp(x) - 1) if symbolic else (min, _expm1)
     if model is Pure:
         eps = at["epsilon"]
         whole = p * tv_contraction(eps) ** 2
@@ -84,7 +90,7 @@ def report_energy(model: Model, at: Mapping[str, Any], *, sharp: bool = False) -
         variance = report_variance(eps if symbolic else min(eps, 700.0))
         return least(variance, 2 * eps * tv_contraction(eps), whole)
     if model is Renyi:
-        order_two = exp(at["epsilon"]) - 1
+        order_two = expm1(at["epsilon"])
         if symbolic:
             order_two = sp.Piecewise((order_two, at["alpha"] >= 2), (p, True))
         elif at["alpha"] < 2:
@@ -92,11 +98,11 @@ def report_energy(model: Model, at: Mapping[str, Any], *, sharp: bool = False) -
         return least(order_two, 2 * at["epsilon"], p)
     rho = at["mu"] ** 2 / 2 if model is Gaussian else at["rho"]
     kappa = at.get("kappa", 0)
-    return least(exp(kappa + 2 * rho) - 1, 2 * (kappa + rho), p)
+    return least(expm1(kappa + 2 * rho), 2 * (kappa + rho), p)
 
 
-def _exp(x: float) -> float:
-    return math.exp(min(x, 700.0))
+def _expm1(x: float) -> float:
+    return math.expm1(min(x, 700.0))
 
 
 def _tilt_factor(model: Model, at: Point) -> float:
@@ -143,7 +149,7 @@ def best_size(values: Callable[[Array], Array], start: float, top: float) -> tup
 # --- Theorem 1: non-interactive -------------------------------------------------------------------
 
 
-def theorem_1(model: Model = Pure, *, sharp: bool = False, offset: bool = False) -> Bound:
+def theorem_1(model: Model = Pure, *, sharp: bool = False) -> Bound:
     r"""Non-interactive reports, squared loss: p log p, not log p.
 
     **Statement.** With B = C - delta, c(tau) of `entropy_ratio`, tau = delta tanh(eps/2)/B (pure;
@@ -159,7 +165,7 @@ def theorem_1(model: Model = Pure, *, sharp: bool = False, offset: bool = False)
     **Constants.** Closed form (1/2) min{1, C^2/4, p C^2 log(2p)/(16 log(2) n A)}: b = log(2p)/2,
     where h_p vanishes, B >= C/2 and c <= log 2. At n = 10^4, p = 20, eps = .5, C = 2 the value is
     .130; randomised response has exact Bayes risk 1.4 to 1.6 times it under this prior
-    (`randomised_response_risk`).
+    (`minimax.local_upper.randomised_response_risk`).
 
     **Source.** WX21: Theorem 1, for every epsilon and C and with its constant; for the relaxed
     definitions, new here.
@@ -182,14 +188,14 @@ def theorem_1(model: Model = Pure, *, sharp: bool = False, offset: bool = False)
         return Parts(None, value, value, {"delta": delta, "B": at["C"] - delta})
 
     n, p, C = symbols.n, symbols.p, symbols.C
-    A = report_energy(model, symbols.SYMBOLS if offset else _without_kappa(), sharp=sharp)
+    A = report_energy(model, _symbols(model), sharp=sharp)
     room = p * C**2 * sp.log(2 * p) / (16 * sp.log(2) * n * A)
     return Bound(
         name="Donsker-Varadhan: non-interactive" + (", channel information" if sharp else ""),
         source="WX21: Theorem 1 (its constant)",
         side="lower",
         kind="certified",
-        names=(*NAMES, *parameter_names(model, offset)),
+        names=(*NAMES, *parameter_names(model)),
         compute=compute,
         expr=sp.Min(1, C**2 / 4, room) / 2,
         assumptions=(at_least("p", 1),),
@@ -199,8 +205,8 @@ def theorem_1(model: Model = Pure, *, sharp: bool = False, offset: bool = False)
     )
 
 
-def _without_kappa() -> dict[str, sp.Symbol]:
-    return {name: symbol for name, symbol in symbols.SYMBOLS.items() if name != "kappa"}
+def _symbols(model: Model) -> dict[str, sp.Symbol]:
+    return {name: symbols.SYMBOLS[name] for name in ("p", *parameter_names(model))}
 
 
 def _prior(*, summed: bool = False, null: float = 0.0) -> Callable[[Point, Parts], Prior]:
@@ -225,7 +231,7 @@ def theorem_1_fano() -> Bound:
 
     def compute(at: Point) -> Parts:
         A = report_energy(Pure, at)
-        slope = 4 * at["n"] * A / (at["p"] * at["C"] ** 2)
+        slope = max(4 * at["n"] * A / (at["p"] * at["C"] ** 2), 1e-300)  # it may underflow
         squared = min(largest_size(at) ** 2, math.log(at["p"]) / (2 * slope))
         value = max(fano(squared / 2, slope * squared, 2 * at["p"]), 0.0)
         return Parts(None, value, value, {"delta": math.sqrt(squared), "B": at["C"] / 2})
@@ -256,7 +262,6 @@ def interactive(
     loss: Literal["squared", "sum"] = "squared",
     *,
     sharp: bool = False,
-    offset: bool = False,
 ) -> Bound:
     r"""Sequentially interactive reports: p.
 
@@ -296,7 +301,7 @@ def interactive(
         return Parts(None, value, value, {"delta": delta, "B": at["C"] - delta})
 
     n, p, C = symbols.n, symbols.p, symbols.C
-    A = report_energy(model, symbols.SYMBOLS if offset else _without_kappa(), sharp=sharp)
+    A = report_energy(model, _symbols(model), sharp=sharp)
     reach = C**2 * p / (9 * sp.log(sp.Rational(4, 3)) * n * A)
     squared = sp.Min(1, C**2 / 9, (TEST_ROOM if summed else 1) * reach)
     extra = ("sum of errors" if summed else "", "channel information" if sharp else "")
@@ -309,7 +314,7 @@ def interactive(
         ),
         side="lower",
         kind="certified",
-        names=(*NAMES, *parameter_names(model, offset)),
+        names=(*NAMES, *parameter_names(model)),
         compute=compute,
         expr=(
             sp.sqrt(squared) * (1 - sp.sqrt(1 - sp.exp(-TEST_ROOM)))
@@ -333,14 +338,14 @@ def theorem_3(*, sharp: bool = False) -> Bound:
     return interactive(Pure, "sum", sharp=sharp)
 
 
-def theorem_4(model: Model, *, offset: bool = False) -> Bound:
-    """WX21: Theorem 4: `interactive` under RDP, rho-zCDP or, with `offset`, (kappa, rho)-zCDP.
+def theorem_4(model: Model) -> Bound:
+    """WX21: Theorem 4: `interactive` under RDP, rho-zCDP or (kappa, rho)-zCDP.
 
     The paper's (2, log(1 + eps^2))-RDP is ``Renyi`` with alpha = 2 and epsilon = log(1 + eps^2).
     """
     if model is Pure:
         raise ValueError("Theorem 4 is about RDP and zCDP; for pure privacy see theorem_2")
-    return interactive(model, offset=offset)
+    return interactive(model)
 
 
 def null_against_mixture(model: Model = Pure, loss: Literal["squared", "sum"] = "squared") -> Bound:
@@ -373,7 +378,7 @@ def null_against_mixture(model: Model = Pure, loss: Literal["squared", "sum"] = 
         return Parts(None, value, value, {"delta": delta, "B": at["C"] / 2})
 
     n, p, C = symbols.n, symbols.p, symbols.C
-    scale = C * sp.sqrt(p / (n * report_energy(model, _without_kappa())))
+    scale = C * sp.sqrt(p / (n * report_energy(model, _symbols(model))))
     delta = sp.Min(1, C / 4, distance * scale / sp.sqrt(4 * sp.log(sp.Rational(4, 3))))
     return Bound(
         name="private Le Cam: null against mixture" + (", sum of errors" if summed else ""),
@@ -403,13 +408,14 @@ def claimed_theorem(number: Literal[1, 2, 3, 4], model: Model = Pure) -> Bound:
     level: sp.Expr = eps**2
     regime: tuple[Assumption, ...] = (PAPER_EPSILON,)
     if number == 4 and model is Renyi:
-        level = sp.exp(eps) - 1
+        level = 2 * sp.exp(eps / 2) * sp.sinh(eps / 2)  # e^eps - 1, uncancelled
         regime = (
             at_least("alpha", 2),
             Assumption("epsilon <= log 2", lambda at: at["epsilon"] <= math.log(2)),
         )
-    elif number == 4 and model is ZeroConcentrated:
-        level, regime = sp.exp(2 * rho) - 1, ()
+    elif number == 4 and model in (ZeroConcentrated, OffsetConcentrated):
+        order_two = 2 * rho + (symbols.kappa if model is OffsetConcentrated else 0)
+        level, regime = 2 * sp.exp(order_two / 2) * sp.sinh(order_two / 2), ()
     elif (number == 4) or model is not Pure:
         raise ValueError(f"WX21: Theorem {number} says nothing about {model.name!r} privacy")
     rate = {1: p * sp.log(p), 2: p, 3: p, 4: p}[number] / (n * level)
@@ -446,61 +452,3 @@ def lower_bounds(model: Model, *, interaction: bool = False) -> list[Bound]:
     if sharper:
         first += [theorem_1(Pure, sharp=True), theorem_1_fano(), claimed_theorem(1)]
     return first + bounds
-
-
-# --- An exact upper bound under the same prior ----------------------------------------------------
-
-
-def randomised_response_risk(n: int, p: int, epsilon: float, B: float, delta: float) -> float:
-    r"""Exact Bayes risk of randomised response under the prior of Theorems 1 and 2.
-
-    **Protocol.** User i reports w_j, j = i mod p, with its sign kept with probability
-    e^eps/(1 + e^eps): eps-LDP and non-interactive. The estimate is the posterior mean.
-
-    **Statement.** Under M_0 reports are fair coins, and v = +-e_j tilts those of coordinate j by
-    +-tau, tau = delta tanh(eps/2)/B. With l_j^+ and l_j^- the likelihood ratios, T = l^+ + l^-,
-    D = l^+ - l^-, the posterior mean of v_j is D_j/sum_k T_k, so
-
-        risk = delta^2 (1 - (1/2p) sum_j E_0 D_j^2/sum_k T_k),
-
-    and 1/x = int e^{-tx} dt turns the mean of the ratio into one integral of products over
-    independent coordinates, which is computed by the trapezoidal rule in log t.
-    """
-    tau = delta / B * float(tv_contraction(epsilon))
-    if not (0 < tau < 1 and n >= p >= 1):
-        raise ValueError(f"need n >= p >= 1 and delta < B, got {n=}, {p=}, {delta=}, {B=}")
-    few, more = divmod(n, p)
-    kinds = [(few, p - more), *([(few + 1, more)] if more else [])]
-    tables = [_tilted_coins(count, tau) for count, _ in kinds]
-    low = -max(float(log_T.max()) for _, log_T, _ in tables) - 45
-    high = -min(float(log_T.min()) for _, log_T, _ in tables) + 7
-    # The integrand mixes shifts of e^{u - e^u}, for which step h errs by about e^{-pi^2/h}.
-    log_t = np.linspace(low, high, math.ceil(6 * (high - low)))
-    log_phi, log_pull = [], []
-    for log_chance, log_T, log_D2 in tables:
-        decay = log_chance[None, :] - np.exp(np.minimum(log_t[:, None] + log_T[None, :], 700.0))
-        log_phi.append(special.logsumexp(decay, axis=1))
-        log_pull.append(special.logsumexp(decay + log_D2[None, :], axis=1))
-    everyone = sum(size * phi for (_, size), phi in zip(kinds, log_phi, strict=True))
-    total = sum(
-        size * np.exp(log_t + pull + everyone - phi)
-        for (_, size), phi, pull in zip(kinds, log_phi, log_pull, strict=True)
-    )
-    known = float(integrate.trapezoid(total, log_t)) / (2 * p)
-    return delta**2 * max(1 - known, 0.0)  # the integral is good to some 1e-10
-
-
-def _tilted_coins(count: int, tau: float) -> tuple[Array, Array, Array]:
-    """log P_0, log T and log D^2 over the number of heads among `count` reports."""
-    heads = np.arange(count + 1, dtype=float)
-    # Beyond 14 standard deviations of every law involved the chances add up to nothing.
-    kept = np.abs(heads - count / 2) <= count * tau / 2 + 7 * math.sqrt(count) + 1
-    heads = heads[kept]
-    log_chance = (
-        -count * math.log(2) - np.log(count + 1) - special.betaln(heads + 1, count - heads + 1)
-    )
-    plus = heads * math.log1p(tau) + (count - heads) * math.log1p(-tau)
-    minus = heads * math.log1p(-tau) + (count - heads) * math.log1p(tau)
-    larger, gap = np.maximum(plus, minus), np.abs(plus - minus)
-    log_D = np.where(gap > 0, larger + np.log(-np.expm1(-np.maximum(gap, 1e-300))), -1e300)
-    return log_chance, np.logaddexp(plus, minus), 2 * np.maximum(log_D, -1e299)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import sympy as sp
@@ -111,13 +111,9 @@ class Packing(Protocol):
     """A family of laws indexed by the sign blocks v, each coupled record by record with one law.
 
     Given v, a record differs from that of the common law with probability alpha, independently of
-    the other records. If `fixed_base` the common law is a single point, so that *which* records
-    differ is independent of the common data; otherwise the two may depend on each other.
+    the other records. *Which* records differ may depend on the common data; if the common law is a
+    single point it cannot.
     """
-
-    @property
-    def fixed_base(self) -> bool:
-        """Whether the common law is a point mass."""
 
     @property
     def n(self) -> int:
@@ -140,6 +136,12 @@ class Packing(Protocol):
     def saturation(self) -> float:
         """The largest alpha worth having (it may be 1)."""
 
+    def intensity(self, alpha: Array) -> tuple[Array, Array] | None:
+        """Mean and standard deviation (or bounds on them) of Lambda in `packing_bound`.
+
+        None if the common law is a point.
+        """
+
 
 @dataclass(frozen=True)
 class BlockPacking:
@@ -155,7 +157,6 @@ class BlockPacking:
     sigma: float
     radius: float
     data: str
-    fixed_base: ClassVar[bool] = True
 
     def height(self, alpha: ArrayLike) -> Array:
         """B: the size of a non-zero record's entries that keeps the law in the class."""
@@ -185,6 +186,9 @@ class BlockPacking:
             return math.exp(-600.0)
         return math.exp(float(optimize.brentq(excess, -600.0, math.log(1 - 1e-9))))
 
+    def intensity(self, alpha: Array) -> None:
+        """The common law is the point 0."""
+
 
 @dataclass(frozen=True)
 class RegressionPacking:
@@ -202,7 +206,6 @@ class RegressionPacking:
     s: int
     sigma: float
     radius: float
-    fixed_base: ClassVar[bool] = False
 
     def difference(self, g: ArrayLike) -> Array:
         r"""alpha(g): exact for s <= 500, beyond that a bound with the normal law in place of W.
@@ -215,10 +218,13 @@ class RegressionPacking:
         if self.s > 500:
             normal = 2 / math.pi * np.arctan(c) + 2 * c / math.sqrt(2 * math.pi * self.s)
             return np.minimum(normal, special.erf(c / math.sqrt(2)))
-        ups = np.arange(self.s + 1)
-        W = np.abs(2 * ups - self.s) / math.sqrt(self.s)
-        chance = stats.binom.pmf(ups, self.s, 0.5)
+        W, chance = self._walk()
         return np.asarray(special.erf(c[..., None] * W / math.sqrt(2)) @ chance)
+
+    def _walk(self) -> tuple[Array, Array]:
+        """The values of |W| and their chances."""
+        ups = np.arange(self.s + 1)
+        return np.abs(2 * ups - self.s) / math.sqrt(self.s), stats.binom.pmf(ups, self.s, 0.5)
 
     def height(self, alpha: ArrayLike) -> Array:
         """A g with alpha(g) <= alpha, or the largest the class allows.
@@ -240,6 +246,32 @@ class RegressionPacking:
         """The alpha at which g reaches radius/sqrt(s)."""
         return min(max(float(self.difference(self.radius / math.sqrt(self.s))), 1e-250), 1.0)
 
+    def intensity(self, alpha: Array) -> tuple[Array, Array]:
+        r"""Exact for s <= 500, beyond that bounds.
+
+        A record of beta = 0 has log-likelihood ratio l = c^2/2 - c xi, c = g |W|/sigma,
+        xi ~ N(0, 1), so that given W
+
+            E l^+ = c phi(c/2) + (c^2/2) Phi(c/2),
+            E (l^+)^2 = (c^2 + c^4/4) Phi(c/2) + (c^3/2) phi(c/2).
+
+        For large s: E l^+ <= E c^2/2 + c xi^+, E|W| <= sqrt(2/pi) + 1/sqrt(s) as in `difference`,
+        and l^+ varies less than l, whose variance is E c^2 + Var(c^2)/4.
+        """
+        # Past 1e50 every record differs; there is nothing to gain there but overflow.
+        c = np.minimum(self.height(alpha) / self.sigma, 1e50)
+        if self.s > 500:
+            size = min(math.sqrt(2 / math.pi) + 1 / math.sqrt(self.s), 1.0)
+            mean, variance = c**2 / 2 + c * size / math.sqrt(2 * math.pi), c**2 + c**4 / 2
+        else:
+            W, chance = self._walk()
+            c = c[..., None] * W
+            density, below = stats.norm.pdf(c / 2), special.ndtr(c / 2)
+            mean = (c * density + c**2 / 2 * below) @ chance
+            square = ((c**2 + c**4 / 4) * below + c**3 / 2 * density) @ chance
+            variance = np.maximum(square - mean**2, 0.0)
+        return self.n * mean, np.sqrt(self.n * variance)
+
     @staticmethod
     def expression(model: type[Any], log_size: Any, s: Any) -> Any:
         r"""The closed form g^2/8 (g^2/16 for (eps, delta)): r = 1/2, alpha = N_0/(2n), k = N_0.
@@ -258,26 +290,52 @@ class RegressionPacking:
 def _best(packing: Packing, privacy: Privacy, alphas: Array, radii: Array) -> PackingOptimum:
     """The largest value over the given alphas and success radii."""
     log_guess = log_guess_probability(packing.m, packing.s, radii)
-    most = 400 if packing.fixed_base else 120
-    sizes = _group_sizes(privacy, float(log_guess.max()), packing.n, most)
-    if not packing.fixed_base:
-        closed = math.floor(closed_form_size(packing.m, packing.s, privacy))
-        sizes = np.unique(np.append(sizes, min(closed, packing.n)))
-    below = stats.binom.cdf(sizes[:, None], packing.n, alphas[None, :])
-    if packing.fixed_base:
-        success = np.stack([_success(privacy, k, -log_guess) for k in sizes])
-        weights = np.diff(below, axis=0, prepend=0.0)
-        failure = np.clip(below[-1][:, None] - weights.T @ success, 0.0, 1.0)
+    sizes = _group_sizes(privacy, float(log_guess.max()), packing.n, 400)
+    intensity = packing.intensity(alphas)
+    if intensity is None:
+        below = stats.binom.cdf(sizes[:, None], packing.n, alphas[None, :])
+        failure = _mixed_failure(privacy, sizes, below, log_guess)
     else:
-        failure = np.zeros((len(alphas), len(radii)))
-        for k, reached in zip(sizes, below, strict=True):
-            chance = np.maximum(reached, 1e-300)[:, None]
-            fails = chance * (1 - _success(privacy, k, -log_guess - np.log(chance)))
-            failure = np.maximum(failure, fails)
+        mean, deviation = intensity
+        below = stats.poisson.cdf(sizes[:, None], mean[None, :])
+        excess = deviation / 2 * poisson_mode(mean)
+        failure = _mixed_failure(privacy, sizes, below, log_guess) - excess[:, None]
+        failure = np.maximum(failure, _truncated_failure(packing, privacy, alphas, log_guess))
     values = radii * packing.separation(alphas)[:, None] * failure
     i, k = np.unravel_index(int(np.argmax(values)), values.shape)
     height = float(packing.height(alphas)[i])
     return PackingOptimum(float(values[i, k]), float(alphas[i]), height, float(radii[k]))
+
+
+def _mixed_failure(privacy: Privacy, sizes: Array, below: Array, log_guess: Array) -> Array:
+    """1 - E T_N(q) for each law of N, a column of `below` = P(N <= size)."""
+    success = np.stack([_success(privacy, k, -log_guess) for k in sizes])
+    weights = np.diff(below, axis=0, prepend=0.0)
+    return np.asarray(np.clip(below[-1][:, None] - weights.T @ success, 0.0, 1.0))
+
+
+def _truncated_failure(
+    packing: Packing, privacy: Privacy, alphas: Array, log_guess: Array
+) -> Array:
+    """max_k P(N <= k) (1 - T_k(q/P(N <= k)))."""
+    sizes = _group_sizes(privacy, float(log_guess.max()), packing.n, 120)
+    closed = math.floor(closed_form_size(packing.m, packing.s, privacy))
+    sizes = np.unique(np.append(sizes, min(closed, packing.n)))
+    below = stats.binom.cdf(sizes[:, None], packing.n, alphas[None, :])
+    failure = np.zeros((len(alphas), len(log_guess)))
+    for k, reached in zip(sizes, below, strict=True):
+        chance = np.maximum(reached, 1e-300)[:, None]
+        fails = chance * (1 - _success(privacy, k, -log_guess - np.log(chance)))
+        failure = np.maximum(failure, fails)
+    return failure
+
+
+def poisson_mode(mean: Array) -> Array:
+    """At least the largest probability of a Poisson law, by Stirling's k! >= (k/e)^k sqrt(2 pi k).
+
+    It decreases with the mean and at the mean k it is k^k e^-k/k!.
+    """
+    return np.asarray(1 / np.sqrt(np.maximum(2 * math.pi * np.floor(mean), 1.0)))
 
 
 def _success(privacy: Privacy, size: float, log_q: Array) -> Array:
@@ -290,22 +348,36 @@ def packing_bound(packing: Packing, privacy: Privacy) -> PackingOptimum:
     r"""The private packing bound, optimised over alpha and the success radius.
 
     **Statement.** For every private M, some law of the packing and every r in (0, 1),
-    risk >= r separation(alpha) F, where with N ~ Binomial(n, alpha)
+    risk >= r separation(alpha) F, where F = 1 - E_N T_N(q_r), N ~ Binomial(n, alpha), if the common
+    law is a point, and in general F is the larger of
 
-        F = 1 - E_N T_N(q_r)                            if the common law is a point (`fixed_base`),
-        F = max_k P(N <= k) (1 - T_k(q_r/P(N <= k)))    in general,
+        1 - E T_K(q_r) - w(lambda) dev(Lambda)/2,       K ~ Poisson(lambda), lambda >= E Lambda,
+        max_k P(N <= k) (1 - T_k(q_r/P(N <= k))).
 
-    q_r is the probability with which a guess without data comes within the radius and T_k(q) the
-    largest probability that privacy lets such an event have after changing k records.
+    q_r is the probability with which a guess without data comes within the radius, T_k(q) the
+    largest probability that privacy lets such an event have after changing k records, Lambda =
+    sum_i (log p_0/p_v)^+ over n records of the common law p_0 and w(lambda) the largest
+    probability of a Poisson(lambda) law.
 
     **Proof.** Couple the data with n records of the common law, whose release is independent of v:
     N of them differ. Let p be the conditional probability of success of a release from the common
-    data, E p <= q. Given the coupling, success has probability at most T_N(p). If the common data
-    are fixed, N is independent of p, and T_N is concave. If not, P(success, N <= k) <=
-    E 1(N <= k) T_k(p) <= P(N <= k) T_k(E[p 1(N <= k)]/P(N <= k)), again by concavity. Then Markov's
-    inequality for the loss.
+    data, E p <= q. Given the coupling, success has probability at most T_N(p), which is concave
+    in p and grows with N. If the common data are fixed, N is independent of p. If not:
 
-    (For a random common law the first form is false: with one sign, n = 4 records y x of mean g or
+    * In the maximal coupling a record of the common data is changed with chance
+      (1 - p_v/p_0)^+ = 1 - e^{-(log p_0/p_v)^+}, given those data independently of the others. A
+      Bernoulli of that chance is stochastically below a Poisson of mean (log p_0/p_v)^+ (both are
+      0 with the same chance), so given the data N is below Poisson(Lambda). With f(x) =
+      E T_Poisson(x)(p), f'(x) = sum_k P(Poisson(x) = k) (T_{k+1} - T_k) <= w(x), as T grows from
+      at least 0 to at most 1; w decreases, so f(Lambda) <= f(lambda) + w(lambda) (Lambda -
+      lambda)^+. Take means: Jensen for the first term, E (Lambda - E Lambda)^+ =
+      E|Lambda - E Lambda|/2 <= dev/2 for the second. What is left of the dependence is the small
+      spread of Lambda: for regression w dev is of order sqrt(lambda/n).
+    * P(success, N <= k) <= E 1(N <= k) T_k(p) <= P(N <= k) T_k(E[p 1(N <= k)]/P(N <= k)).
+
+    Then Markov's inequality for the loss.
+
+    (For a random common law 1 - E_N T_N(q) is false: with one sign, n = 4 records y x of mean g or
     0, and randomised response on the sign of their sum, success has probability .971 at g = 1,
     epsilon = 5, where it gives .926.)
     """

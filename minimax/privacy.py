@@ -9,7 +9,7 @@ definition (`to_...`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from numbers import Real
@@ -77,7 +77,8 @@ class _Numbers:
 
     def __str__(self) -> str:
         numbers = ", ".join(f"{name}={value:.4g}" for name, value in self.parameters.items())
-        return f"{self.name}({numbers})"  # type: ignore[attr-defined]
+        where = "" if self.scope == "central" else f"{self.scope} "  # type: ignore[attr-defined]
+        return f"{where}{self.name}({numbers})"  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,34 @@ class ZeroConcentrated(_Numbers):
 
 
 @dataclass(frozen=True)
+class OffsetConcentrated(_Numbers):
+    """(kappa, rho)-zCDP: the Renyi divergence of every order alpha > 1 is <= kappa + alpha rho."""
+
+    kappa: float
+    rho: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "zCDP"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return self.kappa + self.rho
+
+    def group(self, size: int) -> OffsetConcentrated:
+        """(k H_k kappa, k^2 rho) for groups of k, H_k = 1 + ... + 1/k.
+
+        Induction over k with the triangle inequality of Bun and Steinke (2016),
+        D_a(P|Q) <= (ka/(ka-1)) D_{(ka-1)/(k-1)}(P|R) + D_{ka}(R|Q) and ka/(ka-1) <= k/(k-1).
+        """
+        harmonic = sum(1 / i for i in range(1, size + 1))
+        return OffsetConcentrated(self.kappa * size * harmonic, self.rho * size**2, self.scope)
+
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        """As for zCDP, with e^kappa q in place of q."""
+        shifted = np.asarray(log_q, dtype=float) + self.kappa
+        return ZeroConcentrated(self.rho).tradeoff(shifted)
+
+
+@dataclass(frozen=True)
 class Gaussian(_Numbers):
     """mu-GDP: at least as hard to tell apart as N(0, 1) from N(mu, 1)."""
 
@@ -266,14 +295,20 @@ def at_point(model: Model, point: Mapping[str, float], scope: Scope = "central")
     return model(**{name: point[name] for name in parameter_names(model)}, scope=scope)
 
 
+Definition = Pure | Approximate | ZeroConcentrated | OffsetConcentrated | Gaussian | Renyi
+
+
 def from_parameters(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
     mu: float | None = None,
-) -> Pure | Approximate | ZeroConcentrated | Gaussian:
-    """The definition that the given numbers spell: epsilon[, delta], rho or mu."""
+    alpha: float | None = None,
+    kappa: float | None = None,
+    scope: Scope = "central",
+) -> Definition:
+    """The definition that the given numbers spell: epsilon [delta or alpha], rho [kappa] or mu."""
     chosen = [
         name
         for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu))
@@ -284,14 +319,85 @@ def from_parameters(
             "give exactly one of epsilon (with or without delta), rho, mu; got "
             + (" and ".join(chosen) or "none")
         )
-    if delta is not None and epsilon is None:
-        raise ValueError(f"delta goes with epsilon, not with {chosen[0]}")
+    for name, value, partner in (
+        ("delta", delta, "epsilon"),
+        ("alpha", alpha, "epsilon"),
+        ("kappa", kappa, "rho"),
+    ):
+        if value is not None and chosen != [partner]:
+            raise ValueError(f"{name} goes with {partner}, not with {chosen[0]}")
+    if alpha is not None and delta is not None:
+        raise ValueError("alpha and delta do not go together: epsilon is that of one of them")
     if rho is not None:
-        return ZeroConcentrated(rho)
+        if kappa is not None:
+            return OffsetConcentrated(kappa, rho, scope)
+        return ZeroConcentrated(rho, scope)
     if mu is not None:
-        return Gaussian(mu)
+        return Gaussian(mu, scope)
     assert epsilon is not None
-    return Pure(epsilon) if delta is None else Approximate(epsilon, delta)
+    if alpha is not None:
+        return Renyi(alpha, epsilon, scope)
+    return Pure(epsilon, scope) if delta is None else Approximate(epsilon, delta, scope)
+
+
+# --- Randomised response --------------------------------------------------------------------------
+
+
+def randomised_response_epsilon(privacy: Definition) -> float:
+    r"""The epsilon at which randomised response spends a budget of any definition.
+
+    **Statement.** Two inputs, two reports with the chances e^e/(1 + e^e) and 1/(1 + e^e).
+    (eps, delta): e = log((e^eps + delta)/(1 - delta)). mu-GDP: e = log(Phi(mu/2)/Phi(-mu/2)).
+    (alpha, eps)-RDP: `_response_renyi` at e is eps. zCDP: e tanh(e/2) = rho. All of these are
+    exact. (kappa, rho)-zCDP: (e - kappa) tanh(e/2) = rho, which is enough.
+
+    **Proof.** (eps, delta): see `Pure.to_approximate`. GDP: the trade-off curve joins (0, 1),
+    (q, q) and (1, 0), q = 1/(1 + e^e). That of N(0, 1) against N(mu, 1) is convex and has the same
+    ends, so it is nowhere above if and only if it is not at q: Phi(-mu/2) <= q. zCDP: the log ratio
+    is +-e, with mean e tanh(e/2) = k and, by Kearns and Saul (`minimax.packing.kearns_saul`),
+    variance proxy 2k; so (alpha - 1) D_alpha <= (alpha - 1) k + (alpha - 1)^2 k =
+    (alpha - 1) alpha k, with equality as alpha tends to 1. With an offset: D_alpha <=
+    min{alpha k, e}, which is at most kappa + alpha rho everywhere if it is at alpha = coth(e/2),
+    where alpha k = e.
+    """
+    if isinstance(privacy, Pure):
+        return privacy.epsilon
+    if isinstance(privacy, Approximate):
+        grown = float(np.logaddexp(privacy.epsilon, math.log(privacy.delta)))
+        return grown - math.log1p(-privacy.delta)
+    if isinstance(privacy, Gaussian):
+        if privacy.mu < 1:
+            return 2 * math.atanh(math.erf(privacy.mu / math.sqrt(8)))  # the same, uncancelled
+        return float(special.log_ndtr(privacy.mu / 2) - special.log_ndtr(-privacy.mu / 2))
+    if isinstance(privacy, Renyi):
+        alpha, level = privacy.alpha, privacy.epsilon
+        low = max(level, math.sqrt(2 * level / alpha))  # D_alpha <= min{e, alpha e^2/2}
+        return _solved(lambda e: _response_renyi(alpha, e) - level, low)
+    kappa = privacy.kappa if isinstance(privacy, OffsetConcentrated) else 0.0
+    return kappa + _solved(lambda g: g * math.tanh((kappa + g) / 2) - privacy.rho, privacy.rho)
+
+
+def _response_renyi(alpha: float, e: float) -> float:
+    r"""D_alpha of randomised response: log(cosh((alpha - 1/2) e)/cosh(e/2))/(alpha - 1).
+
+    The ratio less 1 is 2 sinh(alpha e/2) sinh((alpha - 1) e/2)/cosh(e/2), which does not cancel.
+    """
+    if alpha * e > 100:
+        total = (alpha - 1) * e - math.log1p(math.exp(-e))  # the rest is below e^-100
+        return total / (alpha - 1)
+    excess = 2 * math.sinh(alpha * e / 2) * math.sinh((alpha - 1) * e / 2) / math.cosh(e / 2)
+    return math.log1p(excess) / (alpha - 1)
+
+
+def _solved(excess: Callable[[float], float], low: float) -> float:
+    """The zero of an increasing function, at or above `low`; found on the log scale."""
+    if excess(low) >= 0:
+        return low
+    reach = 1.0
+    while excess(low * math.exp(reach)) < 0:
+        reach *= 2
+    root = optimize.brentq(lambda x: excess(low * math.exp(x)), 0.0, reach, xtol=1e-14)
+    return low * math.exp(float(root)) * (1 - 1e-12)
 
 
 def _pure_tradeoff(log_q: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:

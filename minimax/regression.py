@@ -211,7 +211,7 @@ def packing(model: Model, *, sparse: bool) -> Bound:
     r"""Packing by s blocks of m = floor(d/s) coefficients, records coupled with those of beta = 0.
 
     **Statement.** `minimax.packing.packing_bound` with `RegressionPacking`: beta = g v,
-    R >= sup r g^2 P(N <= k) (1 - T_k(q_r/P(N <= k))), N ~ Binomial(n, alpha(g)).
+    R >= sup r g^2 F, F about 1 - E T_K(q_r), K ~ Poisson(n alpha(g)).
     Dense: s = d, m = 1. **Constants.** Closed form min(2 pi sigma^2 (N_0/(2n))^2, radius^2/s)/8,
     half of it for (eps, delta).
     **Source.** for CWZ19: Theorems 4.1 and 4.3.

@@ -6,7 +6,14 @@ import math
 
 from hypothesis import strategies as st
 
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 
 
 def log_floats(low: float, high: float) -> st.SearchStrategy[float]:
@@ -26,4 +33,12 @@ def privacies() -> st.SearchStrategy[Pure | Approximate | ZeroConcentrated | Gau
         st.builds(Approximate, log_floats(1e-3, 8), log_floats(1e-14, 1e-3)),
         st.builds(ZeroConcentrated, log_floats(1e-6, 20)),
         st.builds(Gaussian, log_floats(1e-3, 6)),
+    )
+
+
+def local_privacies() -> st.SearchStrategy[Renyi | OffsetConcentrated]:
+    """Budgets that only the local problems take."""
+    return st.one_of(
+        st.builds(Renyi, log_floats(1.01, 100), log_floats(1e-6, 20)),
+        st.builds(OffsetConcentrated, log_floats(1e-6, 5), log_floats(1e-6, 20)),
     )

@@ -13,12 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from minimax.bound import Bound, Point
-from minimax.local_regression import (
-    randomised_response_risk,
-    theorem_1,
-    theorem_1_fano,
-    theorem_2,
-)
+from minimax.local_regression import theorem_1, theorem_1_fano, theorem_2
+from minimax.local_upper import randomised_response_risk
 from minimax.privacy import Pure
 from verify.judge import judge_level
 from verify.measure import Measurement

@@ -98,11 +98,10 @@ def build(claims: list[Claim], profile: Profile) -> tuple[list[Cell], list[Serie
 def _points(sweep: Sweep, variable: str | None, profile: Profile) -> list[dict[str, float]]:
     if variable is None:
         return [dict(sweep.base)]
-    points = []
-    for step in profile.steps:
-        moved = sweep.base[variable] * 2.0**step
-        points.append({**sweep.base, variable: round(moved) if variable in WHOLE else moved})
-    return points
+    moved = [sweep.base[variable] * 2.0**step for step in profile.steps]
+    if variable in WHOLE:
+        moved = list(dict.fromkeys(round(x) for x in moved))  # small ones may round to the same
+    return [{**sweep.base, variable: x} for x in moved]
 
 
 def base_cells(cells: list[Cell]) -> list[Cell]:

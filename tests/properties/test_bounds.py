@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,12 +20,25 @@ from minimax import (
     sparse_regression,
 )
 from minimax.bound import Bound, OutsideRegime
-from minimax.calculator import PROBLEMS, best_lower
+from minimax.calculator import PROBLEMS, best_lower, problem_class
+from minimax.local_upper import (
+    LabelRegressionProblem,
+    LocalRegressionProblem,
+    one_shot_label_upper,
+    one_shot_upper,
+)
 from minimax.mean import BoundedMeanProblem, MeanProblem
-from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 from minimax.sparse_mean import SparseMeanProblem
 from minimax.tracing import ScoreModel
-from tests.strategies import log_floats, log_integers, privacies
+from tests.strategies import local_privacies, log_floats, log_integers, privacies
 
 MODELS = (Pure, Approximate, ZeroConcentrated, Gaussian)
 BOUNDS: dict[str, Bound] = {
@@ -41,8 +55,8 @@ BOUNDS: dict[str, Bound] = {
     for bound in bounds
 }
 BOUNDS |= {
-    f"{problem}/{model.name}/{bound.name}": bound
-    for model in (*MODELS, Renyi)
+    f"{problem}/{model.__name__}/{bound.name}": bound
+    for model in (*MODELS, Renyi, OffsetConcentrated)
     for problem, bounds in (
         ("local", local_regression.lower_bounds(model)),
         ("label", label_regression.lower_bounds(model)),
@@ -50,7 +64,6 @@ BOUNDS |= {
     )
     for bound in bounds
 }
-BOUNDS["local/(kappa, rho)"] = local_regression.theorem_4(ZeroConcentrated, offset=True)
 CERTIFIED = {name: bound for name, bound in BOUNDS.items() if bound.kind == "certified"}
 POPULATION = [name for name, bound in CERTIFIED.items() if "sample mean" not in bound.loss]
 
@@ -202,6 +215,38 @@ def test_lower_bounds_of_regression_stay_below_the_proven_upper_bounds(
     for name in ("regression", "sparse-regression", "logistic"):
         upper, _ = PROBLEMS[name].upper(point, privacy)
         assert best_lower(PROBLEMS[name], privacy, point)[0] <= upper * (1 + 1e-9)
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(
+    privacy=st.one_of(privacies(), local_privacies()),
+    n=log_integers(1, 10**9),
+    p=log_integers(1, 3000),
+    C=log_floats(0.01, 50),
+    data=st.data(),
+)
+def test_lower_bounds_under_local_privacy_stay_below_the_proven_upper_bounds(
+    privacy: Any, n: int, p: int, C: float, data: st.DataObject
+) -> None:
+    s = data.draw(log_integers(1, p))
+    point = {"n": n, "p": p, "s": s, "C": C}
+    forms = [problem_class("label-regression")]
+    if not isinstance(privacy, Approximate):
+        forms += [
+            problem_class("local-regression", interaction=interaction, loss=loss)
+            for interaction in (False, True)
+            for loss in ("squared", "sum")
+        ]
+    for form in forms:
+        upper, _ = form.upper(point, privacy)
+        assert best_lower(form, privacy, point)[0] <= upper * (1 + 1e-9)
+        assert upper <= 1
+    bounds = [one_shot_label_upper(LabelRegressionProblem(n, p, s, C), privacy)]
+    records = LocalRegressionProblem(n, p, C)
+    bounds += [one_shot_upper(records, privacy, loss) for loss in ("squared", "sum")]
+    for bound in bounds:
+        if not bound.broken():
+            assert bound.value() <= bound.closed_form() * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", BOUNDS)

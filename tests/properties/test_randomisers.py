@@ -19,7 +19,12 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from attacks.randomisers import index_tradeoff, tradeoff
-from estimators.label_randomisers import GaussianLabels, LaplaceLabels, PureFromApproximate
+from estimators.label_randomisers import (
+    BinaryLabels,
+    GaussianLabels,
+    LaplaceLabels,
+    PureFromApproximate,
+)
 from estimators.randomisers import Randomiser, SphereRandomiser, privunit
 from estimators.sign_randomisers import HypercubeRandomiser
 from minimax.privacy import Scope
@@ -182,9 +187,10 @@ def test_genprot_ratio_is_attained_and_needs_its_clip() -> None:
 @st.composite
 def pairs(draw: Any) -> tuple[Any, Any, Any]:
     epsilon, p = draw(log_floats(0.05, 8)), draw(st.integers(1, 8))
-    kind = draw(st.sampled_from(["half", "best", "cube", "laplace", "gaussian"]))
-    if kind == "laplace":
-        return LaplaceLabels(1.0, epsilon), draw(st.floats(-2, 2)), draw(st.floats(-2, 2))
+    kind = draw(st.sampled_from(["half", "best", "cube", "laplace", "binary", "gaussian"]))
+    if kind in ("laplace", "binary"):
+        label_noise = LaplaceLabels if kind == "laplace" else BinaryLabels
+        return label_noise(1.0, epsilon), draw(st.floats(-2, 2)), draw(st.floats(-2, 2))
     if kind == "gaussian":
         return GaussianLabels(1.0, 1 / epsilon), draw(st.floats(-2, 2)), draw(st.floats(-2, 2))
     x, other = draw(directions(p)), draw(directions(p))

@@ -16,7 +16,7 @@ from scipy import stats
 
 from estimators.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
-from minimax.local_regression import randomised_response_risk
+from minimax.local_upper import randomised_response_risk
 from minimax.priors import TwoLabelPrior
 from minimax.privacy import Pure
 

@@ -14,7 +14,7 @@ from minimax.bound import Bound, Parts, Point
 from verify import refutation
 from verify.claim import Claim
 from verify.claims import SWEEPS, all_claims
-from verify.grid import Profile
+from verify.grid import PROFILES, Profile, build
 from verify.judge import Verdict, fit_slope, judge_level, judge_slope
 from verify.measure import Measurement, cell_seed, interval
 from verify.rates import main, run, weakened
@@ -65,6 +65,35 @@ def test_every_claim_has_a_sweep_and_every_private_one_a_control() -> None:
     without = set(CLAIMS) - set(PRIVATE)
     # No privacy term to break.
     assert without == {"sparse-mean/statistics/zCDP", "sparse-regression/statistics/zCDP"}
+
+
+@pytest.mark.parametrize(
+    ("problem", "regime", "wanted"),
+    [
+        ("mean", "privacy", {"n", "d", "epsilon", "rho", "mu"}),
+        ("sparse-mean", "privacy", {"n", "d", "s", "epsilon", "rho"}),
+        ("sparse-mean", "statistics", {"n", "s"}),
+        ("regression", "privacy", {"n", "d", "epsilon", "rho", "mu"}),
+        ("regression", "statistics", {"n", "d", "rho"}),
+        ("sparse-regression", "privacy", {"n", "d", "s", "epsilon", "rho"}),
+        ("sparse-regression", "statistics", {"n", "s"}),
+        ("logistic", "privacy", {"n", "d", "rho"}),
+        ("logistic", "statistics", {"n", "d"}),
+    ],
+)
+def test_slopes_are_fitted_in_every_parameter(problem: str, regime: str, wanted: set[str]) -> None:
+    """Each sweep stays where its claim's bound is proved, and its deep point has the exponents."""
+    sweeps = [s for s in SWEEPS if CLAIMS[s.claim].problem == problem and s.regime == regime]
+    assert {variable for sweep in sweeps for variable in sweep.variables} == wanted
+    for sweep in sweeps:
+        claim = CLAIMS[sweep.claim]
+        _, series, dropped = build([claim], PROFILES["full"])
+        assert not dropped
+        for variable in sweep.variables:
+            claim.lower.slope(variable, **sweep.deep)
+            (row,) = (s for s in series if (s.variable, s.regime) == (variable, regime))
+            distinct = {cell.point[variable] for cell in row.cells}
+            assert len(row.cells) == len(distinct) >= 6
 
 
 def test_halved_noise_is_seen() -> None:

@@ -22,6 +22,8 @@ NAMES = [
     "JohnsonLindenstraussRegression",
     "PrivateFrankWolfe",
     "TwoStageRegression",
+    "LabelHardThresholding",
+    "LabelLasso",
     "LeastSquares",
     "IterativeHardThresholding",
     "LocalHardThresholding",
@@ -69,6 +71,8 @@ def test_bad_responses_are_refused_by_name(name: str, kind: str) -> None:
         "AdaptiveSufficientStatistics",
         "LocalHardThresholding",
         "OneShotThreshold",
+        "LabelHardThresholding",
+        "LabelLasso",
     ],
 )
 def test_nothing_is_released_when_accounting_fails(

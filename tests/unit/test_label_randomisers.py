@@ -10,6 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from estimators.label_randomisers import (
+    BinaryLabels,
     GaussianLabels,
     LaplaceLabels,
     PureFromApproximate,
@@ -54,6 +55,36 @@ def test_label_noise_as_printed_gives_epsilon_52_instead_of_1() -> None:
     assert ours.guarantee.scope == "label"
     narrow = GaussianLabels(2 * 0.05, printed.scale)  # the range that the noise supposes
     assert narrow.guarantee.to_approximate(1e-3).epsilon < 1
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.3, 2.0, 40.0, 2000.0])
+def test_binary_labels_are_unbiased_with_their_error(epsilon: float) -> None:
+    randomiser = BinaryLabels(2.0, epsilon)
+    reports = np.array([-randomiser.size, randomiser.size])
+    for y in (-2.0, -0.7, 0.0, 1.9, 2.0, 1e300):
+        law = np.exp(randomiser.log_likelihood(reports, y))
+        inside = min(y, 2.0)
+        assert law.sum() == pytest.approx(1)
+        assert law @ reports == pytest.approx(inside, abs=1e-15 * randomiser.size + 1e-14)
+        variance = law @ (reports - inside) ** 2
+        assert variance == pytest.approx(randomiser.size**2 - inside**2, rel=1e-12, abs=1e-12)
+        assert variance <= randomiser.error() * (1 + 1e-12)
+    assert randomiser.error() == pytest.approx((2.0 / math.tanh(epsilon / 2)) ** 2)
+    ends = [randomiser.log_likelihood(reports, y) for y in (2.0, -2.0)]
+    assert np.abs(ends[0] - ends[1]) == pytest.approx(epsilon)
+
+
+def test_binary_reports_have_their_law() -> None:
+    randomiser = BinaryLabels(2.0, 0.5)
+    for y, inside in ((-9.0, -2.0), (0.5, 0.5), (9.0, 2.0)):
+        reports, entry = randomiser.randomise(np.full(40_000, y), rng())
+        assert set(np.abs(reports)) == {randomiser.size}
+        plus = int((reports > 0).sum())
+        chance = (1 + inside / 2 * math.tanh(0.25)) / 2
+        assert stats.binomtest(plus, 40_000, chance).pvalue > ALPHA
+        assert stats.binomtest(plus, 40_000, chance + 0.02).pvalue < ALPHA
+    assert entry.guarantees == (Pure(0.5, scope="label"),)
+    assert (entry.sensitivity, entry.scale) == (4.0, randomiser.size)
 
 
 # Approximate made pure

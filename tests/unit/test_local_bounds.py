@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 
+import mpmath
 import numpy as np
 import pytest
 import sympy as sp
@@ -14,6 +15,7 @@ from scipy import stats
 
 from minimax import label_regression, le_cam, local_regression
 from minimax.bound import Bound, OutsideRegime
+from minimax.divergences import report_information, strong_contraction
 from minimax.fano import (
     PrivatePacking,
     donsker_varadhan,
@@ -21,9 +23,16 @@ from minimax.fano import (
     fano,
     separation_exponent,
 )
-from minimax.local_regression import randomised_response_risk
+from minimax.local_upper import randomised_response_risk
 from minimax.priors import TwoLabelInstance, TwoLabelPrior
-from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 from tests.strategies import log_floats, log_integers
 
 POINT = {"n": 10**4, "p": 20, "C": 2.0, "epsilon": 0.5}
@@ -51,6 +60,18 @@ LABEL = {**POINT, "s": 1}
 )
 def test_values_at_one_point(bound: Bound, point: dict[str, float], value: float) -> None:
     assert bound.value(**point) == pytest.approx(value, rel=0.02)
+
+
+@pytest.mark.parametrize("epsilon", [1e-100, 1e-12, 1e-5, 0.9e-3, 1.1e-3, 0.5, 40.0])
+def test_contractions_do_not_cancel(epsilon: float) -> None:
+    """Below the truth they would make a lower bound too large."""
+    with mpmath.workdps(250):
+        e = mpmath.mpf(epsilon)
+        g = e / -mpmath.expm1(-e)
+        information, kept = float(g - 1 - mpmath.log(g)), float(-mpmath.expm1(-e))
+    assert report_information(epsilon) == pytest.approx(information, rel=1e-7)
+    assert report_information(epsilon) >= information * (1 - 1e-10)
+    assert strong_contraction(epsilon) == pytest.approx(kept, rel=1e-12)
 
 
 def test_sharper_constants_raise_the_bounds() -> None:
@@ -83,7 +104,7 @@ def test_theorem_10_scales_with_the_slope() -> None:
 
 def test_zcdp_with_offset_is_weaker_than_without() -> None:
     plain = local_regression.theorem_4(ZeroConcentrated)
-    offset = local_regression.theorem_4(ZeroConcentrated, offset=True)
+    offset = local_regression.theorem_4(OffsetConcentrated)
     base = {**POINT, "rho": 0.1}
     found = offset.value(**base, kappa=0.05)
     # A = min{e^{kappa + 2 rho} - 1, 2 (kappa + rho)} is here that of (2, kappa + 2 rho)-RDP
@@ -265,8 +286,6 @@ def test_what_is_not_proved_is_refused() -> None:
         local_regression.theorem_1(Approximate)
     with pytest.raises(ValueError, match="theorem_2"):
         local_regression.theorem_4(Pure)
-    with pytest.raises(ValueError, match="kappa"):
-        local_regression.theorem_4(Renyi, offset=True)
     with pytest.raises(ValueError, match="Theorem 2"):
         local_regression.claimed_theorem(2, Gaussian)
     with pytest.raises(OutsideRegime, match="p >= s"):

@@ -21,7 +21,6 @@ from estimators.local_regression import (
     LocalHardThresholding,
     OneShotThreshold,
     gradient_bound,
-    into_ball,
 )
 from estimators.mechanisms import Release
 from estimators.randomisers import Randomiser, privunit
@@ -178,12 +177,6 @@ def test_one_shot_by_hand(scale: float) -> None:
     np.testing.assert_allclose(few.coef_, np.array([1, -1, 0]) / scale)  # no user, no estimate
     small = OneShotThreshold(QUIET, s=1, bound=1.0, radius=0.3, feature_scale=scale)
     assert np.abs(small.fit(X, y).coef_).sum() == pytest.approx(0.3)
-
-
-def test_projection_on_a_ball() -> None:
-    assert into_ball(np.array([3.0, 4.0]), 1.0) == pytest.approx([0.6, 0.8])
-    assert into_ball(np.array([0.3, 0.4]), 1.0).tolist() == [0.3, 0.4]
-    assert into_ball(np.zeros(2), 1.0).tolist() == [0, 0]
 
 
 def test_predictions_go_through_the_link() -> None:

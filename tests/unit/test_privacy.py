@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import dp_accounting
 import mpmath
@@ -14,10 +15,12 @@ from minimax.divergences import gaussian_hockey_stick, group_delta, kl_pure
 from minimax.privacy import (
     Approximate,
     Gaussian,
+    OffsetConcentrated,
     Pure,
     Renyi,
     ZeroConcentrated,
     from_parameters,
+    randomised_response_epsilon,
 )
 
 
@@ -112,6 +115,10 @@ def test_tradeoff_keeps_events_too_rare_for_floating_point() -> None:
         (lambda: from_parameters(), "epsilon"),
         (lambda: from_parameters(epsilon=1, rho=1), "rho"),
         (lambda: from_parameters(rho=1, delta=0.1), "delta"),
+        (lambda: from_parameters(rho=1, alpha=2), "alpha"),
+        (lambda: from_parameters(epsilon=1, kappa=2), "kappa"),
+        (lambda: from_parameters(epsilon=1, alpha=2, delta=0.1), "alpha and delta"),
+        (lambda: OffsetConcentrated(-1.0, 1.0), "kappa"),
     ],
 )
 def test_bad_numbers_are_named(build: object, name: str) -> None:
@@ -124,3 +131,66 @@ def test_from_parameters_picks_the_definition() -> None:
     assert from_parameters(epsilon=1, delta=0.1) == Approximate(1, 0.1)
     assert from_parameters(rho=1) == ZeroConcentrated(1)
     assert from_parameters(mu=1) == Gaussian(1)
+    assert from_parameters(alpha=2, epsilon=1, scope="label") == Renyi(2, 1, "label")
+    assert from_parameters(kappa=2, rho=1, scope="local") == OffsetConcentrated(2, 1, "local")
+
+
+# --- Randomised response --------------------------------------------------------------------------
+
+SLOWLY = np.append(1 + np.geomspace(1e-3, 1e3, 400), 1e5)
+
+
+def response_divergence(alpha: float, epsilon: float) -> float:
+    """D_alpha of randomised response from its definition, at 50 digits."""
+    with mpmath.workdps(50):
+        p = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon)))
+        a = mpmath.mpf(alpha)
+        total = p**a * (1 - p) ** (1 - a) + (1 - p) ** a * p ** (1 - a)
+        return float(mpmath.log(total) / (a - 1))
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.1, 1.0, 5.0])
+def test_randomised_response_spends_the_budget_and_no_more(size: float) -> None:
+    def spends(privacy: Any, excess: Any) -> None:
+        """`excess` of epsilon is positive if and only if the budget is exceeded."""
+        epsilon = randomised_response_epsilon(privacy)
+        assert excess(epsilon) <= 1e-12 * max(size, 1)
+        assert excess(1.001 * epsilon) > 0
+
+    spends(Pure(size), lambda e: e - size)
+    approximate = Approximate(size, 0.01)
+    spends(approximate, lambda e: Pure(e).to_approximate(0.01).epsilon - size)
+    # Where Q(S) = 1/(1 + e^e), the response has P(S) = 1 - Q(S); the budget allows `tradeoff`.
+    spends(
+        Gaussian(size),
+        lambda e: 1 / (1 + math.exp(-e)) - float(Gaussian(size).tradeoff(-math.log1p(math.exp(e)))),
+    )
+    spends(Renyi(1.5, size), lambda e: response_divergence(1.5, e) - size)
+    spends(Renyi(20.0, size), lambda e: response_divergence(20.0, e) - size)
+    spends(ZeroConcentrated(size), lambda e: response_divergence(1 + 1e-9, e) - size * (1 + 1e-9))
+
+
+@pytest.mark.parametrize("rho", [1e-3, 0.3, 4.0])
+@pytest.mark.parametrize("kappa", [0.0, 1e-3, 0.5, 3.0])
+def test_randomised_response_is_concentrated_at_every_order(kappa: float, rho: float) -> None:
+    privacy = OffsetConcentrated(kappa, rho) if kappa else ZeroConcentrated(rho)
+    epsilon = randomised_response_epsilon(privacy)
+    assert epsilon > kappa
+    for alpha in SLOWLY:
+        assert response_divergence(alpha, epsilon) <= (kappa + alpha * rho) * (1 + 1e-9)
+    over = [response_divergence(a, 1.5 * epsilon) > kappa + a * rho for a in SLOWLY]
+    assert any(over)
+
+
+def test_offset_concentrated_covers_what_zcdp_and_pure_do() -> None:
+    q = np.log([1e-9, 1e-3, 0.2, 0.9])
+    plain, offset = ZeroConcentrated(0.2), OffsetConcentrated(0.1, 0.2)
+    assert np.all(offset.tradeoff(q) >= plain.tradeoff(q))
+    # kappa-DP is (kappa, rho)-zCDP for every rho.
+    almost_pure = OffsetConcentrated(0.7, 1e-9).tradeoff(q)
+    assert np.all(almost_pure >= Pure(0.7).tradeoff(q))
+    assert np.all(almost_pure[:2] <= 1.01 * Pure(0.7).tradeoff(q)[:2])
+    assert offset.kl() == pytest.approx(0.3)
+    assert offset.group(1) == offset
+    assert offset.group(2) == OffsetConcentrated(0.1 * 2 * 1.5, 0.8)
+    assert str(OffsetConcentrated(0.1, 0.2, "local")) == "local zCDP(kappa=0.1, rho=0.2)"

@@ -13,7 +13,7 @@ from scipy import integrate, optimize, special, stats
 from minimax import logistic, regression
 from minimax.composition import repeated_noise
 from minimax.concentration import largest_eigenvalue
-from minimax.packing import RegressionPacking
+from minimax.packing import RegressionPacking, poisson_mode
 from minimax.priors import LogisticPrior, RegressionBlockPrior, RegressionPrior
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.tracing import (
@@ -210,6 +210,83 @@ def test_packing_with_a_random_common_law(epsilon: float, g: float) -> None:
     fixed = sum(w * reached(i, 0.5) for i, w in zip(k, weights, strict=True))
     general = 1 - max(c * (1 - reached(i, 0.5 / c)) for i, c in zip(k, below, strict=True))
     assert fixed < success <= general + 1e-12
+
+
+@pytest.mark.parametrize("s", [1, 4, 500, 501, 3000])
+def test_intensity_of_the_differences(s: int) -> None:
+    """Mean and deviation of sum_i (log p_0/p_v)^+ against simulation: exact up to s = 500, then
+    above it."""
+    n, sigma, rng = 30, 0.5, np.random.default_rng(11)
+    packing = RegressionPacking(n, 1, s, sigma, 1e9)
+    W = (2 * rng.binomial(s, 0.5, 400_000) - s) / math.sqrt(s)
+    y = sigma * rng.standard_normal(len(W))
+    for alpha in (1e-3, 0.1, 0.6):
+        g = float(packing.height(np.array([alpha]))[0])
+        ratio = stats.norm.logpdf(y, 0, sigma) - stats.norm.logpdf(y, g * W, sigma)
+        ratio = np.maximum(ratio, 0.0)
+        mean, deviation = (float(x[0]) for x in packing.intensity(np.array([alpha])))
+        error = 6 / math.sqrt(len(W))
+        assert mean >= n * (ratio.mean() - error * ratio.std())
+        assert deviation >= math.sqrt(n) * ratio.std() * (1 - 3 * error)
+        if s <= 500:
+            assert mean <= n * (ratio.mean() + error * ratio.std())
+            assert deviation <= math.sqrt(n) * ratio.std() * (1 + 3 * error)
+        elif alpha < 0.01:
+            assert mean <= 1.1 * n * ratio.mean()
+
+
+@pytest.mark.parametrize(("n", "g", "epsilon", "q"), [(50, 0.4, 0.5, 0.01), (200, 0.1, 0.5, 0.01)])
+def test_packing_whatever_the_release_knows(n: int, g: float, epsilon: float, q: float) -> None:
+    """The largest success over *all* chances p(common data) of mean q, from the exact law of the
+    number of changed records given the data (a Lagrangian over 2000 data sets): between the form
+    for a fixed common law and the Poisson form of `packing_bound`."""
+    packing = RegressionPacking(n, 1, 1, 1.0, 1e9)
+    alpha = float(packing.difference(g))
+    ratio = g**2 / 2 - g * np.random.default_rng(12).standard_normal((2000, n))
+    changed = -np.expm1(-np.maximum(ratio, 0.0))
+    given_data = np.zeros((2000, n + 1))
+    given_data[:, 0] = 1
+    for chance in changed.T[:, :, None]:
+        given_data[:, 1:] = given_data[:, 1:] * (1 - chance) + given_data[:, :-1] * chance
+        given_data[:, :1] *= 1 - chance
+    k = np.arange(n + 1)
+    below, total = np.cumsum(given_data, axis=1), np.maximum(ratio, 0.0).sum(axis=1)[:, None]
+    assert np.all(below >= stats.poisson.cdf(k, total) - 1e-12)
+    assert np.any(below < stats.poisson.cdf(k, changed.sum(axis=1)[:, None]) - 1e-3)
+
+    guesses = np.geomspace(1e-9, 1.0, 300)
+
+    def reached(chances: np.ndarray) -> np.ndarray:
+        later = [Pure(i * epsilon).tradeoff(np.log(chances)) for i in k[1:]]
+        return np.stack([chances, *later])
+
+    gained = given_data @ reached(guesses)
+    prices = np.geomspace(1e-2, 1e4, 200)
+    best = min(float(np.mean(np.max(gained - x * guesses, axis=1))) + x * q for x in prices)
+    at_q = reached(np.array([q]))[:, 0]
+    mean, deviation = (x[0] for x in packing.intensity(np.array([alpha])))
+    poisson = stats.poisson.pmf(k, mean) @ at_q + stats.poisson.sf(n, mean)
+    proved = poisson + deviation / 2 * stats.poisson.pmf(math.floor(mean), mean)
+    assert stats.binom.pmf(k, n, alpha) @ at_q < best <= proved < 0.95
+
+
+def test_more_records_move_a_poisson_law_by_at_most_its_mode() -> None:
+    """P(Poisson(x) >= k) grows with slope at most the largest probability, which it has at the
+    mean; Stirling's bound on that is within 1/(12 k)."""
+    means = np.array([0.3, 1.0, 3.7, 20.0, 400.0])
+    mode = np.array([stats.poisson.pmf(np.arange(900), m).max() for m in means])
+    bound = poisson_mode(means)
+    assert np.all(mode <= bound)
+    assert np.all(
+        bound[1:] * (1 - 1 / (11 * np.floor(means[1:])))
+        <= stats.poisson.pmf(np.floor(means[1:]), np.floor(means[1:]))
+    )
+    for m, most in zip(means, mode, strict=True):
+        for step in (1e-3, 0.5, 5.0):
+            k = np.arange(900)
+            growth = (stats.poisson.sf(k - 1, m + step) - stats.poisson.sf(k - 1, m)) / step
+            assert growth.max() <= most * (1 + 1e-9)
+            assert step > 1e-3 or growth.max() > 0.99 * most
 
 
 def test_leaks_by_hand() -> None:

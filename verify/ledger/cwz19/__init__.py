@@ -2,7 +2,45 @@
 
 from __future__ import annotations
 
-from verify.ledger.cwz19 import group_privacy
+from verify.ledger.cwz19 import (
+    appendix_a,
+    experiments,
+    group_privacy,
+    mean,
+    privacy,
+    privacy_inequality,
+    regression,
+    regression_algorithm,
+    regression_convergence,
+    regression_step,
+    sparse_descent,
+    sparse_lower,
+    sparse_mean,
+    sparse_regression,
+    sparse_regression_algorithm,
+    stein,
+    thresholding_step,
+    tracing,
+)
 from verify.ledger.entry import Entry
 
-ENTRIES: tuple[Entry, ...] = (*group_privacy.ENTRIES,)
+ENTRIES: tuple[Entry, ...] = (
+    *privacy.ENTRIES,
+    *tracing.ENTRIES,
+    *mean.ENTRIES,
+    *sparse_lower.ENTRIES,
+    *sparse_mean.ENTRIES,
+    *regression.ENTRIES,
+    *regression_algorithm.ENTRIES,
+    *regression_convergence.ENTRIES,
+    *sparse_regression.ENTRIES,
+    *sparse_regression_algorithm.ENTRIES,
+    *experiments.ENTRIES,
+    *group_privacy.ENTRIES,
+    *sparse_descent.ENTRIES,
+    *appendix_a.ENTRIES,
+    *regression_step.ENTRIES,
+    *thresholding_step.ENTRIES,
+    *stein.ENTRIES,
+    *privacy_inequality.ENTRIES,
+)

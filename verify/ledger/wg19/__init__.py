@@ -3,5 +3,11 @@
 from __future__ import annotations
 
 from verify.ledger.entry import Entry
+from verify.ledger.wg19 import applications, descent, experiments, preliminaries
 
-ENTRIES: tuple[Entry, ...] = ()
+ENTRIES: tuple[Entry, ...] = (
+    *preliminaries.ENTRIES,
+    *descent.ENTRIES,
+    *applications.ENTRIES,
+    *experiments.ENTRIES,
+)

@@ -21,7 +21,7 @@ from minimax.local_regression import (
     theorem_3,
     theorem_4,
 )
-from minimax.privacy import Renyi, ZeroConcentrated
+from minimax.privacy import OffsetConcentrated, Renyi
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 NOISE = 2.0
@@ -90,7 +90,7 @@ def relaxed_privacy(constant: float, level: Callable[[float], float]) -> Result:
 
     `level` maps e^{kappa + 2 rho} - 1, and eps^2, to what stands below n.
     """
-    concentrated, renyi = theorem_4(ZeroConcentrated, offset=True), theorem_4(Renyi)
+    concentrated, renyi = theorem_4(OffsetConcentrated), theorem_4(Renyi)
     least = {"zCDP": math.inf, "RDP": math.inf}
     budgets = [(1e-3, 1e-3), (0.1, 1e-3), (1e-3, 0.1), (0.5, 0.5), (2.0, 1.5)]
     for kappa, rho in budgets:

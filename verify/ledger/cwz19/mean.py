@@ -1,0 +1,398 @@
+"""CWZ19 §3.1, §3.2: the cost of privacy for a mean, and the algorithm that pays it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from estimators.accounting import delta_at
+from estimators.mean import NoisyMean
+from estimators.mechanisms import Calibration, gaussian_scale
+from minimax.bounded_mean import dilution
+from minimax.mean import MeanProblem, noise_variance, noisy_mean_upper
+from minimax.priors import SignPrior
+from minimax.privacy import Approximate
+from verify.ledger.cwz19.privacy import excess, strictness
+from verify.ledger.entry import Entry, Form, Result, Status, result
+
+# --- The class -----------------------------------------------------------------------------------
+
+
+def allowed_variance(*, factor: float) -> Result:
+    """Does E e^{lambda x} <= e^{factor lambda^2 sigma^2} for all lambda keep Var x <= sigma^2?
+
+    The largest variance v of the N(0, v) in the class; no law has more, by the expansion of both
+    sides at lambda = 0.
+    """
+    lambdas = np.linspace(-20, 20, 401)
+    variances = np.linspace(0.1, 4.0, 40)
+    inside = [v for v in variances if np.all(lambdas**2 * v / 2 <= factor * lambdas**2 + 1e-9)]
+    largest = max(inside)
+    return result(largest <= 1 + 1e-9, largest_variance_over_sigma_squared=largest)
+
+
+# --- Lower bounds --------------------------------------------------------------------------------
+
+CELLS = ((10**3, 40.0), (10**3, 200.0), (10**5, 40.0), (10**5, 200.0), (10**7, 200.0))
+"""(d, log(1/delta)) at which the best dilution does not dilute: alpha = 1."""
+
+
+def constant_release(rng: np.random.Generator) -> Result:
+    """Lemma 3.1 as printed, one Z for every M: the constant M = mean of Z is private and exact.
+
+    E y_1 is that mean, whatever n, k and the privacy budget.
+    """
+    ratios = []
+    for d, m in ((4, 2), (100, 5), (1000, 12)):
+        Z = rng.choice((-1.0, 1.0), (m, d))
+        release = Z.mean(axis=0)  # whatever the sample Y
+        ratios.append(float(np.linalg.norm(release - Z.mean(axis=0))) / math.sqrt(d))
+    return result(min(ratios) > 0, smallest_error_over_sigma_root_d=min(ratios))
+
+
+def resampled(*, stretch: float) -> Result:
+    """Lemma 3.1 with Z random: E|M(Y) - E y_1| >= sigma sqrt(d)/25 at n = stretch .1 sqrt(dL)/eps?
+
+    M may be clipped to [-sigma, sigma]^d, so E|.| >= E|.|^2/(2 sigma sqrt d), and E|.|^2 is bounded
+    by `dilution` at alpha = 1.
+    """
+    epsilon = 0.5
+    ratios, noises = [], []
+    for d, log_term in CELLS:
+        n, delta = round(stretch * 0.1 * math.sqrt(d * log_term) / epsilon), math.exp(-log_term)
+        found = dilution(Approximate).parts(
+            n=n, d=d, sigma=1.0, radius=1.0, epsilon=epsilon, delta=delta
+        )
+        ratios.append(found.total / (2 * d))
+        noises.append(math.sqrt(noise_variance(Approximate(epsilon, delta), n, d, 1.0) + 1 / n))
+    return result(
+        min(ratios) >= 1 / 25,
+        smallest_error_over_sigma_root_d=min(ratios),
+        error_of_the_gaussian_mechanism_over_sigma_root_d=min(noises),
+    )
+
+
+def extreme_means(rng: np.random.Generator, *, strict: bool) -> Result:
+    """How often the mean of 12 sign vectors of the proof has |mean_j| < sigma (or <=) for all j.
+
+    Under the uniform prior the 12 signs of a coordinate agree with chance 2/13; d = 1000.
+    """
+    prior, inside = SignPrior(1000, 1.0, 2.0), []
+    for _ in range(50):
+        largest = float(np.max(np.abs(prior.draw(rng).sample(12, rng).mean(axis=0))))
+        inside.append(largest < 1 if strict else largest <= 1)
+    return result(all(inside), draws_with_the_mean_in_the_class=sum(inside), draws=len(inside))
+
+
+@cache
+def _certified(n: float, d: float, epsilon: float, log_term: float) -> float:
+    return dilution(Approximate).value(
+        n=n, d=d, sigma=1.0, radius=1.0, epsilon=epsilon, delta=math.exp(-log_term)
+    )
+
+
+def lower_rate(*, log_exponent: float) -> Result:
+    """Are the certified bound's exponents in n, d, eps and log(1/delta) those of (3.1)?
+
+    Where d delta is far below one, as `dilution` asks; the theorem has no such condition.
+    """
+    start: dict[str, float] = {"n": 10**7, "d": 10**5, "epsilon": 0.1, "log_term": 80.0}
+    exponents = {"n": -2.0, "d": 2.0, "epsilon": -2.0, "log_term": log_exponent}
+    steps = {"n": 16, "d": 16, "epsilon": 0.125, "log_term": 4.0}
+    base = _certified(**start)
+    slopes = {
+        name: math.log(_certified(**{**start, name: start[name] * step}) / base) / math.log(step)
+        for name, step in steps.items()
+    }
+    rate = start["d"] ** 2 * start["log_term"] / (start["n"] * start["epsilon"]) ** 2
+    return result(
+        all(abs(slopes[name] - exponents[name]) <= 0.15 for name in steps),
+        exponent_of_n=slopes["n"],
+        exponent_of_d=slopes["d"],
+        exponent_of_epsilon=slopes["epsilon"],
+        exponent_of_log_1_over_delta=slopes["log_term"],
+        certified_over_claimed=base / rate,
+    )
+
+
+def simulated_delta(*, numerator: float) -> Result:
+    """Is delta = numerator/n^1.1 below 1/n at the n of the simulations?
+
+    Publishing one record at random is (0, 1/n)-private, so delta >= 1/n protects nobody.
+    """
+    sizes = (100, 2000, 5000, 10**4, 10**5)
+    products = [n * numerator / n**1.1 for n in sizes]
+    # Publishing record i of n: laws that differ in one output of chance 1/n.
+    zero, chance = Fraction(0), Fraction(1, 4)
+    published = (chance, chance, chance, chance, zero), (chance, chance, chance, zero, chance)
+    assert excess(*published, Fraction(1)) == chance
+    return result(
+        max(products) < 1,
+        n_delta_at_100=products[0],
+        n_delta_at_10000=products[3],
+        n_delta_at_100000=products[4],
+    )
+
+
+# --- Algorithm 3.1 -------------------------------------------------------------------------------
+
+BUDGETS = ((0.5, 1e-5), (0.5, 1e-8), (0.1, 1e-8), (0.9, 1e-8), (0.5, 1e-2))
+
+
+def real_privacy(*, calibration: Calibration) -> Result:
+    """The delta that NoisyMean reports for itself at the epsilon asked for, over the delta asked.
+
+    It is exact: records at opposite corners reach the sensitivity.
+    """
+    ratios = []
+    for epsilon, delta in BUDGETS:
+        fitted = NoisyMean(
+            privacy=Approximate(epsilon, delta), R=1.0, calibration=calibration, random_state=0
+        ).fit(np.zeros((4, 3)))
+        ratios.append(delta_at(fitted.ledger_, epsilon) / delta)
+    return result(
+        max(ratios) <= 1 + 1e-9,
+        ratio_at_half_and_1e_5=ratios[0],
+        ratio_at_half_and_1e_8=ratios[1],
+        ratio_at_a_tenth_and_1e_8=ratios[2],
+        ratio_at_nine_tenths_and_1e_8=ratios[3],
+        ratio_at_half_and_a_hundredth=ratios[4],
+    )
+
+
+K = 4.0
+
+
+def _printed_noise(n: int, d: int, epsilon: float, delta: float, R: float) -> float:
+    """Variance of Algorithm 3.1's noise, as printed."""
+    sensitivity = 2 * R * math.sqrt(d) / n
+    return gaussian_scale(Approximate(epsilon, delta), sensitivity, "paper") ** 2
+
+
+def upper_rate(*, log_n: bool) -> Result:
+    """Is the proven risk at R = K sigma sqrt(log n), K = 4, at most 4 K^2 times the claimed rate?
+
+    For every sub-Gaussian law, |mu_j| <= 1, sigma = 1. Without `log_n` the rate lacks its log n.
+    """
+    ratios = []
+    for n in (10**3, 10**5, 10**8):
+        for d in (1, 100, 10**5):
+            for epsilon, delta in ((0.01, 1e-20), (0.5, 1e-6), (0.99, 1e-3)):
+                R = K * math.sqrt(math.log(n))
+                noise = _printed_noise(n, d, epsilon, delta, R)
+                problem = MeanProblem(n, d)
+                upper = noisy_mean_upper(
+                    problem, R=R, noise_variance=noise, law="sub-Gaussian"
+                ).value()
+                factor = math.log(n) if log_n else 1.0
+                claimed = d / n + d**2 * math.log(1 / delta) * factor / (n * epsilon) ** 2
+                ratios.append(upper / claimed)
+    return result(
+        max(ratios) <= 4 * K**2 * (1 + 1e-6),
+        largest_proven_over_claimed=max(ratios),
+        four_K_squared=4 * K**2,
+    )
+
+
+def bounded_scale(*, privacy_scale: str) -> Result:
+    """Case 1 for laws within T: is the risk at most 4 times the rate, whatever T/sigma?
+
+    Two points +-sigma, so the risk is exact: sigma^2 d/n and the noise, of scale T.
+    """
+    n, d, epsilon, delta, sigma = 10**4, 100, 0.5, 1e-6, 1.0
+    ratios = []
+    for T in (1.0, 10.0, 100.0):
+        risk = sigma**2 * d / n + d * _printed_noise(n, d, epsilon, delta, T)
+        scale = {"sigma": sigma, "T": T}[privacy_scale]
+        privacy = (scale * d) ** 2 * math.log(1 / delta) / (n * epsilon) ** 2
+        ratios.append(risk / (sigma**2 * d / n + privacy))
+    return result(max(ratios) <= 4, risk_over_rate_at_T_sigma=ratios[0], at_100_sigma=ratios[2])
+
+
+ENTRIES = (
+    Entry(
+        id="CWZ19:Section 3, sub-Gaussian",
+        kind="definition",
+        summary="e^{λ²σ²} admits variance 2σ²; e^{λ²σ²/2} is what makes σ² the variance.",
+        statement=(
+            r"$x$ is sub-Gaussian($\sigma$) if $E\exp(\lambda\langle"
+            r" x-\mu,e_k\rangle)\le\exp(\lambda^2\sigma^2)$ for all $\lambda$ and $k$."
+        ),
+        expected=Status.CORRECTED,
+        method="brute force",
+        severity="constants",
+        printed=Form("e^{λ²σ²}", lambda rng: allowed_variance(factor=1.0)),
+        corrected=Form("e^{λ²σ²/2}", lambda rng: allowed_variance(factor=0.5)),
+        wrong=(
+            "N(0, 2σ²) belongs to the printed class, so its statistical risk is 2σ²d/n: every σ² of"
+            " an upper bound doubles. The toolkit uses e^{λ²σ²/2}."
+        ),
+        code=("minimax.mean.MeanProblem",),
+    ),
+    Entry(
+        id="CWZ19:Lemma 3.1",
+        kind="lemma",
+        summary="Quantifiers: Z must depend on M (a constant M beats one Z); then c = 1/25 works.",
+        statement=(
+            r"There are $z_1,\dots,z_m\in\{-\sigma,\sigma\}^d$, $m=c_1\sqrt{d/\log(1/\delta)}$,"
+            r" such that for $n\asymp m\log(1/\delta)/\epsilon$ draws $Y$ from them, *every*"
+            r" $(\epsilon,\delta)$-private $M$ has $E\lVert M(Y)-Ey_1\rVert_2\gtrsim\sigma\sqrt d$."
+        ),
+        expected=Status.CORRECTED,
+        method="optimisation",
+        severity="harmless",
+        printed=Form("one Z for every M", constant_release),
+        corrected=Form("Z random, the same for every M", lambda rng: resampled(stretch=1.0)),
+        mutant=Form("Z random, n 1000 times larger", lambda rng: resampled(stretch=1000.0)),
+        wrong=(
+            "For a fixed Z the constant M = mean of Z is private and has no error. The proof shows"
+            " the bound on average over random Z, so a bad Z exists for each M; Theorem 3.1 needs"
+            " no more."
+        ),
+        code=("minimax.bounded_mean.dilution",),
+        slow=True,
+    ),
+    Entry(
+        id="CWZ19:Section 3.1, class",
+        kind="remark",
+        summary=(
+            "The means of Lemma 3.1 reach ±σ in some coordinate: Θ must be closed, or Z scaled."
+        ),
+        statement=(
+            r"The uniform law on $z_1,\dots,z_m\in\{-\sigma,\sigma\}^d$ has its mean in"
+            r" $\Theta=\{\lVert\mu\rVert_\infty<\sigma\}$."
+        ),
+        expected=Status.CORRECTED,
+        method="execution",
+        severity="harmless",
+        printed=Form("‖μ‖_∞ < σ", lambda rng: extreme_means(rng, strict=True)),
+        corrected=Form("‖μ‖_∞ ≤ σ", lambda rng: extreme_means(rng, strict=False)),
+        wrong=(
+            "Where all m signs of a coordinate agree its mean is ±σ, and for d ≫ m that happens."
+            " Theorem 3.1 mixes in zeros, which brings the mean back inside."
+        ),
+        code=("minimax.priors.DilutedPrior",),
+    ),
+    Entry(
+        id="CWZ19:Theorem 3.1",
+        kind="theorem",
+        summary=(
+            "Certified exponents −1.98, 1.97, −1.92, 1.08 in n, d, ε, log(1/δ); about .3 of it."
+        ),
+        statement=(
+            r"For $\epsilon<1$, $e^{-n\epsilon}/n<\delta<n^{-(1+\omega)}$,"
+            r" $d\gtrsim\log(1/\delta)$, $n\gtrsim\sqrt{d\log(1/\delta)}/\epsilon$: $\inf_M\sup_P"
+            r" E\lVert M-\mu\rVert_2^2\gtrsim\sigma^2\bigl(\frac dn+\frac{d^2\log(1/\delta)}{n^2"
+            r"\epsilon^2}\bigr)$."
+        ),
+        expected=Status.RATE,
+        method="optimisation",
+        rate=True,
+        printed=Form("log(1/δ)", lambda rng: lower_rate(log_exponent=1.0)),
+        mutant=Form("log²(1/δ)", lambda rng: lower_rate(log_exponent=2.0)),
+        code=(
+            "minimax.bounded_mean.dilution",
+            "minimax.mean.tracing_gaussian",
+            "minimax.mean.claimed_theorem_3_1",
+        ),
+        slow=True,
+    ),
+    Entry(
+        id="CWZ19:Section 3, choice of delta",
+        kind="remark",
+        summary="δ = 10/n^1.1 of the simulations has nδ = 3.98 at n = 10⁴: it needs n > 10¹⁰.",
+        statement=(
+            r"Theorems 3.1 and 3.3 take $\delta<n^{-(1+\omega)}$; the simulations of the algorithms"
+            r" of this section take $\delta=10/n^{1.1}$ for $n$ from 100 to 100,000."
+        ),
+        expected=Status.CORRECTED,
+        method="brute force",
+        severity="breaks a claim",
+        printed=Form("δ = 10/n^1.1", lambda rng: simulated_delta(numerator=10.0)),
+        corrected=Form("δ = 1/n^1.1", lambda rng: simulated_delta(numerator=1.0)),
+        wrong=(
+            "nδ = 10/n^0.1 is below one only for n > 10¹⁰. At nδ ≥ 1 publishing a random record is"
+            " allowed, so the simulated budgets are outside the theorems they illustrate."
+        ),
+        code=("minimax.mean.claimed_theorem_3_1",),
+    ),
+    Entry(
+        id="CWZ19:Algorithm 3.1",
+        kind="algorithm",
+        summary=(
+            "Not private: the real δ is 1.68, 28 and 62 δ at (.5, 10⁻⁵), (.5, 10⁻⁸), (.9, 10⁻⁸)."
+        ),
+        statement=(
+            r"Clip the coordinates to $[-R,R]$, average, add $N(0,\frac{4R^2d\log(1/\delta)}{n^2"
+            r"\epsilon^2}I)$: $(\epsilon,\delta)$-private, since the Gaussian mechanism applies."
+        ),
+        expected=Status.CORRECTED,
+        method="execution",
+        severity="breaks a claim",
+        printed=Form("the printed variance", lambda rng: real_privacy(calibration="paper")),
+        corrected=Form("exact calibration", lambda rng: real_privacy(calibration="analytic")),
+        wrong=(
+            "Example 2.2 needs 8R²d log(1.25/δ)/(nε)², more than twice the printed variance. For"
+            " small δ the algorithm as printed is not private at the stated level; for δ near .01"
+            " it happens to be."
+        ),
+        code=("estimators.mean.NoisyMean", "estimators.mechanisms.gaussian_scale"),
+    ),
+    Entry(
+        id="CWZ19:Section 3.2, sensitivity",
+        kind="remark",
+        summary="The change of the clipped mean reaches 2R√d/n: “<” must be “≤”.",
+        statement=(
+            r"Replacing a record changes the clipped mean by $\lVert\cdot\rVert_2<2R\sqrt d/n$"
+            r" (after Algorithm 3.1) and $\lVert\cdot\rVert_\infty<2R/n$ (after Algorithm 3.3)."
+        ),
+        expected=Status.CORRECTED,
+        method="brute force",
+        severity="harmless",
+        printed=Form("strictly below", lambda rng: strictness(strict=True)),
+        corrected=Form("at most", lambda rng: strictness(strict=False)),
+        wrong=(
+            "Records at opposite corners reach the bound, so Lemma 3.3 with λ = 2R/n, whose"
+            " hypothesis is strict, does not apply to the letter. Its proof needs “≤” only."
+        ),
+        code=("estimators.mean.NoisyMean", "estimators.sparse_mean.SparseMean"),
+    ),
+    Entry(
+        id="CWZ19:Theorem 3.2",
+        kind="theorem",
+        summary="Case 2 holds with constant 4K² = 64 at K = 4, for every sub-Gaussian law.",
+        statement=(
+            r"With $R=K\sigma\sqrt{\log n}$, $K$ large, Algorithm 3.1 has"
+            r" $E\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2\bigl(\frac"
+            r" dn+\frac{d^2\log(1/\delta)\log n}{n^2\epsilon^2}\bigr)$; for $\lVert"
+            r" x\rVert_\infty<T$, $R=T$, without the $\log n$."
+        ),
+        expected=Status.HOLDS,
+        method="brute force",
+        printed=Form("with log n", lambda rng: upper_rate(log_n=True)),
+        mutant=Form("without log n", lambda rng: upper_rate(log_n=False)),
+        code=("minimax.mean.noisy_mean_upper", "estimators.mean.NoisyMean.risk_bound"),
+    ),
+    Entry(
+        id="CWZ19:Theorem 3.2, case 1",
+        kind="theorem",
+        summary="The privacy term scales with T², not σ²: at T = 100σ the risk is 14,000 rates.",
+        statement=(
+            r"If $\lVert x\rVert_\infty<T$ and $R=T$, $E\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2"
+            r"\bigl(\frac dn+\frac{d^2\log(1/\delta)}{n^2\epsilon^2}\bigr)$."
+        ),
+        expected=Status.CORRECTED,
+        method="brute force",
+        severity="constants",
+        printed=Form("σ² in both terms", lambda rng: bounded_scale(privacy_scale="sigma")),
+        corrected=Form("T² in the privacy term", lambda rng: bounded_scale(privacy_scale="T")),
+        wrong=(
+            "The noise is scaled to T, whatever σ is, so the hidden constant is 4(T/σ)². Where T is"
+            " of the order of σ, as for Bernoulli data, nothing changes."
+        ),
+        code=("minimax.mean.BoundedMeanProblem",),
+    ),
+)

@@ -1,0 +1,218 @@
+"""CWZ19 A.5: how noisy gradient descent converges, and the events its proof works on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from scipy import stats
+
+from estimators.regression import NoisyGradientRegression
+from estimators.truncation import theoretical_truncation
+from minimax.bound import Bound
+from minimax.privacy import Approximate
+from minimax.regression_upper import claimed_theorem_4_2
+from verify.ledger.entry import Entry, Form, Result, Status, result
+
+N, D, EPSILON = 400_000, 4, 0.9
+
+
+def mean_loss(rng: np.random.Generator, sigma: float, R: float) -> float:
+    """Mean loss of five runs at the theorem's step and number of steps, B as printed."""
+    X = rng.choice([-1.0, 1.0], (N, D)) / math.sqrt(D)
+    beta = np.full(D, 0.49)
+    y = X @ beta + sigma * rng.standard_normal(N)
+    steps = math.ceil(8 * math.log(N))
+    losses = []
+    for _ in range(5):
+        fitted = NoisyGradientRegression(
+            Approximate(EPSILON, N**-1.5),
+            R=R,
+            composition="basic",
+            step_size=D / 2,
+            steps=steps,
+            random_state=rng,
+        ).fit(X, y)
+        losses.append(float(np.sum((fitted.coef_ - beta) ** 2)) / D)
+    return float(np.mean(losses))
+
+
+def small_noise(
+    loss: Callable[[float, float], float],
+    claim: Bound,
+    place: Mapping[str, float],
+    *,
+    R: str,
+    rate: str,
+) -> Result:
+    """Does the loss over the stated rate stay within a factor 10 as sigma goes from 1 to 1/100?
+
+    `loss` is a function of sigma and R. The corrected rate has (c0 cx + sigma sqrt(log n))^2,
+    c0 cx = 1, for the sigma^2 log n of the privacy term.
+    """
+    n, found = place["n"], {}
+    for sigma in (1.0, 0.01):
+        parts = claim.compute({**place, "sigma": sigma})
+        noise, privacy = sigma * math.sqrt(math.log(n)), parts.privacy or 0.0
+        level = math.sqrt(2) * noise
+        if R == "corrected":
+            level = theoretical_truncation(int(n), sigma, 1.0)
+        if rate == "corrected":
+            privacy *= ((1 + noise) / noise) ** 2
+        found[sigma] = loss(sigma, level) / ((parts.statistical or 0.0) + privacy)
+    growth = found[0.01] / found[1.0]
+    return result(
+        growth <= 10,
+        loss_over_rate_at_sigma_1=found[1.0],
+        at_sigma_1_over_100=found[0.01],
+        growth=growth,
+    )
+
+
+def theorem_4_2(rng: np.random.Generator, *, R: str, rate: str) -> Result:
+    """`small_noise` for rows of signs/2 and |beta| = .98."""
+    place = {"n": N, "d": D, "epsilon": EPSILON, "delta": N**-1.5}
+    return small_noise(
+        lambda sigma, level: mean_loss(rng, sigma, level),
+        claimed_theorem_4_2(),
+        place,
+        R=R,
+        rate=rate,
+    )
+
+
+def truncation(*, multiple: float, reach: float, power: float) -> Result:
+    """Is P(some |y_i| > R) <= n^-power at n = 10^3, 10^4, 10^6, R = `reach` + multiple sqrt(log n)?
+
+    sigma = 1; y_i ~ N(<x_i, beta>, 1) with <x_i, beta> = `reach`.
+    """
+
+    def chance(n: int, mean: float) -> float:
+        level = reach + multiple * math.sqrt(math.log(n))
+        single = float(stats.norm.sf(level - mean) + stats.norm.cdf(-level - mean))
+        return -math.expm1(n * math.log1p(-single))
+
+    chances = {n: chance(n, reach) for n in (10**3, 10**4, 10**6)}
+    return result(
+        all(found <= n**-power for n, found in chances.items()),
+        at_n_1000=chances[10**3],
+        at_n_10_to_4=chances[10**4],
+        at_n_10_to_6=chances[10**6],
+        at_n_10_to_4_if_the_mean_is_sigma=chance(10**4, 1.0),
+    )
+
+
+def design_event(*, corrected: bool, rate: float) -> Result:
+    """Is the chance that some d|eigenvalue of X'X/n - 1/d| > 1/2 as small as stated?
+
+    x is uniform on {e_1, -e_1, ..., e_d, -e_d}: |x| = 1 and Sigma = I/d, so X'X/n is diagonal with
+    Binomial(n, 1/d)/n in it. Printed: e^{-c n}, tried with c = `rate`. Corrected:
+    2d e^{-`rate` n/d}.
+    """
+    worst, shown = -math.inf, 0.0
+    for d in (10, 100, 1000, 10_000):
+        n = int(20 * d**1.5)
+        mu = n / d
+        single = np.logaddexp(
+            stats.binom.logcdf(math.ceil(mu / 2) - 1, n, 1 / d),
+            stats.binom.logsf(math.floor(1.5 * mu), n, 1 / d),
+        )
+        stated = math.log(2) - rate * n / d if corrected else -rate * n
+        worst = max(worst, float(single) - stated)
+        shown = -float(single) / n
+    return result(
+        worst <= 0,
+        largest_log_of_chance_over_stated=worst,
+        exponent_over_n_at_d_10_to_4=shown,
+    )
+
+
+ENTRIES = (
+    Entry(
+        id="CWZ19:Theorem 4.2",
+        kind="theorem",
+        summary="False for small σ: R = σ√(2 log n) cuts off ⟨x, β⟩, and B is not of order σ.",
+        statement=(
+            r"With $\eta^0=d/2L$, $R=\sigma\sqrt{2\log n}$, $B=4(R+c_0c_x)c_x$,"
+            r" $T=8L^2\log(c_0^2n)$ the output has $\|\beta^T-\beta\|^2_{\Sigma_x}\lesssim"
+            r"\sigma^2(\frac dn+\frac{d^2\log(1/\delta)\log^3n}{n^2\epsilon^2})$ with high"
+            r" probability."
+        ),
+        expected=Status.CORRECTED,
+        method="execution",
+        severity="breaks a claim",
+        printed=Form(
+            "R and rate as printed", lambda rng: theorem_4_2(rng, R="printed", rate="printed")
+        ),
+        corrected=Form(
+            "R ≥ c₀cₓ + 4σ√log n; (c₀cₓ + σ√log n)² in the privacy term",
+            lambda rng: theorem_4_2(rng, R="corrected", rate="corrected"),
+        ),
+        mutant=Form(
+            "that R with the printed rate",
+            lambda rng: theorem_4_2(rng, R="corrected", rate="printed"),
+        ),
+        wrong=(
+            "The proof takes y for N(0, σ²); it is N(⟨x, β⟩, σ²), and for σ small against c₀cₓ the"
+            " truncation destroys the signal: the loss does not go to 0 with σ at all. Nor does the"
+            " noise, as B ≥ 4c₀cₓ², or the 1/n that T leaves of the start. The right privacy term"
+            " has (c₀cₓ + σ√log n)² for σ² log n."
+        ),
+        code=(
+            "minimax.regression_upper.claimed_theorem_4_2",
+            "minimax.regression_upper.noisy_gradient_upper",
+        ),
+        slow=True,
+    ),
+    Entry(
+        id="CWZ19:Theorem 4.2, truncation",
+        kind="theorem",
+        summary="P(some |y| > σ√(2 log n)) is .18, .16, .14 at n = 10³, 10⁴, 10⁶: no power of n.",
+        statement=(
+            r"$P(\exists i:|y_i|>\sigma\sqrt{2\log n})\le c_1e^{-c_2\log n}$ for"
+            r" $y_i\sim N(0,\sigma^2)$."
+        ),
+        expected=Status.CORRECTED,
+        method="exact",
+        severity="breaks a claim",
+        printed=Form(
+            "R = σ√(2 log n), ⟨x, β⟩ = 0, power 1/4",
+            lambda rng: truncation(multiple=math.sqrt(2), reach=0.0, power=0.25),
+        ),
+        corrected=Form(
+            "R = c₀cₓ + 2σ√log n, ⟨x, β⟩ = c₀cₓ, power 1",
+            lambda rng: truncation(multiple=2.0, reach=1.0, power=1.0),
+        ),
+        mutant=Form(
+            "the same, power 2", lambda rng: truncation(multiple=2.0, reach=1.0, power=2.0)
+        ),
+        wrong=(
+            "The chance is about 1/√(π log n), and near 1 if ⟨x, β⟩ = σ."
+            " R = c₀cₓ + σ√(2(1 + c) log n) makes it at most n^−c; CWZ19's own simulations use"
+            " 4σ√log n."
+        ),
+        code=("estimators.truncation.theoretical_truncation",),
+    ),
+    Entry(
+        id="CWZ19:Theorem 4.2, event E1",
+        kind="theorem",
+        summary="The design's spectrum fails with chance e^{−n/d}, not e^{−cn}: rows are ±e_j.",
+        statement=(
+            r"$P(d\|X^\top X/n-\Sigma_x\|_2>1/2L)\le c_1e^{-c_2n}$ under (D1), (D2) as long as"
+            r" $d<n$."
+        ),
+        expected=Status.CORRECTED,
+        method="exact",
+        severity="harmless",
+        printed=Form("e^{−n/1000}", lambda rng: design_event(corrected=False, rate=1e-3)),
+        corrected=Form("2d e^{−n/(12d)}", lambda rng: design_event(corrected=True, rate=1 / 12)),
+        mutant=Form("2d e^{−n/(3d)}", lambda rng: design_event(corrected=True, rate=1 / 3)),
+        wrong=(
+            "Bounded rows are not sub-Gaussian at scale 1/√d. For x uniform on {±e_j} a coordinate"
+            " is never seen with chance (1 − 1/d)^n. The matrix Chernoff bound gives 2d e^{−cn/d},"
+            " which the theorem's condition n ≥ K d^{3/2} log n makes small enough."
+        ),
+        code=("minimax.descent.chernoff_interval",),
+    ),
+)
