@@ -12,6 +12,7 @@ import difflib
 import fnmatch
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from rich.table import Table
 from verify.ledger import entries
 from verify.ledger.document import counts, document, evidence_text, section
 from verify.ledger.entry import Entry, Finding, Status, run_entry
-from verify.report import write_json, write_problems, write_whole
+from verify.ledger.figures import findings_figure
+from verify.report import save_figure, write_json, write_problems, write_whole
 
 EXAMPLES = """\
 examples:
@@ -32,7 +34,7 @@ examples:
   python -m verify.proofs --fast                     without the slow checks
   python -m verify.proofs --only 'CWZ19:*'           entries whose id matches (shell style)
   python -m verify.proofs show "CWZ19:Lemma 3.2"     one entry, whole
-  python -m verify.proofs --json proofs.json --write docs/ledger.md
+  python -m verify.proofs --json proofs.json --write docs/ledger.md --plot docs/findings.png
 """
 STYLE = {
     Status.HOLDS: "green",
@@ -147,6 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fast", action="store_true", help="leave out the slow checks")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything as JSON")
     parser.add_argument("--write", type=Path, metavar="PATH", help="write the ledger as Markdown")
+    parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the headline findings")
     parser.add_argument("--list", action="store_true", help="list the entries and stop")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
@@ -172,7 +175,7 @@ def main(argv: list[str] | None = None) -> int:
         for entry in chosen:
             console.print(f"{entry.id:28s} {entry.kind:12s} {entry.summary}", highlight=False)
         return 0
-    for option, path in (("--json", args.json), ("--write", args.write)):
+    for option, path in (("--json", args.json), ("--write", args.write), ("--plot", args.plot)):
         for problem in write_problems(path):
             parser.error(f"{option}: {problem}")
     kept = [entry for entry in chosen if not (args.fast and entry.slow)]
@@ -186,6 +189,10 @@ def main(argv: list[str] | None = None) -> int:
         text = document({entry.id: entry for entry in kept}, findings)
         write_whole(args.write, lambda path: path.write_text(text, encoding="utf-8"))
         console.print(f"the ledger in {args.write}")
+    if args.plot:
+        with console.status("drawing the headline findings"):
+            write_whole(args.plot, partial(save_figure, findings_figure(args.seed)))
+        console.print(f"the headline findings in {args.plot}")
     return 1 if unexpected(kept, findings) else 0
 
 

@@ -18,6 +18,19 @@ from verify.ledger.entry import Entry, Finding, Form, Result, Status, result, ru
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ledger.md"
 LEDGER = entries()
+LATEX = set(
+    re.findall(
+        r"\w+",
+        """Delta Gamma Lambda Omega Phi Pi Psi Sigma Theta Xi alpha arg ast asymp bar beta biggl
+        biggr bigl Bigl bigr Bigr binom cap cdot chi circ cup delta dots ell epsilon equiv eta exists exp
+        forall frac gamma ge geq gg gtrsim hat in inf infty int kappa lambda langle lceil ldots le
+        left leq lesssim lfloor limits ll log lvert lVert mapsto mathbb mathbf mathcal mathrm max
+        mid min mu nabla ne neq notin nu omega operatorname overline partial perp phi pi pm prime
+        prod propto psi quad rangle rceil rfloor rho right rightarrow rvert rVert setminus sigma
+        sim sqrt star subset subseteq sum sup supset tau text tfrac theta tilde times to top
+        underline varphi vee vert Vert wedge widehat widetilde xi zeta""",
+    )
+)
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 
@@ -103,6 +116,8 @@ def test_an_entry_is_told_whole(found: Entry) -> None:
     assert 0 < len(found.summary) <= 120
     assert "\n" not in found.summary
     assert found.statement.count("$") % 2 == 0
+    assert found.statement.count("{") == found.statement.count("}")
+    assert not set(re.findall(r"\\([A-Za-z]+)", found.statement)) - LATEX
     assert (found.severity == "none") == (
         found.expected in (Status.HOLDS, Status.RATE, Status.NOT_CHECKABLE)
     )

@@ -411,7 +411,7 @@ ENTRIES = (
         summary="|⟨x, M − β⟩| ≤ √d needs M in the ball and d ≥ 4; then 2 is the right constant.",
         statement=(
             r"$P(|A_i|>t)=P(|y_i-x_i^\top\beta|\,|\langle x_i,M-\beta\rangle|>t)\le"
-            r"P(|y_i-x_i^\top\beta|\sqrt d>t)$."
+            r" P(|y_i-x_i^\top\beta|\sqrt d>t)$."
         ),
         expected=Status.CORRECTED,
         method="exact",

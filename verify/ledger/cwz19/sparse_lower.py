@@ -199,7 +199,7 @@ ENTRIES = (
         statement=(
             r"Part 2, by (B.1). Under the proof's prior (the $s$ largest of $d$ truncated"
             r" $N(0,\gamma^2)$, $\gamma^{-2}=4\log(d/4s)$) every $M$ with risk $o(1)$ has"
-            r" $\sum_iEA_i\ge\frac{\sigma^2}{\gamma^2}\bigl(E\lVert\mu\rVert^2-\sqrt{E\lVertM-\mu"
+            r" $\sum_iEA_i\ge\frac{\sigma^2}{\gamma^2}\bigl(E\lVert\mu\rVert^2-\sqrt{E\lVert M-\mu"
             r"\rVert^2E\lVert\mu\rVert^2}\bigr)\gtrsim\sigma^2s\log d$."
         ),
         expected=Status.REFUTED,

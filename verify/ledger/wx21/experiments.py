@@ -151,7 +151,7 @@ ENTRIES = (
     Entry(
         id="WX21:Section VIII",
         kind="experiment",
-        summary="θ*_j ~ U[0,1] leaves the unit ball: chance .9975 at s* = 10, and error .43 at best.",
+        summary="θ*_j ~ U[0,1] leaves the unit ball: chance .9975 at s* = 10; error .43 at best.",
         statement=(
             r"Synthetic data: $s^*$ coordinates of $\theta^*$ uniform on $[0,1]$, the rest zero,"
             r" $y=\langle x,\theta^*\rangle+\sigma$; a member of the class (1), on which"
