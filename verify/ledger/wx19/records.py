@@ -152,8 +152,8 @@ LOWER_BOUNDS = (
         wrong=BOUNDED_NOISE
         + " So the upper bound, whose proof was left to an appendix and which WX21 does not repeat,"
         " is false over (1) for every n. With noise of mean zero it is true, and better than"
-        " claimed: one bit from each user is ε-LDP, so that the rate is Θ without a δ, which the lower"
-        " bound does not cover.",
+        " claimed: one bit from each user is ε-LDP, so that the rate is Θ without a δ, which the"
+        " lower bound does not cover.",
         code=(
             "minimax.local_upper.one_shot_upper",
             "estimators.local_regression.OneShotThreshold",

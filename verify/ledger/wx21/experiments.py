@@ -33,11 +33,11 @@ def in_class(rng: np.random.Generator, *, scaled: bool) -> Result:
     """Is |theta*| <= 1 for s* = 1, 2, 3, 5, 10; and does the algorithm get near theta*?
 
     Nearness: relative error of Algorithm 2 (sign corrected, s = s* = 10, n = 5000 users, p = 30)
-    over 12 data sets. Its estimate lies in the unit ball. `scaled`: theta* over sqrt(s*).
+    over 40 data sets. Its estimate lies in the unit ball. `scaled`: theta* over sqrt(s*).
     """
     chances = {s: 1.0 if scaled else inside_ball(s) for s in (1, 2, 3, 5, 10)}
     n, p, s = 5000, 30, 10
-    errors, floors = np.empty(12), np.empty(12)
+    errors, floors = np.empty(40), np.empty(40)
     for run in range(len(errors)):
         theta = np.zeros(p)
         theta[rng.permutation(p)[:s]] = rng.uniform(0, 1, s) / (math.sqrt(s) if scaled else 1)
