@@ -39,7 +39,7 @@ ENTRIES = (
         kind="assumption",
         summary="s* log p rows are enough, with c = 1,000, for the order 17s* of the assumption.",
         statement=(
-            r"Uniform signs with $n\ge c\Delta^{-2}(s^*\log p+\ln\frac1\xi)$ rows have the"
+            r"Uniform signs with $n\ge c\Delta^{-2}(s^*\log p+\log\frac1\xi)$ rows have the"
             r" restricted isometry property (of order $17s^*$) with probability $1-\xi$."
         ),
         expected=Status.HOLDS,

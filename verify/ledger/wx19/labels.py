@@ -57,7 +57,7 @@ def display(name: str) -> Entry:
         summary="log(1/δ) should be √log(1.25/δ): √(32 log(1.25/δ)) C/ε is the noise of a label.",
         statement=(
             r"$\|\theta_T-\theta^*\|_2\le2^{-T}\|\theta^*\|_2"
-            r"+O\big(\frac{C\log(1/\delta)\sqrt{s^*\log p}}{\sqrt n\,\epsilon}\big)$ for every"
+            r"+O\bigl(\frac{C\log(1/\delta)\sqrt{s^*\log p}}{\sqrt n\,\epsilon}\bigr)$ for every"
             r" $0<\delta<1$; so the label noise $\tau$ is $O(C\log(1/\delta)/\epsilon)$."
         ),
         expected=Status.CORRECTED,

@@ -163,7 +163,7 @@ ENTRIES = (
         kind="assumption",
         summary="s* log p is enough (c = 1,000), unlike the s log(p/s) of WX21's Lemma 5.",
         statement=(
-            r"Uniform signs with $n\ge c\Delta^{-2}(s^*\log p+\ln\frac1\xi)$ rows have the"
+            r"Uniform signs with $n\ge c\Delta^{-2}(s^*\log p+\log\frac1\xi)$ rows have the"
             r" restricted isometry property with probability $1-\xi$, here of the order"
             r" $2s+s^*=17s^*$ that the assumption asks. (The text has $m$ rows and asks it of $n$.)"
         ),
