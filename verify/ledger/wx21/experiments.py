@@ -219,8 +219,8 @@ ENTRIES = (
         kind="experiment",
         summary="f = 8x + cos x is admissible; its isometry .043 takes 38,000 users a group.",
         statement=(
-            r"$f(x)=8x+\cos x$ satisfies the assumptions of Theorem 9: $(7,9)$-monotone with"
-            r" $a^2/b^2\ge\frac59$."
+            r"$f(x)=8x+\operatorname{cos}x$ satisfies the assumptions of Theorem 9: it is"
+            r" $(7,9)$-monotone with $a^2/b^2\ge\frac59$."
         ),
         expected=Status.HOLDS,
         method="exact",

@@ -221,7 +221,7 @@ ENTRIES = (
         kind="algorithm",
         summary="Step 5 has the wrong sign: it climbs, to a relative error of 2; fixed, 0.1.",
         statement=(
-            r"Label-LDP-IHT: with $\tilde y_i=y_i+N(0,\tau^2)$, $\tau^2=32C^2\ln(1.25/\delta)"
+            r"Label-LDP-IHT: with $\tilde y_i=y_i+N(0,\tau^2)$, $\tau^2=32C^2\log(1.25/\delta)"
             r"/\epsilon^2$, iterate $\theta_t-\eta\frac1n\sum(\tilde y_i-\langle x_i,\theta_t"
             r"\rangle)x_i$, keep $s$ entries, project on the unit ball."
         ),
@@ -246,8 +246,8 @@ ENTRIES = (
         kind="theorem",
         summary="Noise 32C² ln(1.25/δ)/ε² supposes |y| ≤ 2C: at s* = 8, C = .05 the real ε is 52.",
         statement=(
-            r"With $\tau^2=32C^2\ln(1.25/\delta)/\epsilon^2$ Algorithm 2 is $(\epsilon,\delta)$-LDP"
-            r" for the labels, $0<\epsilon\le1$, since $|\sigma_i|\le C$."
+            r"With $\tau^2=32C^2\log(1.25/\delta)/\epsilon^2$ Algorithm 2 is"
+            r" $(\epsilon,\delta)$-LDP for the labels, $0<\epsilon\le1$, since $|\sigma_i|\le C$."
         ),
         expected=Status.CORRECTED,
         method="execution",
@@ -280,7 +280,7 @@ ENTRIES = (
         statement=(
             r"Under Assumption 2 with $\Delta\le\frac27$ and $s=8s^*$, for labels of the class (8):"
             r" $\|\theta_T-\theta^*\|_2\le2^{-T}\|\theta^*\|_2"
-            r"+O\big(\frac{C\log(1/\delta)\sqrt{s^*\log p}}{\sqrt n\,\epsilon}\big)$ with high"
+            r"+O\bigl(\frac{C\log(1/\delta)\sqrt{s^*\log p}}{\sqrt n\,\epsilon}\bigr)$ with high"
             r" probability."
         ),
         expected=Status.CORRECTED,
@@ -336,7 +336,7 @@ ENTRIES = (
         statement=(
             r"If $a/b>\sqrt5/3$, $\Delta\le\frac{9a^2-5b^2}{14}$ and $s=8s^*$, Algorithm 5 has"
             r" $\|\theta_T-\theta^*\|_2\le2^{-T}\|\theta^*\|_2"
-            r"+O\big(\frac{bC\log(1/\delta)\sqrt{s^*\log p}}{\sqrt n\,\epsilon}\big)$ with high"
+            r"+O\bigl(\frac{bC\log(1/\delta)\sqrt{s^*\log p}}{\sqrt n\,\epsilon}\bigr)$ with high"
             r" probability."
         ),
         expected=Status.REFUTED,
@@ -361,8 +361,8 @@ ENTRIES = (
         kind="theorem",
         summary="The proof forgets f as well: f = 8x + cos x, s* = 1, C = .05 has a real ε of 292.",
         statement=(
-            r"Algorithm 5 with $\tau^2=32C^2\ln(1.25/\delta)/\epsilon^2$ is $(\epsilon,\delta)$-LDP"
-            r" for the labels, as $y_i\in[\langle x_i,\theta^*\rangle-C,"
+            r"Algorithm 5 with $\tau^2=32C^2\log(1.25/\delta)/\epsilon^2$ is"
+            r" $(\epsilon,\delta)$-LDP for the labels, as $y_i\in[\langle x_i,\theta^*\rangle-C,"
             r"\langle x_i,\theta^*\rangle+C]$."
         ),
         expected=Status.CORRECTED,

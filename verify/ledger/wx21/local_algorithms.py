@@ -193,7 +193,7 @@ ENTRIES = (
         statement=(
             r"Algorithm 1 is $\epsilon$-LDP for any $\epsilon>0$ and, with $s=8s^*$,"
             r" $\|\theta_T-\theta^*\|_2\le2^{-T}\|\theta^*\|_2"
-            r"+O\big(\frac{C\sqrt{p\log p\,Ts^*}}{\sqrt n\,\epsilon}\big)$ with high probability."
+            r"+O\bigl(\frac{C\sqrt{p\log p\,Ts^*}}{\sqrt n\,\epsilon}\bigr)$ with high probability."
         ),
         expected=Status.CORRECTED,
         method="exact",

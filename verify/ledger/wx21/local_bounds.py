@@ -5,23 +5,23 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import numpy as np
 import sympy as sp
 
 from minimax.bound import Bound
-from minimax.divergences import report_information
 from minimax.fano import fano
 from minimax.local_regression import (
     claimed_theorem,
-    reverse_ratio,
     theorem_1,
     theorem_1_fano,
     theorem_2,
     theorem_3,
     theorem_4,
 )
-from minimax.privacy import OffsetConcentrated, Renyi
+from minimax.local_upper import LocalRegressionProblem, Loss, one_shot_upper
+from minimax.privacy import OffsetConcentrated, Pure, Renyi
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 NOISE = 2.0
@@ -43,19 +43,11 @@ def _points(
         yield {"n": n, "p": float(p), "C": NOISE}, level
 
 
-def one_shot_risk(n: float, p: float, epsilon: float, *, summed: bool) -> float:
-    """A proven bound on the risk of `OneShotThreshold` (one coordinate a user) for the class.
-
-    Reports are +-B coth(eps/2), B = 3, so a coordinate's mean over m = floor(n/p) users is
-    sub-Gaussian with v = (B coth)^2/m, and E max_j |w_j|^2 <= 2 v (log 2p + 1). Keeping the largest
-    entry gives an error on two coordinates of at most twice the noise there: 8 max_j |w_j|^2.
-    """
-    users = math.floor(n / p)
-    if users == 0:
-        return math.inf
-    variance = (3 / math.tanh(epsilon / 2)) ** 2 / users
-    squared = 16 * variance * (math.log(2 * p) + 1)
-    return math.sqrt(2 * squared) if summed else squared
+@lru_cache(maxsize=8)
+def _estimator(epsilon: float, loss: Loss) -> Bound:
+    """The proven risk of an estimator from eps-LDP records, at any point with n >= p."""
+    problem = LocalRegressionProblem(n=100, p=10)
+    return one_shot_upper(problem, Pure(epsilon, scope="local"), loss)
 
 
 def lower_bound(
@@ -83,8 +75,9 @@ def lower_bound(
             power = extra / 2 if number == 3 else extra
             rate = min(1.0, rate * at["p"] ** power)
         least = min(least, bound.value(**at, epsilon=epsilon) / rate)
-        risk = one_shot_risk(at["n"], at["p"], epsilon, summed=number == 3)
-        above = max(above, constant * rate / risk)
+        if at["n"] >= at["p"]:
+            risk = _estimator(epsilon, "sum" if number == 3 else "squared").compute(at).total
+            above = max(above, constant * rate / risk)
     return result(
         least >= constant and above <= 1,
         least_certified_over_claimed=least,
@@ -141,33 +134,6 @@ def separation(p: int, multiple: sp.Expr) -> Result:
     )
 
 
-def divergence(*, by_lemma: bool) -> Result:
-    """Does D <= n eps^2 delta^2 (1 + delta)/(8p) follow: from Lemma 9, or from the reports' energy?
-
-    In units of n eps^2 delta^2/p: Lemma 9 with C_infty = delta^2/p gives min{e^eps, 1 + delta}/4
-    (at least: the proof then writes 1/(1 - delta) for 1 + delta). The energy of a report gives
-    k(tau) A/(2 eps^2), tau = delta tanh(eps/2), A = 2 `report_information`, k of `reverse_ratio`.
-    """
-    worst, at = 0.0, (0.0, 0.0)
-    for eps, delta in itertools.product((1e-3, 0.05, 0.2, 0.35, 0.5), np.linspace(0.01, 0.999, 40)):
-        stated = (1 + delta) / 8
-        if by_lemma:
-            given = min(math.exp(eps), 1 + delta) / 4
-        else:
-            ratio = float(reverse_ratio(delta * math.tanh(eps / 2)))
-            given = float(report_information(eps)) * ratio / eps**2
-        if given / stated > worst:
-            worst, at = given / stated, (eps, float(delta))
-    half = 1 / 0.5 / ((1 + 0.5) / 2)
-    return result(
-        worst <= 1 + 1e-9,
-        largest_given_over_stated=worst,
-        epsilon_there=at[0],
-        delta_there=at[1],
-        with_one_over_one_minus_delta_at_a_half=half,
-    )
-
-
 def conditional_energy(p: int, *, sides: int) -> Result:
     """The largest mean over `sides` labels y of E gamma(X, y)^2 when E gamma(X, Y)^2 <= 1.
 
@@ -206,7 +172,7 @@ ENTRIES = (
         method="optimisation",
         printed=Form("constant 0.85", lambda rng: lower_bound(theorem_1(), 1, 0.85)),
         mutant=Form("p² log p for p log p", lambda rng: lower_bound(theorem_1(), 1, 0.85, 1.0)),
-        code=("minimax.local_regression.theorem_1", "estimators.local_regression.OneShotThreshold"),
+        code=("minimax.local_regression.theorem_1", "minimax.local_upper.one_shot_upper"),
         slow=True,
     ),
     Entry(
@@ -215,7 +181,7 @@ ENTRIES = (
         summary="The packing is √2δ-separated, not 2δ; the spare 1/2 of Lemma 7 makes up for it.",
         statement=(
             r"The parameters $\{\pm\delta e_j\}$ are $2\delta$-separated, so that Lemma 7 gives"
-            r" risk $\ge\frac{\delta^2}2\big(1-\frac{n\epsilon^2\delta^2/p+\log2}{\log2p}\big)$."
+            r" risk $\ge\frac{\delta^2}2\bigl(1-\frac{n\epsilon^2\delta^2/p+\log2}{\log2p}\bigr)$."
         ),
         expected=Status.CORRECTED,
         method="exact",
@@ -249,28 +215,6 @@ ENTRIES = (
             "minimax.local_regression.theorem_2",
             "minimax.local_regression.null_against_mixture",
         ),
-    ),
-    Entry(
-        id="WX21:Theorem 2, divergence",
-        kind="theorem",
-        summary="Lemma 9 gives twice the stated D; 1/(1−δ) ≠ 1+δ. True by another argument.",
-        statement=(
-            r"From Lemma 9 and $\mathcal C_\infty\le\delta^2/p$:"
-            r" $D_{kl}(M_0^n\|\bar M^n)\le\frac{n\epsilon^2\delta^2(1+\delta)}{8p}$."
-        ),
-        expected=Status.UNPROVED,
-        method="optimisation",
-        severity="harmless",
-        step=Form("follows from Lemma 9", lambda rng: divergence(by_lemma=True)),
-        relaxed=Form(
-            "follows from the channel's information", lambda rng: divergence(by_lemma=False)
-        ),
-        wrong=(
-            "Lemma 9 has nε²/4, the display nε²/8; and max ‖dP/dP_v‖ = 1/(1−δ) is replaced by the"
-            " smaller 1+δ: at δ = 1/2 a factor 2.67 in all. Bounding E|ω|² by twice the"
-            " information of a report gives the display, for all ε ≤ 1/2 and δ < 1."
-        ),
-        code=("minimax.divergences.report_information", "minimax.local_regression.reverse_ratio"),
     ),
     Entry(
         id="WX21:Theorem 3",

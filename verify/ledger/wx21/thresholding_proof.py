@@ -185,8 +185,8 @@ ENTRIES = (
         summary="The rate k* log n log p log(1/δ)/(nε)² is proved with constants (7·10⁵ at κ = 2).",
         statement=(
             r"Under Assumption 3, with $k\ge(1+64\kappa_s^2)k^*$, $\eta=\frac1{2\ell_s}$ and"
-            r" $T=O(\kappa_s\log\frac{n^2\epsilon^2}{k^*})$:"
-            r" $E L(x_T)-L(x^*)\le O\big(\frac{k^*\log n\log p\log(1/\delta)}{n^2\epsilon^2}\big)$."
+            r" $T=O(\kappa_s\log\frac{n^2\epsilon^2}{k^*})$: $E L(x_T)-L(x^*)\le"
+            r" O\bigl(\frac{k^*\log n\log p\log(1/\delta)}{n^2\epsilon^2}\bigr)$."
         ),
         expected=Status.RATE,
         method="exact",
@@ -306,8 +306,8 @@ ENTRIES = (
         summary="(22) put into (21): the algebra is right, the factor 1/η is inherited.",
         statement=(
             r"$L(x_{t+1})\le L(x_t)"
-            r"+\frac{2k^*}{k+k^*}\big(1+\frac{2(1-\eta\rho_s)}{\eta\rho_s}\big)(L(x^*)-L(x_t))-\big(\frac\eta2-\frac{(\eta^2\rho_s^2+8(1-\eta\rho_s))k^*}"
-            r"{\eta\rho_s^2(k+k^*)}\big)\|g_{t,I^t\cup I^*}\|^2+\dots$"
+            r"+\frac{2k^*}{k+k^*}\bigl(1+\frac{2(1-\eta\rho_s)}{\eta\rho_s}\bigr)(L(x^*)-L(x_t))-\bigl(\frac\eta2-\frac{(\eta^2\rho_s^2+8(1-\eta\rho_s))k^*}"
+            r"{\eta\rho_s^2(k+k^*)}\bigr)\|g_{t,I^t\cup I^*}\|^2+\dots$"
         ),
         expected=Status.CORRECTED,
         method="brute force",
@@ -368,7 +368,7 @@ ENTRIES = (
         summary="True up to a constant (45 κk* log p σ²/ρ is proved), but not because of (24).",
         statement=(
             r"$E L(x_{t+1})\le L(x_t)+\frac{\rho_s}{8\ell_s}(L(x^*)-L(x_t))"
-            r"+O\big(\frac{\kappa_sk^*G^2\log(1/\delta)\log p\,T}{\rho_sn^2\epsilon^2}\big)$."
+            r"+O\bigl(\frac{\kappa_sk^*G^2\log(1/\delta)\log p\,T}{\rho_sn^2\epsilon^2}\bigr)$."
         ),
         expected=Status.RATE,
         method="exact",
@@ -402,7 +402,7 @@ ENTRIES = (
         summary="A rearrangement of (25).",
         statement=(
             r"$E[L(x_{t+1})-L(x^*)]\le(1-\frac{\rho_s}{8\ell_s})E[L(x_t)-L(x^*)]"
-            r"+O\big(\frac{\kappa_sk^*G^2\log p\log(1/\delta)T}{\rho_sn^2\epsilon^2}\big)$."
+            r"+O\bigl(\frac{\kappa_sk^*G^2\log p\log(1/\delta)T}{\rho_sn^2\epsilon^2}\bigr)$."
         ),
         expected=Status.HOLDS,
         method="symbolic",
