@@ -64,9 +64,9 @@ def upper_rate(*, centred: bool, constant: float) -> Result:
 def upper_tail(*, exponential: bool, constant: float) -> Result:
     r"""Is |error|^2 <= h^2 = constant p log p/(n eps^2) but for chance e^{-p/1000}, or else 1/p?
 
-    From below: theta = +-h e_j, for the j about which the reports tell least. As in
+    From below: theta = +-d e_j, d = 1.01 h, for the j about which the reports tell least. As in
     `minimax.local_regression.interactive`, the squared affinity is at least e^-S,
-    S = n A k(tau) h^2/(p (C - h)^2), and no estimate is within h of both, so the chance is at least
+    S = n A k(tau) d^2/(p (C - d)^2), and no estimate is within h of both, so the chance is at least
     (1 - sqrt(1 - e^-S))/2 >= e^-S/4. From above: `OneShotThreshold` has errors e_j with proxy
     v = (3 coth(eps/2))^2/floor(n/p) and squared error at most 5 max e_j^2.
     """
@@ -74,7 +74,7 @@ def upper_tail(*, exponential: bool, constant: float) -> Result:
     for p in (10, 10**3, 10**6, 10**9, 10**12):
         n = 100 * constant * p * math.log(p) / EPSILON**2  # h = 1/10
         h = math.sqrt(constant * p * math.log(p) / (n * EPSILON**2))
-        tilt = h / (NOISE - h)
+        tilt = 1.01 * h / (NOISE - 1.01 * h)
         ratio = float(reverse_ratio(tilt * tv_contraction(EPSILON)))
         A = report_energy(Pure, {"p": p, "epsilon": EPSILON}, sharp=True)
         least = -n / p * A * ratio * tilt**2 - math.log(4)
@@ -182,8 +182,8 @@ LOWER_BOUNDS = (
             "corrected, constant 1", lambda rng: upper_tail(exponential=False, constant=1.0)
         ),
         wrong=(
-            "n reports tell about some coordinate at most 1/p of what they tell in all, so ±h e_j"
-            " with h² = K p log p/(nε²) are confused with chance at least p^(−cK)/4, c about .07."
+            "n reports tell about some coordinate at most 1/p of what they tell in all, so ±d e_j"
+            " with d² = K p log p/(nε²) are confused with chance at least p^(−cK)/4, c about .07."
             " exp(−Ω(p)) is the tail of a dense mean. The bound has no δ, so that δ may go to 0;"
             " then an (ε, δ) channel on the finite set {±1}^(p+1) is as good as an ε-LDP one."
         ),
