@@ -87,7 +87,13 @@ REQUIRED: dict[str, tuple[str, ...]] = {
         *_each("Assumption", 1, 3),
         *_equations("", 1, 9),
     ),
-    "WSX18": (),
+    "WSX18": (
+        *_each("Definition", 1, 2),
+        *_each("Theorem", 1, 5),
+        "Algorithm 1",
+        "Assumption 1",
+        *_equations("", 1, 3),
+    ),
     "WG19": (
         "Definition 1.1",
         "Definition 3.1",
