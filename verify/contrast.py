@@ -24,7 +24,7 @@ def contrast_figure(found: dict[str, Any]) -> Figure | None:
     series = [swept for claim, *_ in SHOWN for swept in _series(found, claim)]
     if len(series) != len(SHOWN):
         return None
-    figure = Figure(figsize=(7.4, 5.6), dpi=110, layout="constrained")
+    figure = Figure(figsize=(7.4, 6.2), dpi=110, layout="constrained")
     axis = figure.subplots()
     for (_, colour, name, rate), (slope, rows) in zip(SHOWN, series, strict=True):
         _draw(axis, slope, rows, colour, f"{name} (theory: {rate})")
@@ -44,7 +44,7 @@ def contrast_figure(found: dict[str, Any]) -> Figure | None:
         f" coefficient; {rows[0]['trials']} trials a point",
         fontsize=10,
     )
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    figure.legend(loc="outside lower center", frameon=False, fontsize=9)
     return figure
 
 

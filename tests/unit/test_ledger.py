@@ -22,12 +22,13 @@ LATEX = set(
     re.findall(
         r"\w+",
         """Delta Gamma Lambda Omega Phi Pi Psi Sigma Theta Xi alpha arg ast asymp bar beta biggl
-        biggr bigl Bigl bigr Bigr binom cap cdot chi circ cup delta dots ell epsilon equiv eta exists exp
-        forall frac gamma ge geq gg gtrsim hat in inf infty int kappa lambda langle lceil ldots le
-        left leq lesssim lfloor limits ll log lvert lVert mapsto mathbb mathbf mathcal mathrm max
-        mid min mu nabla ne neq notin nu omega operatorname overline partial perp phi pi pm prime
-        prod propto psi quad rangle rceil rfloor rho right rightarrow rvert rVert setminus sigma
-        sim sqrt star subset subseteq sum sup supset tau text tfrac theta tilde times to top
+        biggr bigl Bigl bigr Bigr binom cap cdot chi circ cup delta dots ell epsilon
+        equiv eta exists exp forall frac gamma ge geq gg gtrsim hat in inf infty int
+        kappa lambda langle lceil ldots le left leq lesssim lfloor limits ll log lvert
+        lVert mapsto mathbb mathbf mathcal mathrm max mid min mu nabla ne neq notin nu
+        omega operatorname overline partial perp phi pi pm prime prod propto psi quad
+        rangle rceil rfloor rho right rightarrow rvert rVert setminus sigma sim sqrt
+        star subset subseteq sum sup supset tau text tfrac theta tilde times to top
         underline varphi vee vert Vert wedge widehat widetilde xi zeta""",
     )
 )
