@@ -143,7 +143,8 @@ def steps(
         start, target = np.zeros(d), np.zeros(d)
         start[rng.permutation(d)[:size]] = rng.standard_normal(size)
         target[rng.permutation(d)[:k_star]] = 2 * rng.standard_normal(k_star)
-        m = target + 0.3 * rng.standard_normal(d) * rng.integers(0, 2)
+        near = start if i % 4 == 1 else target
+        m = near + 0.3 * rng.standard_normal(d) * rng.integers(0, 2)
         z = scale * float(10 ** rng.uniform(-3, 1)) * rng.standard_normal(d)
         if i % 3 == 0:  # against the way to the target
             z = -scale * float(rng.uniform(0, 1)) * (target - start)
