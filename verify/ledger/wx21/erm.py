@@ -301,8 +301,8 @@ ENTRIES = (
         wrong=(
             "Along one coordinate RSC gives L(x + te) − L(x) − t∂L ≥ ρt²/2 and a G-Lipschitz loss"
             " at most 2Gt: impossible for t > 4G/ρ. So Theorem 8, though true, is about no loss on"
-            " all of C. On a bounded set (the algorithm would have to stay there), or with gradients"
-            " clipped to G as in our estimators, it has content."
+            " all of C. On a bounded set (the algorithm would have to stay there), or with"
+            " gradients clipped to G as in our estimators, it has content."
         ),
         code=(
             "estimators.sparse_erm.NoisyHardThresholding",

@@ -176,9 +176,9 @@ WHOLE_RECORDS = (
             "5/(7a²(1−Δ)) ≤ η ≤ 9/(7b²(1+Δ)) is not empty if and only if"
             " Δ ≤ (9a² − 5b²)/(9a² + 5b²). The printed bound is the same only where"
             " 9a² + 5b² = 14, as for a = b = 1; it is not invariant under scaling f, and for"
-            " f = 8x + cos x it allows Δ = 2.57. At Δ = 1 two columns of X may be equal; then e₁ and"
-            " e₂ have the same labels, and no estimator meets the bound of Theorem 11 at both. (The"
-            " proof has 5a² − 9b², which is negative, and a for a² in the lower end.)"
+            " f = 8x + cos x it allows Δ = 2.57. At Δ = 1 two columns of X may be equal; then e₁"
+            " and e₂ have the same labels, and no estimator meets the bound of Theorem 11 at both."
+            " (The proof has 5a² − 9b², which is negative, and a for a² in the lower end.)"
         ),
         code=("minimax.descent.contraction",),
     ),

@@ -263,8 +263,9 @@ METHODS = (
         wrong=(
             "TV ≤ √(D/2), and with equality in the limit of close laws. With √D/2 the bound exceeds"
             " the risk of the best test between two points, for the best channel. Put together with"
-            " the lemma's bound on D, of which no packing tried has more than half (.48), the result"
-            " is true. The ½ may belong under the root: the last lines of Theorems 2 and 3 fit that."
+            " the lemma's bound on D, of which no packing tried has more than half (.48), the"
+            " result is true. The ½ may belong under the root, as in the last lines of the proofs"
+            " of Theorems 2 and 3."
         ),
         code=("minimax.le_cam.point_against_mixture", "minimax.le_cam.two_points"),
     ),

@@ -97,7 +97,7 @@ ZERO_CONCENTRATED = (
     Entry(
         id="WX21:Definition 3",
         kind="definition",
-        summary="Written with events S; read so, e^{κ+2ρ} − 1 does not bound χ². The laws are meant.",
+        summary="Written with events S, so that e^{κ+2ρ} − 1 does not bound χ²; laws are meant.",
         statement=(
             r"$(\kappa,\rho)$-LzCDP: for all $\alpha>1$, pasts, $x,x'$ and all events $S$,"
             r" $D_\alpha(Q_i(Z_i\in S\mid x,z_{1:i-1})\,\|\,Q_i(Z_i\in S\mid x',z_{1:i-1}))"
@@ -140,7 +140,7 @@ CHI_SQUARE = (
     Entry(
         id="WX21:Definition 11",
         kind="definition",
-        summary="Written with events S: 1 + χ² = e^{D₂} is about laws, and χ² of events is smaller.",
+        summary="Written with events S: 1 + χ² = e^{D₂} is about laws; χ² of events is smaller.",
         statement=(
             r"$\epsilon^2$-$\chi^2$-divergence local privacy: with $f(x)=(x-1)^2$,"
             r" $D_f(Q_i(Z_i\in S\mid x,z_{1:i-1})\,\|\,Q_i(Z_i\in S\mid x',z_{1:i-1}))"
