@@ -257,8 +257,9 @@ ENTRIES = (
         mutant=Form("clipped, λ = 1", lambda rng: squared_loss(clipped=True, slack=1.0)),
         wrong=(
             "y is unbounded and θ_t is not kept in a ball, so a record moves the gradient as far"
-            " as it likes: at y = ±10⁶ the real δ is 1. Privacy cannot rest on y following the"
-            " model. λ is never defined; once gradients are clipped 6 is enough."
+            " as it likes: at y = ±10⁶ the real δ is 1. Remark 5.3 says that G can be calculated;"
+            " there is none. Privacy cannot rest on y following the model, whose noise is unbounded"
+            " too. λ is never defined; once gradients are clipped 6 is enough."
         ),
         code=("estimators.sparse_erm.NoisyHardThresholding",),
     ),

@@ -209,7 +209,7 @@ ENTRIES = (
         wrong=(
             "Theorem 2 asks n' ≥ p/ε² of the sequential protocol, and n' = O(k) n. So n ≥ p/(kε²),"
             " which for k of order p is 1/ε², free of p. The argument proves a polynomial"
-            " dependence for k ≤ p^(1−c), c > 0, only."
+            " dependence for k ≤ p^(1−c), c > 0, only. Whether the claim is true is not known here."
         ),
         code=("minimax.local_regression.theorem_2",),
     ),

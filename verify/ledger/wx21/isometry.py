@@ -123,9 +123,12 @@ def two_bases(bits: int) -> Result:
 def step_size_range(*, printed: bool) -> Result:
     """Is there a step with |I - eta D| <= 2/7 at the largest Delta that the condition allows?
 
-    D has eigenvalues in [a^2 (1 - Delta), b^2 (1 + Delta)]; the best step is 2 over their sum.
+    D has eigenvalues in [a^2 (1 - Delta), b^2 (1 + Delta)]; the best step is 2 over their sum. Also
+    a design whose first and last columns are equal must be left out.
     """
     worst, at = 0.0, (0.0, 0.0)
+    columns = linalg.hadamard(32)[:, [*range(ORDER), 0]]
+    equal = isometry_constant(columns, ORDER)
     for a, b in ((1.0, 1.0), (1.0, 1.2), (7.0, 9.0), (0.1, 0.12)):
         gap = 9 * a**2 - 5 * b**2
         Delta = gap / 14 if printed else gap / (9 * a**2 + 5 * b**2)
@@ -135,11 +138,12 @@ def step_size_range(*, printed: bool) -> Result:
         if rate > worst:
             worst, at = rate, (b / a, Delta)
     return result(
-        worst <= 2 / 7 + 1e-12,
+        worst <= 2 / 7 + 1e-12 and at[1] < equal,
         largest_rate=worst,
         b_over_a_there=at[0],
         Delta_there=at[1],
         allowed=2 / 7,
+        Delta_of_two_equal_columns=equal,
     )
 
 

@@ -199,7 +199,7 @@ METHODS = (
     Entry(
         id="WX21:Lemma 7",
         kind="lemma",
-        summary="True with room: I ≤ (e^ε−1)²C/4 ≤ .43 ε²C, and the best channel needs .125 ε²C.",
+        summary="True with room: I ≤ (e^ε−1)²C/4 ≤ .43 ε²C, and no channel found needs over .13 ε²C.",
         statement=(
             r"For a $2\delta$-separated set and $\epsilon\le\frac12$: $\mathcal M^{Nint}_n\ge"
             r"\frac{\Phi(\delta)}2\bigl(1-\frac{n\epsilon^2C_\infty+\log2}{\log|V|}\bigr)$,"
@@ -263,9 +263,9 @@ METHODS = (
         wrong=(
             "TV ≤ √(D/2), and with equality in the limit of close laws. With √D/2 the bound exceeds"
             " the risk of the best test between two points, for the best channel. Put together with"
-            " the lemma's bound on D, of which no packing tried has more than half (.48), the"
-            " result is true. The ½ may belong under the root, as in the last lines of the proofs"
-            " of Theorems 2 and 3."
+            " the lemma's bound on D, the result is true of every packing tried: none has more than"
+            " half that bound (.48). The ½ may belong under the root, as in the last lines of the"
+            " proofs of Theorems 2 and 3."
         ),
         code=("minimax.le_cam.point_against_mixture", "minimax.le_cam.two_points"),
     ),
