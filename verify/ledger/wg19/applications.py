@@ -372,8 +372,8 @@ ENTRIES = (
         wrong=(
             "Lemma 3.4 asks for about 4 log(1/δ), and replacement for twice the sensitivity. The"
             " T noisy gradients spend ρ = 2ε²/log(1/δ) together, and so does the output where"
-            " T = 1. Even one step from θ = 0, where the gradient moves by K/n only, has"
-            " δ = 4.3 × 10⁻⁵ in place of 10⁻⁵."
+            " T = 1. Even one step from θ = 0, where the gradient moves by K/n only (as it does"
+            " anywhere if a record is removed, not replaced), has δ = 4.3 × 10⁻⁵ in place of 10⁻⁵."
         ),
         code=("estimators.sparse_erm.paper_noise", "minimax.sparse_upper.claimed_corollary_5_8"),
     ),

@@ -199,7 +199,7 @@ METHODS = (
     Entry(
         id="WX21:Lemma 7",
         kind="lemma",
-        summary="True with room: I ≤ (e^ε−1)²C/4 ≤ .43 ε²C, and no channel found needs over .13 ε²C.",
+        summary="True with room: I ≤ (e^ε−1)²C/4 ≤ .43 ε²C, and no channel found needs .13 ε²C.",
         statement=(
             r"For a $2\delta$-separated set and $\epsilon\le\frac12$: $\mathcal M^{Nint}_n\ge"
             r"\frac{\Phi(\delta)}2\bigl(1-\frac{n\epsilon^2C_\infty+\log2}{\log|V|}\bigr)$,"
