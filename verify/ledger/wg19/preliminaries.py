@@ -284,39 +284,41 @@ ENTRIES = (
     Entry(
         id="WG19:Definition 3.2, logistic loss",
         kind="definition",
-        summary="No μ > 0 serves all θ for logistic loss; a ball of θ is needed.",
+        summary="No μ > 0 serves all θ of ℝ^d for logistic loss; a ball of θ is needed.",
         statement=(
-            r"The condition of Definition 3.2, with $\mu>0$ at every $\theta\in\mathbb R^d$, is"
-            r" used for logistic regression (Corollary 5.8)."
+            r"The condition of Definition 3.2, with $\mu>0$ for all $\theta$ in the domain, holds"
+            r" for logistic regression (Corollary 5.8 speaks of its $\kappa=\beta/\mu$)."
         ),
         expected=Status.CORRECTED,
-        method="exact",
+        method="brute force",
         severity="constants",
         printed=Form("θ up to length 1000", lambda rng: logistic_curvature(rng, radius=1000.0)),
         corrected=Form("θ up to length 3", lambda rng: logistic_curvature(rng, radius=3.0)),
         wrong=(
-            "The curvature of log(1 + e^p) falls like e^{−|p|}, so its infimum over θ is 0, and"
-            " Algorithm 1 does not keep θ in a ball. With `radius` our estimator does."
+            "The curvature of log(1 + e^p) falls like e^{−|p|}, so its infimum over ℝ^d is 0. On a"
+            " ball, which dom f may mean, μ > 0; but Algorithm 1 does not keep θ there. With"
+            " `radius` our estimator does."
         ),
         code=("minimax.sparse_upper.noisy_thresholding_upper",),
     ),
     Entry(
         id="WG19:Definition 3.2, level",
         kind="definition",
-        summary="Level s does not bound θ_t − θ*, but up to constants it does when s > κs*.",
+        summary="Read with the s of Algorithm 1 it needs a higher level; only constants change.",
         statement=(
-            r"Convexity between $\theta^t$ and $\theta^*$, $s+s^*$ entries apart, is taken from"
-            r" $\mu$ and $\beta$ at level $s$."
+            r"$\mu$ and $\beta$ of Definition 3.2, at level $s$, serve between $\theta^t$ and"
+            r" $\theta^*$, which are up to $s+s^*$ entries apart."
         ),
         expected=Status.CORRECTED,
         method="brute force",
-        severity="constants",
+        severity="harmless",
         printed=Form("the same μ and β", lambda rng: larger_level(rng, widened=False)),
         corrected=Form(
             "μ(√s − √(κs*))²/(s + s*) and 2β", lambda rng: larger_level(rng, widened=True)
         ),
         wrong=(
-            "μ at level s + s* is smaller. Splitting off the s* smallest entries gives"
+            "μ at level s + s* is smaller. (The level may be meant loosely: the proof is in a"
+            " supplement not seen here.) Splitting off the s* smallest entries gives"
             " √μ' ≥ (√(μs) − √(βs*))/√(s + s*), which is of order √μ as s ≥ C₂κ²s*, so only"
             " constants change."
         ),

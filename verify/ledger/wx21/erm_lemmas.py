@@ -6,7 +6,6 @@ import itertools
 import math
 
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 from scipy import integrate, special
 
@@ -85,17 +84,6 @@ def maximum_rate(power: float) -> Result:
     )
 
 
-def tail_integral(factor: sp.Expr) -> Result:
-    """Is int_T^inf 2p exp(-t/2 sigma^2) dt at most F(T) = factor p sigma^2 exp(-T/2 sigma^2)?
-
-    Both vanish at infinity, so the ratio is that of the derivatives, here a constant.
-    """
-    T, sigma, p = sp.symbols("T sigma p", positive=True)
-    decay = sp.exp(-T / (2 * sigma**2))
-    ratio = sp.simplify(-2 * p * decay / sp.diff(factor * p * sigma**2 * decay, T))
-    return result(ratio <= 1, exact_over_stated=float(ratio))
-
-
 def sparse_packing(exponent: float) -> Result:
     """Do exp(exponent log((p - s)/(s/2)) s) vectors with s signs have Hamming distance >= s/2?
 
@@ -145,20 +133,6 @@ ENTRIES = (
         printed=Form("power 1 of log p", lambda rng: maximum_rate(1.0)),
         mutant=Form("power 1/2", lambda rng: maximum_rate(0.5)),
         code=("minimax.descent.gaussian_top",),
-    ),
-    Entry(
-        id="WX21:Lemma 13, proof",
-        kind="equation",
-        summary="The tail integral is 4pσ² exp(−T/2σ²); 2√2 pσ² is too small.",
-        statement=(
-            r"$\int_T^\infty2p\,e^{-t/2\sigma^2}dt\le2\sqrt2\,p\,\sigma^2e^{-T/2\sigma^2}$."
-        ),
-        expected=Status.CORRECTED,
-        method="symbolic",
-        severity="harmless",
-        printed=Form("2√2", lambda rng: tail_integral(2 * sp.sqrt(2))),
-        corrected=Form("4", lambda rng: tail_integral(sp.Integer(4))),
-        wrong="The antiderivative brings 2σ²: the factor is 2p · 2σ². O(·) hides it afterwards.",
     ),
     Entry(
         id="WX21:Lemma 14",

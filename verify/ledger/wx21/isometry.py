@@ -123,9 +123,12 @@ def two_bases(bits: int) -> Result:
 def step_size_range(*, printed: bool) -> Result:
     """Is there a step with |I - eta D| <= 2/7 at the largest Delta that the condition allows?
 
-    D has eigenvalues in [a^2 (1 - Delta), b^2 (1 + Delta)]; the best step is 2 over their sum.
+    D has eigenvalues in [a^2 (1 - Delta), b^2 (1 + Delta)]; the best step is 2 over their sum. Also
+    a design whose first and last columns are equal must be left out.
     """
     worst, at = 0.0, (0.0, 0.0)
+    columns = linalg.hadamard(32)[:, [*range(ORDER), 0]]
+    equal = isometry_constant(columns, ORDER)
     for a, b in ((1.0, 1.0), (1.0, 1.2), (7.0, 9.0), (0.1, 0.12)):
         gap = 9 * a**2 - 5 * b**2
         Delta = gap / 14 if printed else gap / (9 * a**2 + 5 * b**2)
@@ -135,11 +138,12 @@ def step_size_range(*, printed: bool) -> Result:
         if rate > worst:
             worst, at = rate, (b / a, Delta)
     return result(
-        worst <= 2 / 7 + 1e-12,
+        worst <= 2 / 7 + 1e-12 and at[1] < equal,
         largest_rate=worst,
         b_over_a_there=at[0],
         Delta_there=at[1],
         allowed=2 / 7,
+        Delta_of_two_equal_columns=equal,
     )
 
 
@@ -176,8 +180,9 @@ WHOLE_RECORDS = (
             "5/(7a²(1−Δ)) ≤ η ≤ 9/(7b²(1+Δ)) is not empty if and only if"
             " Δ ≤ (9a² − 5b²)/(9a² + 5b²). The printed bound is the same only where"
             " 9a² + 5b² = 14, as for a = b = 1; it is not invariant under scaling f, and for"
-            " f = 8x + cos x it allows Δ = 2.57, more than 1. (The proof has 5a² − 9b², which is"
-            " negative, and a for a² in the lower end.)"
+            " f = 8x + cos x it allows Δ = 2.57. At Δ = 1 two columns of X may be equal; then e₁"
+            " and e₂ have the same labels, and no estimator meets the bound of Theorem 11 at both."
+            " (The proof has 5a² − 9b², which is negative, and a for a² in the lower end.)"
         ),
         code=("minimax.descent.contraction",),
     ),
@@ -224,8 +229,8 @@ LEMMA_5 = (
         ),
         wrong=(
             "For s = p the condition is n ≥ CΔ⁻² log(1/ξ), free of p; whatever C is, for larger p"
-            " the matrix has fewer rows than columns, hence a kernel. The cited theorem has"
-            " log(ep/s). Where s is much smaller than p the two agree up to the constant."
+            " the matrix has fewer rows than columns, hence a kernel. For s ≤ p/2, which covers"
+            " every use, the two agree up to the constant."
         ),
         code=("minimax.descent.chernoff_interval",),
     ),

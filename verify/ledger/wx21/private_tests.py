@@ -199,7 +199,7 @@ METHODS = (
     Entry(
         id="WX21:Lemma 7",
         kind="lemma",
-        summary="True with room: I ≤ (e^ε−1)²C/4 ≤ .43 ε²C, and the best channel needs .125 ε²C.",
+        summary="True with room: I ≤ (e^ε−1)²C/4 ≤ .43 ε²C, and no channel found needs .13 ε²C.",
         statement=(
             r"For a $2\delta$-separated set and $\epsilon\le\frac12$: $\mathcal M^{Nint}_n\ge"
             r"\frac{\Phi(\delta)}2\bigl(1-\frac{n\epsilon^2C_\infty+\log2}{\log|V|}\bigr)$,"
@@ -256,14 +256,16 @@ METHODS = (
         ),
         expected=Status.CORRECTED,
         method="exact",
-        severity="constants",
+        severity="harmless",
         printed=Form("√D/2", lambda rng: two_point_risk(pure_tilts(), factor=0.5)),
         corrected=Form("√(D/2)", lambda rng: two_point_risk(pure_tilts(), factor=math.sqrt(0.5))),
         mutant=Form("corrected less 10 %", lambda rng: two_point_risk(pure_tilts(), factor=0.636)),
         wrong=(
             "TV ≤ √(D/2), and with equality in the limit of close laws. With √D/2 the bound exceeds"
             " the risk of the best test between two points, for the best channel. Put together with"
-            " the lemma's bound on D, which has a factor 2 to spare, the result is true."
+            " the lemma's bound on D, the result is true of every packing tried: none has more than"
+            " half that bound (.48). The ½ may belong under the root, as in the last lines of the"
+            " proofs of Theorems 2 and 3."
         ),
         code=("minimax.le_cam.point_against_mixture", "minimax.le_cam.two_points"),
     ),
@@ -298,7 +300,7 @@ CHI_SQUARE = (
         ),
         expected=Status.CORRECTED,
         method="exact",
-        severity="constants",
+        severity="harmless",
         printed=Form("√D/2", lambda rng: two_point_risk(chi_square_tilts(), factor=0.5)),
         corrected=Form(
             "√(D/2)", lambda rng: two_point_risk(chi_square_tilts(), factor=math.sqrt(0.5))
@@ -308,7 +310,7 @@ CHI_SQUARE = (
         ),
         wrong=(
             "The best test through randomised response with χ² = ε² has a smaller risk than the"
-            " bound with √D/2 of the same reports."
+            " bound with √D/2 of the same reports. As in Lemma 9 the ½ may belong under the root."
         ),
         code=("minimax.local_regression.null_against_mixture",),
     ),

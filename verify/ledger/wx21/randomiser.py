@@ -113,8 +113,8 @@ ENTRIES = (
         ),
         wrong=(
             "The mean of the direction is x/r times tanh(ε/2) Γ(p/2)/(√π Γ((p+1)/2)), so that"
-            " E R(x) = x (Lemma 1) needs a length of order r√p coth(ε/2), about 2r√p/ε; a length"
-            " O(r√p) would also contradict the variance r²/ε² of Lemma 1."
+            " E R(x) = x (Lemma 1) needs a length of order r√p coth(ε/2), about 2r√p/ε; unless O"
+            " hides ε, O(r√p) also contradicts the variance r²/ε² of Lemma 1."
         ),
         code=("estimators.randomisers.SphereRandomiser", "attacks.randomisers.tradeoff"),
     ),

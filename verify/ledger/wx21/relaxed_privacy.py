@@ -88,16 +88,16 @@ def chi_square_of_response(*, by_events: bool) -> Result:
 
 
 _EVENTS = (
-    "The display puts the probabilities of one event, Q(Z ∈ S | x), into a divergence of laws and"
-    " asks for all S. For e^ε ratios events are enough; for a divergence of finite order they are"
-    " not: events see less than the laws do. "
+    "The display puts the probabilities of one event, Q(Z ∈ S | x), into a divergence of laws. For"
+    " e^ε ratios events are enough; for a divergence of finite order they are not: events see less"
+    " than the laws do. A divergence of the laws is surely meant. "
 )
 
 ZERO_CONCENTRATED = (
     Entry(
         id="WX21:Definition 3",
         kind="definition",
-        summary="Stated for events S: then e^{κ+2ρ} − 1 does not bound χ². Compare the laws.",
+        summary="Written with events S, so that e^{κ+2ρ} − 1 does not bound χ²; laws are meant.",
         statement=(
             r"$(\kappa,\rho)$-LzCDP: for all $\alpha>1$, pasts, $x,x'$ and all events $S$,"
             r" $D_\alpha(Q_i(Z_i\in S\mid x,z_{1:i-1})\,\|\,Q_i(Z_i\in S\mid x',z_{1:i-1}))"
@@ -116,7 +116,7 @@ ZERO_CONCENTRATED = (
     Entry(
         id="WX21:Definition 4",
         kind="definition",
-        summary="Stated for events S: a Gaussian report of µ = 1 has D₂ = 1, its events 0.66.",
+        summary="Written with events S: a Gaussian report of µ = 1 has D₂ = 1, its events 0.66.",
         statement=(
             r"$(\alpha,\epsilon)$-LRDP: $D_\alpha(Q_i(Z_i\in S\mid x,z_{1:i-1})\,\|\,"
             r"Q_i(Z_i\in S\mid x',z_{1:i-1}))\le\epsilon$. Used as: $(2,\log(1+\epsilon^2))$"
@@ -140,7 +140,7 @@ CHI_SQUARE = (
     Entry(
         id="WX21:Definition 11",
         kind="definition",
-        summary="Stated for events S: 1 + χ² = e^{D₂} is about laws, and χ² of events is smaller.",
+        summary="Written with events S: 1 + χ² = e^{D₂} is about laws; χ² of events is smaller.",
         statement=(
             r"$\epsilon^2$-$\chi^2$-divergence local privacy: with $f(x)=(x-1)^2$,"
             r" $D_f(Q_i(Z_i\in S\mid x,z_{1:i-1})\,\|\,Q_i(Z_i\in S\mid x',z_{1:i-1}))"

@@ -190,8 +190,8 @@ LEMMAS = (
         wrong=(
             "The two sides scale differently: divide θ and θ* by 100 and the printed inequality"
             " fails by a factor of 100. Squared it holds, with equality for θ = (1, ..., 1); s* is"
-            " not defined in the lemma and is the number of non-zero entries of θ*. The proofs use"
-            " the squared form."
+            " not defined in the lemma and is the number of non-zero entries of θ*. A slip of the"
+            " print, or of its reading: the proofs use the squared form."
         ),
         code=("estimators.sparse_erm.hard_threshold", "minimax.descent.thresholding_factor"),
     ),
