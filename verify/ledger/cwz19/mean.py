@@ -287,7 +287,7 @@ ENTRIES = (
         id="CWZ19:Algorithm 3.1",
         kind="algorithm",
         summary=(
-            "Noise too small: the real δ is 1.68, 28, 62 times δ at (.5, 10⁻⁵), (.5, 10⁻⁸), (.9, 10⁻⁸)."
+            "Too little noise: the real δ is 1.68, 28, 62 δ at (.5, 10⁻⁵), (.5, 10⁻⁸), (.9, 10⁻⁸)."
         ),
         statement=(
             r"Clip the coordinates to $[-R,R]$, average, add $N(0,\frac{4R^2d\log(1/\delta)}{n^2"

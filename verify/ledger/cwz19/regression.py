@@ -378,7 +378,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Theorem 4.1",
         kind="theorem",
-        summary="With rows of norm one it needs a condition on n: releasing 0 has risk at most 1/d.",
+        summary="With rows of norm one it needs a condition on n: releasing 0 risks 1/d at most.",
         statement=(
             r"For $0<\epsilon<1$, $\delta<n^{-(1+\omega)}$ the minimax risk in"
             r" $\|\cdot\|_{\Sigma_x}^2$ is $\gtrsim\sigma^2(\frac dn+\frac{d^2}{n^2\epsilon^2})$"

@@ -240,7 +240,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Lemma 4.3, design",
         kind="assumption",
-        summary="Rows that vanish off supp(β) show where β is: no log d in the risk of a private M.",
+        summary="Rows that vanish off supp(β) show where β is: some private M has no log d.",
         statement=(
             r"(Proof of Theorem 4.3.) On the designs of Lemma 4.3, $x_{S^c}=0$ for"
             r" $S=\mathrm{supp}(\beta)$, every private $M$ has risk"

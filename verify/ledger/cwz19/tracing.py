@@ -142,7 +142,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Lemma 2.1",
         kind="lemma",
-        summary="Part 1 is true on [−σ, σ]^d, as its proof reads it, and not on the printed [−1, 1]^d.",
+        summary="Part 1 is true on [−σ, σ]^d, as the proof has it, not on the printed [−1, 1]^d.",
         statement=(
             r"Part 1. For sign data in $\{-\sigma,\sigma\}^d$ with mean $\mu\in[-1,1]^d$ and $x$"
             r" independent of $M\in[-1,1]^d$ (estimators take values where the parameter does):"
