@@ -56,10 +56,12 @@ def knowable(*, ratio: float, scaled: bool, s: int = 20) -> Result:
     variance = (s * v + (s - 1) * v**2 + fourth) / (n * v**2) - 1 / n
     had = variance / (1 + variance)
     information = n * v / 2
+    least = max(1 - 2 * information / s, 0.0)
+    assert had <= 0.5 or least > 0.5, "neither shown nor excluded"
     return result(
         had <= 0.5,
         information_in_nats=information,
-        least_risk_relative_to_0=max(1 - 2 * information / s, 0.0),
+        least_risk_relative_to_0=least,
         risk_that_can_be_had=had,
     )
 
@@ -259,7 +261,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Section 5, no truncation",
         kind="experiment",
-        summary="The curve without truncation is a reference: no noise makes that method private.",
+        summary="The curve without truncation is a reference: no finite noise makes it private.",
         statement=(
             r"The three choices of $R$ compared “with privacy level set at $(0.5,10/n^{1.1})$”"
             r" include no truncation at all."

@@ -289,9 +289,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Lemma 8.3",
         kind="lemma",
-        summary=(
-            "Holds on the grid with ρ = 40, and c₃ of order 1/s: .4/s is needed, no constant."
-        ),
+        summary=("Holds on the grid with ρ = 40 and c₃ = 1/s; c₃ = .4/s would do there."),
         statement=(
             r"(8.2): $L_n(\beta^{t+1})-L_n(\hat\beta)\le(1-\frac1{\rho"
             r" L^2})(L_n(\beta^t)-L_n(\hat\beta))+c_3(\sum_i\lVert"

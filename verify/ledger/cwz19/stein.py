@@ -297,7 +297,8 @@ ENTRIES = (
         mutant=Form("with 4s/d", lambda rng: top_half(step=False, multiple=4.0)),
         wrong=(
             "At d = 8s, γ² = .36 and P(|normal| > 1/2) = .41 < .5 = 4s/d: Mills' ratio without its"
-            " constant hides it. P(|ν_j| > 1/2) = .34 > .25 all the same."
+            " constant hides it. P(|ν_j| > 1/2) = .34 > .25 all the same, and where s = o(d) the"
+            " step is true for large d."
         ),
         code=("attacks.sparse_mean.TopNormalPrior",),
     ),
