@@ -215,6 +215,7 @@ ENTRIES = (
         wrong=(
             "For ε < 1 the printed term is too small: at m = 2, ε = .5 a mechanism needs 2.65 δ and"
             " the lemma states 1.00 δ. Iterating the definition m times gives the geometric sum."
+            " The proof's next step, δe^{εm} for a group of m, follows from e − 1 only."
         ),
         code=("minimax.divergences.group_delta", "minimax.privacy.Approximate.group"),
     ),
@@ -278,7 +279,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Section 8.1, case 1",
         kind="equation",
-        summary="The sum is 2n^{−ω+εr}, not 2n^{−τ+εr}: τ may be any large number. C makes εr < ω.",
+        summary="The sum is 2n^{−ω+εr}; the printed 2n^{−τ+εr} asks for a τ that is not too large.",
         statement=(
             r"In case 1, $k/\log(n/k)\le C\tau/\epsilon$, the union bound is $n(e^{\epsilon r\log"
             r" n}\delta+\delta e^{\epsilon r\log n})=2n^{-\tau+\epsilon r}$, and $\epsilon r<\tau$"
@@ -290,7 +291,8 @@ ENTRIES = (
         printed=Form("τ", lambda rng: case_1(named="tau")),
         corrected=Form("ω, δ = n^{−(1+ω)}", lambda rng: case_1(named="omega")),
         wrong=(
-            "Case 1 says nδ ≥ (n/k)^{−2τ}, a bound from below; the display needs nδ ≤ n^{−τ}. With"
+            "Case 1 says nδ ≥ (n/k)^{−2τ}, a bound from below that stays true for larger τ; the"
+            " display needs nδ ≤ n^{−τ}, which the least such τ has and others have not. With"
             " δ < n^{−(1+ω)} it is 2n^{−ω+εr}, and C can be taken so small that εr < ω."
         ),
     ),

@@ -73,8 +73,8 @@ def needed_noise(budget: Approximate, sensitivity: float, steps: int) -> float:
     return sensitivity * math.sqrt(steps) / float(mu)
 
 
-def wasted_noise(*, composition: Composition, share: float = 1.0) -> Result:
-    """Is the noise, times `share`, between what the budget needs and three times that, at any T?"""
+def enough_noise(*, composition: Composition, share: float = 1.0) -> Result:
+    """Is the noise, times `share`, at least what the budget needs, at any T?"""
     n, budget = 1000, Approximate(0.5, 1e-6)
     X, y = np.full((n, 2), 0.5), np.zeros(n)
     sensitivity = gradient_sensitivity(n, 1.0, 1.0, 1.0)
@@ -85,7 +85,7 @@ def wasted_noise(*, composition: Composition, share: float = 1.0) -> Result:
         ).fit(X, y)
         ratios[T] = share * fitted.noise_scale_ / needed_noise(budget, sensitivity, T)
     return result(
-        min(ratios.values()) >= 1 - 1e-6 and max(ratios.values()) <= 3,
+        min(ratios.values()) >= 1 - 1e-6,
         noise_over_needed_at_1_step=ratios[1],
         at_74_steps=ratios[74],
         at_300_steps=ratios[300],
@@ -112,10 +112,10 @@ def bounded_rows(size: float) -> Result:
     return result(ratio <= 1, largest_change_over_B=ratio)
 
 
-def sharp_factor(factor: float) -> Result:
-    """Is `factor` (R + c0 cx) cx both enough and, for some R, reached within 1 %?"""
+def enough_for_a_step(factor: float) -> Result:
+    """Is one record's change of the gradient at most `factor` (R + c0 cx) cx?"""
     found = [worst_step(R, 1.0, 1.0) / paper_B(R, 1.0, 1.0, factor) for R in (0.01, 1.0, 1000.0)]
-    return result(0.99 <= max(found) <= 1 + 1e-9, largest_change_over_stated=max(found))
+    return result(max(found) <= 1 + 1e-9, largest_change_over_stated=max(found))
 
 
 def normalised_rows(*, scaled: bool) -> Result:
@@ -201,27 +201,17 @@ ENTRIES = (
     Entry(
         id="CWZ19:Algorithm 4.1, noise",
         kind="algorithm",
-        summary="At 74 steps the noise is 40 times what (ε, δ) needs; it grows with T, not √T.",
+        summary="Enough, and at 74 steps 40 times what (ε, δ) needs: it grows with T, not √T.",
         statement=(
             r"Each of the $T$ steps gets the noise of $(\epsilon/T,\delta/T)$ for the sensitivity"
-            r" $B\eta^0/n$, so that the noise is what $(\epsilon,\delta)$ needs up to a constant."
+            r" $B\eta^0/n$: at least what $(\epsilon,\delta)$ needs. (Basic composition makes the"
+            r" variance grow like $T^2\log(T/\delta)$ where $T\log(1/\delta)$ would do; one of the"
+            r" three factors $\log n$ in (4.4) comes from it.)"
         ),
-        expected=Status.CORRECTED,
+        expected=Status.HOLDS,
         method="execution",
-        severity="constants",
-        printed=Form("as printed", lambda rng: wasted_noise(composition="basic")),
-        corrected=Form(
-            "exact sensitivity, one Gaussian mechanism",
-            lambda rng: wasted_noise(composition="zcdp"),
-        ),
-        mutant=Form(
-            "the same, noise halved", lambda rng: wasted_noise(composition="zcdp", share=0.5)
-        ),
-        wrong=(
-            "Basic composition makes the variance grow like T² log(T/δ) where T log(1/δ) is"
-            " enough, and B is twice the sum of two largest gradients. One of the three factors"
-            " log n in (4.4) comes from it."
-        ),
+        printed=Form("as printed", lambda rng: enough_noise(composition="basic")),
+        mutant=Form("a tenth of it", lambda rng: enough_noise(composition="basic", share=0.1)),
         code=(
             "minimax.composition.repeated_noise",
             "minimax.regression_upper.gradient_sensitivity",
@@ -283,23 +273,16 @@ ENTRIES = (
     Entry(
         id="CWZ19:Lemma 4.2, constant",
         kind="lemma",
-        summary="Two gradients differ by at most 2(R + c₀cₓ)cₓ: half the printed bound suffices.",
+        summary="Holds with room: two gradients differ by at most 2(R + c₀cₓ)cₓ, half the bound.",
         statement=(
-            r"The sensitivity of a step, at most $\frac{\eta^0}n(|x^\top\beta^t-\Pi_R(y)|\|x\|_2+"
-            r"|x'^\top\beta^t-\Pi_R(y')|\|x'\|_2)$, is taken to be"
-            r" $\frac{\eta^0}n4(R+c_0c_x)c_x$."
+            r"The sensitivity of a step is at most $\frac{\eta^0}n(|x^\top\beta^t-\Pi_R(y)|\|x\|_2+"
+            r"|x'^\top\beta^t-\Pi_R(y')|\|x'\|_2)\le\frac{\eta^0}n4(R+c_0c_x)c_x$. (Each of the two"
+            r" terms is at most $(R+c_0c_x)c_x$, so that 2 would do for 4.)"
         ),
-        expected=Status.CORRECTED,
+        expected=Status.HOLDS,
         method="brute force",
-        severity="constants",
-        printed=Form("4 is reached", lambda rng: sharp_factor(4.0)),
-        corrected=Form("2 is reached, and enough", lambda rng: sharp_factor(2.0)),
-        mutant=Form("1 is enough", lambda rng: sharp_factor(1.0)),
-        wrong=(
-            "Each of the two terms is at most (R + c₀cₓ)cₓ, so their sum is at most"
-            " 2(R + c₀cₓ)cₓ, reached when R dominates. The printed noise is twice what the same"
-            " argument needs."
-        ),
+        printed=Form("4 is enough", lambda rng: enough_for_a_step(4.0)),
+        mutant=Form("1.9 is enough", lambda rng: enough_for_a_step(1.9)),
         code=("minimax.regression_upper.gradient_sensitivity",),
     ),
 )

@@ -83,48 +83,24 @@ def theorem_4_2(rng: np.random.Generator, *, R: str, rate: str) -> Result:
 
 
 def truncation(*, multiple: float, reach: float, power: float) -> Result:
-    """Is P(some |y_i| > R) <= n^-power at n = 10^3, 10^4, 10^6, R = `reach` + multiple sqrt(log n)?
+    """Is P(some |y_i| > R) <= n^-power, n = 10^3 to 10^300, R = `reach` + multiple sqrt(log n)?
 
-    sigma = 1; y_i ~ N(<x_i, beta>, 1) with <x_i, beta> = `reach`.
+    sigma = 1; y_i ~ N(<x_i, beta>, 1) with <x_i, beta> = `reach`. So large an n shows a slow decay.
     """
 
-    def chance(n: int, mean: float) -> float:
+    def chance(n: float, mean: float) -> float:
         level = reach + multiple * math.sqrt(math.log(n))
         single = float(stats.norm.sf(level - mean) + stats.norm.cdf(-level - mean))
         return -math.expm1(n * math.log1p(-single))
 
-    chances = {n: chance(n, reach) for n in (10**3, 10**4, 10**6)}
+    chances = {n: chance(n, reach) for n in (1e3, 1e4, 1e6, 1e300)}
     return result(
         all(found <= n**-power for n, found in chances.items()),
-        at_n_1000=chances[10**3],
-        at_n_10_to_4=chances[10**4],
-        at_n_10_to_6=chances[10**6],
-        at_n_10_to_4_if_the_mean_is_sigma=chance(10**4, 1.0),
-    )
-
-
-def design_event(*, corrected: bool, rate: float) -> Result:
-    """Is the chance that some d|eigenvalue of X'X/n - 1/d| > 1/2 as small as stated?
-
-    x is uniform on {e_1, -e_1, ..., e_d, -e_d}: |x| = 1 and Sigma = I/d, so X'X/n is diagonal with
-    Binomial(n, 1/d)/n in it. Printed: e^{-c n}, tried with c = `rate`. Corrected:
-    2d e^{-`rate` n/d}.
-    """
-    worst, shown = -math.inf, 0.0
-    for d in (10, 100, 1000, 10_000):
-        n = int(20 * d**1.5)
-        mu = n / d
-        single = np.logaddexp(
-            stats.binom.logcdf(math.ceil(mu / 2) - 1, n, 1 / d),
-            stats.binom.logsf(math.floor(1.5 * mu), n, 1 / d),
-        )
-        stated = math.log(2) - rate * n / d if corrected else -rate * n
-        worst = max(worst, float(single) - stated)
-        shown = -float(single) / n
-    return result(
-        worst <= 0,
-        largest_log_of_chance_over_stated=worst,
-        exponent_over_n_at_d_10_to_4=shown,
+        at_n_1000=chances[1e3],
+        at_n_10_to_4=chances[1e4],
+        at_n_10_to_6=chances[1e6],
+        at_n_10_to_300=chances[1e300],
+        at_n_10_to_4_if_the_mean_is_sigma=chance(1e4, 1.0),
     )
 
 
@@ -132,7 +108,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Theorem 4.2",
         kind="theorem",
-        summary="False for small σ: R = σ√(2 log n) cuts off ⟨x, β⟩, and B is not of order σ.",
+        summary="For σ of the order of c₀cₓ only: for small σ, R cuts off ⟨x, β⟩ and B stays.",
         statement=(
             r"With $\eta^0=d/2L$, $R=\sigma\sqrt{2\log n}$, $B=4(R+c_0c_x)c_x$,"
             r" $T=8L^2\log(c_0^2n)$ the output has $\|\beta^T-\beta\|^2_{\Sigma_x}\lesssim"
@@ -141,9 +117,10 @@ ENTRIES = (
         ),
         expected=Status.CORRECTED,
         method="execution",
-        severity="breaks a claim",
+        severity="constants",
         printed=Form(
-            "R and rate as printed", lambda rng: theorem_4_2(rng, R="printed", rate="printed")
+            "R and rate as printed, σ from 1 to 1/100",
+            lambda rng: theorem_4_2(rng, R="printed", rate="printed"),
         ),
         corrected=Form(
             "R ≥ c₀cₓ + 4σ√log n; (c₀cₓ + σ√log n)² in the privacy term",
@@ -154,10 +131,11 @@ ENTRIES = (
             lambda rng: theorem_4_2(rng, R="corrected", rate="printed"),
         ),
         wrong=(
-            "The proof takes y for N(0, σ²); it is N(⟨x, β⟩, σ²), and for σ small against c₀cₓ the"
-            " truncation destroys the signal: the loss does not go to 0 with σ at all. Nor does the"
-            " noise, as B ≥ 4c₀cₓ², or the 1/n that T leaves of the start. The right privacy term"
-            " has (c₀cₓ + σ√log n)² for σ² log n."
+            "The hidden constant is not free of σ, although σ² stands before it. The proof takes y"
+            " for N(0, σ²); it is N(⟨x, β⟩, σ²), and for σ small against c₀cₓ the truncation"
+            " destroys the signal: the loss does not go to 0 with σ at all. Nor does the noise, as"
+            " B ≥ 4c₀cₓ², or the 1/n that T leaves of the start. The right privacy term has"
+            " (c₀cₓ + σ√log n)² for σ² log n. For fixed σ and large n it is a matter of constants."
         ),
         code=(
             "minimax.regression_upper.claimed_theorem_4_2",
@@ -175,10 +153,10 @@ ENTRIES = (
         ),
         expected=Status.CORRECTED,
         method="exact",
-        severity="breaks a claim",
+        severity="constants",
         printed=Form(
-            "R = σ√(2 log n), ⟨x, β⟩ = 0, power 1/4",
-            lambda rng: truncation(multiple=math.sqrt(2), reach=0.0, power=0.25),
+            "R = σ√(2 log n), ⟨x, β⟩ = 0, power 1/100",
+            lambda rng: truncation(multiple=math.sqrt(2), reach=0.0, power=0.01),
         ),
         corrected=Form(
             "R = c₀cₓ + 2σ√log n, ⟨x, β⟩ = c₀cₓ, power 1",
@@ -188,31 +166,11 @@ ENTRIES = (
             "the same, power 2", lambda rng: truncation(multiple=2.0, reach=1.0, power=2.0)
         ),
         wrong=(
-            "The chance is about 1/√(π log n), and near 1 if ⟨x, β⟩ = σ."
-            " R = c₀cₓ + σ√(2(1 + c) log n) makes it at most n^−c; CWZ19's own simulations use"
-            " 4σ√log n."
+            "The chance is about 1/√(π log n), and near 1 if ⟨x, β⟩ = σ. A larger constant mends"
+            " it: R = c₀cₓ + σ√(2(1 + c) log n) makes it at most n^−c, and CWZ19's own simulations"
+            " use 4σ√log n. For fixed σ few responses are cut, and by little, so that (4.4) itself"
+            " is not in doubt."
         ),
         code=("estimators.truncation.theoretical_truncation",),
-    ),
-    Entry(
-        id="CWZ19:Theorem 4.2, event E1",
-        kind="theorem",
-        summary="The design's spectrum fails with chance e^{−n/d}, not e^{−cn}: rows are ±e_j.",
-        statement=(
-            r"$P(d\|X^\top X/n-\Sigma_x\|_2>1/2L)\le c_1e^{-c_2n}$ under (D1), (D2) as long as"
-            r" $d<n$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("e^{−n/1000}", lambda rng: design_event(corrected=False, rate=1e-3)),
-        corrected=Form("2d e^{−n/(12d)}", lambda rng: design_event(corrected=True, rate=1 / 12)),
-        mutant=Form("2d e^{−n/(3d)}", lambda rng: design_event(corrected=True, rate=1 / 3)),
-        wrong=(
-            "Bounded rows are not sub-Gaussian at scale 1/√d. For x uniform on {±e_j} a coordinate"
-            " is never seen with chance (1 − 1/d)^n. The matrix Chernoff bound gives 2d e^{−cn/d},"
-            " which the theorem's condition n ≥ K d^{3/2} log n makes small enough."
-        ),
-        code=("minimax.descent.chernoff_interval",),
     ),
 )

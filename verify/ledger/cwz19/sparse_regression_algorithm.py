@@ -135,15 +135,15 @@ def worst_entry(s: int, R: float, radius: float, entry_bound: float) -> float:
     return float((gradients.max(axis=0) - gradients.min(axis=0)).max())
 
 
-def sharp_factor(factor: float) -> Result:
-    """Is `factor` (R + c0 cx) cx/sqrt(s) the largest change of an entry, exactly?"""
+def enough_for_an_entry(factor: float) -> Result:
+    """Is one record's change of an entry at most `factor` (R + c0 cx) cx/sqrt(s)?"""
     ratios = [
         worst_entry(s, R, 1.0, 1 / math.sqrt(s)) / sparse_B(s, R, 1.0, 1.0, factor)
         for s, R in itertools.product((1, 2, 4), (0.1, 1.0, 10.0))
     ]
     return result(
-        math.isclose(min(ratios), 1) and math.isclose(max(ratios), 1),
-        change_over_stated=max(ratios),
+        max(ratios) <= 1 + 1e-9,
+        largest_change_over_stated=max(ratios),
     )
 
 
@@ -269,14 +269,14 @@ ENTRIES = (
     Entry(
         id="CWZ19:(D1')",
         kind="assumption",
-        summary="With (D2') no law has it for all |I| = o(n): E x_j² > 1/L but x_j² < cₓ²/|I|.",
+        summary="Meant for |I| of order s: for all |I| at once E x_j² > 1/L but x_j² < cₓ²/|I|.",
         statement=(
             r"For every $I$ with $|I|=o(n)$: $\sqrt{|I|}\,\|x_I\|_\infty<c_x$ with probability 1,"
-            r" for designs with (D2')."
+            r" for designs with (D2'); $c_x$ and $L$ the same for all $I$."
         ),
         expected=Status.CORRECTED,
         method="exact",
-        severity="breaks a claim",
+        severity="harmless",
         printed=Form(
             "|I| from 1 to 10⁶, L = cₓ = 50",
             lambda rng: restricted_rows(smallest=1, largest=10**6, L=50, row_bound=50),
@@ -291,22 +291,24 @@ ENTRIES = (
         ),
         wrong=(
             "|I| = 1 in (D2') makes E x_j² exceed 1/L; |I| = k in (D1') makes x_j² stay below"
-            " cₓ²/k. So k < L cₓ² for all admissible k: the class is empty once n is large. Meant"
-            " is one scale, |I| of the order of s."
+            " cₓ²/k. So k < L cₓ² for all admissible k: to the letter the class is empty once n is"
+            " large. The proofs need one scale only, |I| of the order of s, and there the"
+            " assumptions agree."
         ),
         code=("minimax.sparse_regression.SparseRegressionProblem",),
     ),
     Entry(
         id="CWZ19:(D2')",
         kind="assumption",
-        summary="Empty by itself: |I| = 1 asks E x_j² > 1/L, |I| = k asks E x_j² < L/k.",
+        summary="Meant for |I| of order s: |I| = 1 asks E x_j² > 1/L, |I| = k asks E x_j² < L/k.",
         statement=(
             r"$Ex=0$ and for every $I$ with $|I|=o(n)$:"
-            r" $1/L<|I|\lambda_{\min}(\Sigma_I)\le|I|\lambda_{\max}(\Sigma_I)<L$."
+            r" $1/L<|I|\lambda_{\min}(\Sigma_I)\le|I|\lambda_{\max}(\Sigma_I)<L$, $L$ the same for"
+            r" all $I$."
         ),
         expected=Status.CORRECTED,
         method="exact",
-        severity="breaks a claim",
+        severity="harmless",
         printed=Form(
             "|I| from 1 to 10⁶, L = 100",
             lambda rng: restricted_moments(smallest=1, largest=10**6, L=100.0),
@@ -354,25 +356,22 @@ ENTRIES = (
     Entry(
         id="CWZ19:Lemma 4.4, constant",
         kind="lemma",
-        summary="Two gradients differ by exactly 2(R + c₀cₓ)cₓ/√s at most: half of B suffices.",
+        summary="Holds with room: an entry changes by at most 2(R + c₀cₓ)cₓ/√s, half of the bound.",
         statement=(
-            r"The sensitivity of an entry of a step, at most $\frac{\eta^0}n"
-            r"(|x^\top\beta^t-\Pi_R(y)|\|x\|_\infty+|x'^\top\beta^t-\Pi_R(y')|\|x'\|_\infty)$, is"
-            r" taken to be $\frac{\eta^0}n4(R+c_0c_x)c_x/\sqrt s$."
+            r"The sensitivity of an entry of a step is at most $\frac{\eta^0}n"
+            r"(|x^\top\beta^t-\Pi_R(y)|\|x\|_\infty+|x'^\top\beta^t-\Pi_R(y')|\|x'\|_\infty)\le"
+            r"\frac{\eta^0}n4(R+c_0c_x)c_x/\sqrt s$. (As in Lemma 4.2, 2 would do for 4.)"
         ),
-        expected=Status.CORRECTED,
+        expected=Status.HOLDS,
         method="brute force",
-        severity="constants",
-        printed=Form("4 is reached", lambda rng: sharp_factor(4.0)),
-        corrected=Form("2 is reached, and enough", lambda rng: sharp_factor(2.0)),
-        mutant=Form("1 is enough", lambda rng: sharp_factor(1.0)),
-        wrong="As in Lemma 4.2, each term is at most (R + c₀cₓ)cₓ/√s and there are two of them.",
+        printed=Form("4 is enough", lambda rng: enough_for_an_entry(4.0)),
+        mutant=Form("1.9 is enough", lambda rng: enough_for_an_entry(1.9)),
         code=("minimax.sparse_upper.gradient_bound",),
     ),
     Entry(
         id="CWZ19:Theorem 4.4",
         kind="theorem",
-        summary="False for small σ, like Theorem 4.2: R cuts off ⟨x, β⟩ and B is not of order σ.",
+        summary="For σ of the order of c₀cₓ only, like Theorem 4.2: R cuts off ⟨x, β⟩ and B stays.",
         statement=(
             r"With $R=\sigma\sqrt{2\log n}$, $s=\rho L^4s^*$, $\eta^0=s/6L$,"
             r" $T=\rho L^2\log(8c_0^2Ln)$: $\|\beta^T-\beta\|^2_{\Sigma_x}\lesssim"
@@ -381,9 +380,9 @@ ENTRIES = (
         ),
         expected=Status.CORRECTED,
         method="execution",
-        severity="breaks a claim",
+        severity="constants",
         printed=Form(
-            "R and rate as printed, one size |I|",
+            "R and rate as printed, one size |I|, σ from 1 to 1/100",
             lambda rng: theorem_4_4(rng, R="printed", rate="printed"),
         ),
         corrected=Form(
@@ -395,9 +394,10 @@ ENTRIES = (
             lambda rng: theorem_4_4(rng, R="corrected", rate="printed"),
         ),
         wrong=(
-            "Its assumptions contradict each other (D2'); at one scale it inherits from Theorem 4.2"
-            " the truncation that forgets ⟨x, β⟩ and a noise that does not vanish with σ, as"
-            " B ≥ 4c₀cₓ²/√s."
+            "The hidden constant is not free of σ, although σ² stands before it: as in Theorem 4.2"
+            " the truncation forgets ⟨x, β⟩, and the noise does not vanish with σ, as"
+            " B ≥ 4c₀cₓ²/√s. For fixed σ and large n it is a matter of constants. (Read with"
+            " (D1'), (D2') at one scale.)"
         ),
         code=(
             "minimax.sparse_upper.claimed_theorem_4_4",

@@ -32,9 +32,9 @@ def _upper_tail(d: int, mean: float, threshold: float) -> float:
 
 
 def outsiders(*, size: float, share: float = 1.0) -> Result:
-    """Lemma 2.1(1) for M = (size, ..., size), sigma = 1: the chance against delta, exactly.
+    """Lemma 2.1(1) for M = size sigma (1, ..., 1): the chance against delta, exactly.
 
-    M may be any vector that does not depend on x; `share` multiplies the threshold.
+    sigma = 1, as only M/sigma counts. `share` multiplies the threshold.
     """
     cases = [
         (d, mean, delta)
@@ -114,10 +114,11 @@ def uniform_counts(*, shift: int | None) -> Result:
 
 
 def preliminary(*, stretch: float) -> Result:
-    """(2.3) with its constants: certified in-sample bound >= [c_2 sigma sqrt(d) (1 - ...)]^2?
+    """(2.3) with its constants: is E|M - xbar| certified to be c_2 sigma sqrt(d) (1 - chance)?
 
-    At n = stretch c_1 sqrt(d/log(1/delta)), eps = .9; P(|M - xbar| < c_2 sigma sqrt d) <=
-    delta + n (e^eps delta + delta).
+    At n = stretch c_1 sqrt(d/log(1/delta)), eps = .9; chance = P(|M - xbar| < c_2 sigma sqrt d) <=
+    delta + n (e^eps delta + delta). `in_sample` bounds E|.|^2, and |.| <= 2 sigma sqrt d, so that
+    E|.| >= E|.|^2/(2 sigma sqrt d).
     """
     epsilon = 0.9
     ratios, noises = [], []
@@ -125,14 +126,15 @@ def preliminary(*, stretch: float) -> Result:
         for delta in (1e-8, 1e-16):
             n = stretch * max(1.0, math.floor(C_1 * math.sqrt(d / math.log(1 / delta))))
             chance = delta * (1 + n * (math.exp(epsilon) + 1))
-            claimed = (C_2 * math.sqrt(d) * (1 - chance)) ** 2
+            claimed = C_2 * math.sqrt(d) * (1 - chance)
             lower = in_sample(Approximate).value(n=n, d=d, sigma=1.0, epsilon=epsilon, delta=delta)
-            ratios.append(lower / claimed)
-            noises.append(d * noise_variance(Approximate(epsilon, delta), n, d, 1.0) / claimed)
+            ratios.append(lower / (2 * math.sqrt(d)) / claimed)
+            noise = d * noise_variance(Approximate(epsilon, delta), n, d, 1.0)
+            noises.append(math.sqrt(noise) / claimed)
     return result(
         min(ratios) >= 1,
         smallest_certified_over_claimed=min(ratios),
-        smallest_risk_of_the_gaussian_mechanism_over_claimed=min(noises),
+        smallest_error_of_the_gaussian_mechanism_over_claimed=min(noises),
     )
 
 
@@ -140,24 +142,24 @@ ENTRIES = (
     Entry(
         id="CWZ19:Lemma 2.1",
         kind="lemma",
-        summary="Part 1 needs |M_j| ≤ σ; the threshold is then twice what is needed.",
+        summary="Part 1 is true on [−σ, σ]^d, as the proof has it, not on the printed [−1, 1]^d.",
         statement=(
             r"Part 1. For sign data in $\{-\sigma,\sigma\}^d$ with mean $\mu\in[-1,1]^d$ and $x$"
-            r" independent of $M$: $P(\langle x-\mu,M\rangle>\sigma^2\sqrt{8d\log(1/\delta)})<"
-            r"\delta$."
+            r" independent of $M\in[-1,1]^d$ (estimators take values where the parameter does):"
+            r" $P(\langle x-\mu,M\rangle>\sigma^2\sqrt{8d\log(1/\delta)})<\delta$."
         ),
         expected=Status.CORRECTED,
         method="brute force",
         severity="harmless",
-        printed=Form("any M", lambda rng: outsiders(size=10.0)),
-        corrected=Form("|M_j| ≤ σ, μ in [−σ, σ]^d", lambda rng: outsiders(size=1.0)),
+        printed=Form("M and μ in [−1, 1]^d, σ = 1/10", lambda rng: outsiders(size=10.0)),
+        corrected=Form("M and μ in [−σ, σ]^d", lambda rng: outsiders(size=1.0)),
         mutant=Form(
             "|M_j| ≤ σ, a third of the threshold", lambda rng: outsiders(size=1.0, share=1 / 3)
         ),
         wrong=(
-            "The lemma puts no bound on M, and the mean in [−1, 1] instead of [−σ, σ]; the proof"
-            " uses |M_j| ≤ σ, which is no loss: a release may be clipped to the data's range. The"
-            " terms lie in an interval of length 2σ², not 4σ², so √(2d log(1/δ)) suffices."
+            "A misprint: the text before the lemma has μ in [−σ, σ]^d, and the proof uses"
+            " |M_j| ≤ σ. With [−1, 1] the scores are of order σ and the threshold σ². (The terms"
+            " lie in an interval of length 2σ², not 4σ², so √(2d log(1/δ)) suffices.)"
         ),
         code=("attacks.mean.SignAttack", "attacks.mean.lemma_2_1_threshold"),
     ),
@@ -212,7 +214,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:(2.3)",
         kind="equation",
-        summary="Holds with c₂ = 1/36; the certified in-sample bound is 700 times larger or more.",
+        summary="Holds with c₂ = 1/36; the certified in-sample bound is 9.8 times larger or more.",
         statement=(
             r"If $n<c_1\sqrt{d/\log(1/\delta)}$, $\epsilon<1$ and $\delta=o(1/n)$, every"
             r" $(\epsilon,\delta)$-private $M$ has $\sup_\mu E\lVert M-\bar"
