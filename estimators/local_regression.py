@@ -20,7 +20,13 @@ from estimators.base import Array, LinearPredictor, PrivateEstimator
 from estimators.design import LARGEST
 from estimators.links import IDENTITY, Link, best_step
 from estimators.mechanisms import Release, check_between, check_sparsity, check_whole
-from estimators.randomisers import BLOCK, Randomiser, SphereRandomiser, mean_of_reports
+from estimators.randomisers import (
+    BLOCK,
+    LARGEST_EPSILON,
+    Randomiser,
+    SphereRandomiser,
+    mean_of_reports,
+)
 from estimators.regression import projected
 from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
@@ -205,8 +211,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
 
     def _plan(self, n: int, p: int) -> Plan:
         """Every option checked, and those that are "auto" worked out."""
-        budget = self._budget(Pure)
-        assert isinstance(budget, Pure)
+        epsilon = _epsilon(self._budget(Pure))
         s, s_star, link = self._model(p)
         radius, scale = float(self.radius), float(self.feature_scale)
         if self.randomiser not in CAPS:
@@ -215,7 +220,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
         clip = _given("clip", self.clip)
         if clip is None:
             clip = gradient_bound(link, p, s, s_star, float(self.C), radius, scale)
-        randomiser = SphereRandomiser(p, budget.epsilon, clip, CAPS[self.randomiser])
+        randomiser = SphereRandomiser(p, epsilon, clip, CAPS[self.randomiser])
         noise = step * randomiser.length * math.sqrt(s / (n * p))
         return Plan(link, randomiser, step, self._rounds(n, radius / noise))
 
@@ -363,8 +368,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     def _plan(self, p: int) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
-        budget = self._budget(Pure)
-        assert isinstance(budget, Pure)
+        epsilon = _epsilon(self._budget(Pure))
         check_sparsity(self.s, p)
         check_between(*SIZES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         if self.report not in ("coordinate", "hypercube"):
@@ -374,7 +378,18 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         if bound is None:
             bound = scale * math.sqrt(self.s) * float(self.radius) + float(self.C)
         width = 1 if self.report == "coordinate" else p
-        return bound, HypercubeRandomiser(width, budget.epsilon, bound / scale, "best")
+        return bound, HypercubeRandomiser(width, epsilon, bound / scale, "best")
+
+
+def _epsilon(budget: Guarantee) -> float:
+    """What a report may spend, checked to be within the randomisers' range."""
+    assert isinstance(budget, Pure)
+    if budget.epsilon > LARGEST_EPSILON:
+        raise ValueError(
+            f"privacy.epsilon must be at most {LARGEST_EPSILON:g} for a local randomiser, got"
+            f" {budget.epsilon!r}"
+        )
+    return budget.epsilon
 
 
 def _coordinate_means(

@@ -246,7 +246,7 @@ class Gaussian(_Numbers):
         while self.delta(high) > delta:
             high *= 2
         epsilon = optimize.brentq(
-            lambda e: math.log(max(self.delta(e), 1e-320)) - math.log(delta), 0.0, high, xtol=1e-13
+            lambda e: math.log(max(self.delta(e), 1e-320)) - math.log(delta), 0.0, high, xtol=1e-300
         )
         return Approximate(max(float(epsilon), 1e-12), delta, self.scope)
 
