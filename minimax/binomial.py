@@ -20,8 +20,8 @@ def binomial_cdf(k: ArrayLike, n: float, p: ArrayLike) -> NDArray[np.float64]:
     tail beyond k on its side of n p is at most exp(-n KL(k/n, p)), and n KL(k/n, p) is D plus the
     same expression for the n - k failures, which is not negative.
 
-    **Constants.** `scipy.stats.binom.cdf` is not used: for n from 10^6 to 2^31 it sums a series of
-    double precision, is wrong in the eighth digit, and is nan at k = 38, n = 2 10^9, n p = 737.
+    **Constants.** `scipy.stats.binom.cdf` is not used: at n = 2 10^9 it is wrong in the eighth
+    digit, and nan at k = 38 where n p > 709 (scipy 1.17).
     """
     k, p = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(p, dtype=float))
     value = np.where(k < n * p, 0.0, 1.0)
