@@ -204,14 +204,15 @@ SWEEPS: tuple[Sweep, ...] = (
         {**_BASE, "epsilon": 1.0},
     ),
     # Not in p: the users who estimate the value add a term of order sqrt(p)/n, which at the p that
-    # can be simulated record by record is of the size of the bound's p/n.
+    # can be simulated record by record is of the size of the bound's p/n. Nor in epsilon: where
+    # coth(eps/2) is 2/eps, many more users are needed for estimates that are not clipped.
     Sweep(
         HALVING,
         "privacy",
-        {**_BASE, "n": 15_000, "epsilon": 0.3},
+        {**_BASE, "n": 20_000, "epsilon": 0.7},
         {**_DEEP, "epsilon": 1e-2},
-        ("n", "epsilon"),
-        weight=18,
+        ("n",),
+        weight=7,
     ),
     # Not in p: the estimator pays sqrt(log p) here, which the bound does not have.
     Sweep(
