@@ -25,7 +25,10 @@ def interval(values: Array) -> tuple[float, float]:
 # Record by record
 
 
-PROBLEM = LocalRegressionProblem(12_000, 20, 2.0)
+PROBLEM = LocalRegressionProblem(4000, 8, 2.0)
+EPSILON = 2.0
+WORST = 0.43
+"""About the worst size: theta^2 m/M^2 = 3."""
 
 
 def records(size: float, kind: str, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -41,9 +44,7 @@ def records(size: float, kind: str, rng: np.random.Generator) -> tuple[Array, Ar
     return X, np.where(rng.random(n) < (1 + signal / height) / 2, height, -height)
 
 
-def losses(
-    estimator: Any, size: float, kind: str, trials: int, seed: int
-) -> tuple[Array, Array]:
+def losses(estimator: Any, size: float, kind: str, trials: int, seed: int) -> tuple[Array, Array]:
     """Squared errors and errors of the sum."""
     rng = np.random.default_rng(seed)
     truth = size * np.eye(PROBLEM.p)[7]
@@ -60,32 +61,35 @@ def halving(epsilon: float) -> SequentialHalving:
 
 
 @pytest.mark.parametrize("kind", ["sign", "skewed", "two labels"])
-@pytest.mark.parametrize("size", [0.0, 0.25, 0.6, 1.0])
+@pytest.mark.parametrize("size", [0.0, 0.15, WORST, 0.9])
 def test_the_risk_is_below_the_bound(size: float, kind: str) -> None:
-    squared, summed = losses(halving(1.0), size, kind, 60, seed=1)
+    """At the worst size the bound is nearly attained: the interval may reach 25 % across it.
+
+    The risk there is 92 % of the bound, and 5 standard errors of 1000 trials are 16 % of it.
+    """
+    trials, margin = (1000, 1.25) if size == WORST else (250, 1.0)
+    squared, summed = losses(halving(EPSILON), size, kind, trials, seed=1)
     for found, loss in ((squared, "squared"), (summed, "sum")):
-        bound = halving(1.0).risk_bound(PROBLEM, loss)  # type: ignore[arg-type]
-        assert interval(found)[1] <= bound.value() < 1
+        bound = halving(EPSILON).risk_bound(PROBLEM, loss).value()  # type: ignore[arg-type]
+        low, high = interval(found)
+        assert low <= bound < 0.5
+        assert high <= margin * bound
 
 
 def test_the_bound_is_not_empty_and_a_smaller_budget_breaks_it() -> None:
-    """.6 is about the worst size: tau^2 m = 3."""
-    squared, summed = losses(halving(1.0), 0.6, "sign", 100, seed=2)
-    poorer, poorer_sums = losses(halving(0.2), 0.6, "sign", 60, seed=3)
+    squared, summed = losses(halving(EPSILON), WORST, "sign", 1000, seed=2)
+    poorer, poorer_sums = losses(halving(EPSILON / 8), WORST, "sign", 100, seed=3)
     for found, control, loss in ((squared, poorer, "squared"), (summed, poorer_sums, "sum")):
-        bound = halving(1.0).risk_bound(PROBLEM, loss).value()  # type: ignore[arg-type]
-        assert interval(found)[0] > bound / 3
+        bound = halving(EPSILON).risk_bound(PROBLEM, loss).value()  # type: ignore[arg-type]
+        assert interval(found)[0] > bound / 2
         assert interval(control)[0] > bound
 
 
-def test_interaction_helps_at_twenty_features() -> None:
-    """At the size that is worst for each, with the same users, noise and budget."""
-    sizes = (0.0, 0.3, 0.45, 0.6, 0.75)
-    once = OneShotThreshold(Pure(1.0, scope="local"), C=PROBLEM.C)
-    ours, theirs = (
-        max((losses(model, size, "sign", 60, seed=4)[0] for size in sizes), key=np.mean)
-        for model in (halving(1.0), once)
-    )
+@pytest.mark.parametrize("size", [0.0, 0.15, 0.3])
+def test_interaction_helps_where_little_can_be_seen(size: float) -> None:
+    """With the same users, noise and budget; not so at .6, which all users see at once."""
+    models = (halving(EPSILON), OneShotThreshold(Pure(EPSILON, scope="local"), C=PROBLEM.C))
+    ours, theirs = (losses(model, size, "sign", 400, seed=4)[0] for model in models)
     assert interval(ours)[1] < interval(theirs)[0]
 
 
@@ -118,27 +122,39 @@ def once(plan: Rounds, tau: float, rng: np.random.Generator) -> float:
     return (found[0] - tau) ** 2 if best == 0 else found[best] ** 2 + tau**2
 
 
-def worst(protocol: Any, p: int, each: int, trials: int) -> Array:
-    """Losses at the worst of some sizes, in units of M^2 p/n."""
+def worst(protocol: Any, p: int, sizes: Array, trials: int) -> tuple[float, float]:
+    """The interval of the risk at the worst of some sizes tau^2 n/p, in units of M^2 p/n."""
     rng = np.random.default_rng(p)
-    plan = rounds(each * p, p)
-    top = 2 * math.log(2 * p) if protocol is once else 8.0
+    plan = rounds(EACH * p, p)
     runs = [
-        np.array([protocol(plan, math.sqrt(x / each), rng) for _ in range(trials)]) * each
-        for x in np.linspace(0.3, 1.1, 4) * top
+        np.array([protocol(plan, math.sqrt(x / EACH), rng) for _ in range(trials)]) * EACH
+        for x in sizes
     ]
-    return max(runs, key=np.mean)
+    return interval(max(runs, key=np.mean))
 
 
-def test_the_measured_worst_risk_has_no_log_p() -> None:
-    """p from 16 to 65,536: log p grows fourfold, and the worst risk of halving not at all."""
-    each, trials = 4000, 150
-    bound = halving_upper(LocalRegressionProblem(each * 65_536, 65_536, 2.0), Pure(6.0)).value()
-    unit = (3 / math.tanh(3.0)) ** 2 / each
-    few, many = (interval(worst(run, p, each, trials)) for p in (16, 65_536))
+EACH = 4000
+"""n/p."""
+
+
+def test_the_worst_risk_has_no_log_p_and_one_shot_has() -> None:
+    """p from 16 to 4096: log p grows threefold, the worst risk of halving not at all."""
+    few, many = (worst(run, p, np.array([4.5, 6.0]), 2000) for p in (16, 4096))
     assert many[0] < few[1]
-    assert many[1] <= bound / unit
-    assert many[0] > bound / unit / 2
-    once_few, once_many = (interval(worst(once, p, each, trials)) for p in (16, 65_536))
-    assert once_many[0] > 2.5 * once_few[1]
+    bound = halving_upper(LocalRegressionProblem(EACH * 4096, 4096, 2.0), Pure(6.0)).value()
+    proven = bound / ((3 / math.tanh(3.0)) ** 2 / EACH)
+    assert many[0] <= proven
+    assert many[1] <= 1.15 * proven
+    assert many[0] > proven / 1.5
+    once_few, once_many = (
+        worst(once, p, np.array([0.4, 0.7]) * 2 * math.log(2 * p), 600) for p in (16, 4096)
+    )
+    assert once_many[0] > 2 * once_few[1]
     assert once_many[0] > 5 * many[1]
+    assert once_few[0] > 1.3 * few[1]
+
+
+def test_with_two_features_one_shot_is_ahead() -> None:
+    """The crossover of the worst risks is at p = 3."""
+    sizes = np.array([0.7, 1.5, 2.5, 4.0])
+    assert worst(once, 2, sizes, 8000)[1] < worst(run, 2, sizes, 8000)[0]

@@ -44,7 +44,7 @@ def test_every_user_is_asked_once_and_half_as_many_in_each_round(n: int, p: int)
         assert left == math.ceil(q / 4)
         assert more == 2 * m or left == 1
     K = sum(q * 2**r for r, q in enumerate(plan.candidates[:-1]))
-    assert K <= 2 * p + 2 * math.sqrt(p) - 3 or p == 1
+    assert 2 * p + 2 * math.sqrt(p) - 3 >= K or p == 1
     assert K + math.sqrt(K) <= 2 * p + 3.5 * math.sqrt(p)
     assert 1 + math.sqrt(K) <= 3.2 * math.sqrt(p)
     assert plan.users[-1] >= n / (1 + math.sqrt(K)) * (1 - 1e-12)
