@@ -4,6 +4,31 @@ WX21 leaves a gap between its Theorem 1 (non-interactive, p log(p)/(n eps^2)) an
 (sequentially interactive, p/(n eps^2)), and conjectures in Remark 1 that Theorem 2 is not tight. It
 is: `halving_upper` is the proof. The class and the one-bit report are those of
 `minimax.local_upper`.
+
+The proof of `halving_upper`, in its notation; j is the true coordinate
+-----------------------------------------------------------------------
+*Reports.* |y| <= B, so nothing is clipped, and E y x_k = theta_k: whatever the noise, a report
+on k is a sign of mean tau_k = theta_k/M, times M, and all are independent. Rounds have
+different users, so each sees fresh fair signs for all candidates but j.
+
+*Selection.* Round r loses j only if p_{r+1} >= p_r/4 others have |S_k| >= |S_j|. With theta_j
+>= 0, that is S_k >= S_j or -S_k >= S_j. S_j -+ S_k has mean tau m_r and 2 m_r terms in [-1, 1]:
+by Hoeffding's lemma P(|S_k| >= |S_j|) <= 2 e^{-tau^2 m_r/4}, and by Markov's inequality
+
+    P(lost in round r) <= 8 e^{-tau^2 m_r/4}.
+
+With x = tau^2 m, m_r = 2^r m: P(fail) <= f(x) = 8 sum_r e^{-2^r x/4}. x f(x) falls for x >= 4,
+and f(9) < .94. So x P(fail) <= 9 for all x, and sqrt(x) P(fail) <= 3. The p others cost one
+factor 4 per round, and m_r doubles: this is where log p goes.
+
+*Value.* Given who is left, the estimate has mean theta_k and variance at most M^2/l, clipping
+brings it nearer to theta_k in [-1, 1], and if k is not j the loss has theta_j^2 more (|theta_j|
+for the sum). So the risk is at most theta^2 P(fail) + M^2/l, theta = M tau.
+
+*Users.* p_r - 1 <= (p - 1)/4^r and there are rounds with 2^R <= 2 sqrt(p - 1), so
+K <= 2p + 2 sqrt p - 3, sqrt K <= sqrt 2 (sqrt p + 1/2), K + sqrt K <= k = 2p + 3.5 sqrt p,
+1/m <= k/(n - k) and 1/l <= (1 + sqrt K)/n <= 3.2 sqrt(p)/n; 9 k + 3.2 sqrt p <= 18 p +
+35 sqrt p.
 """
 
 from __future__ import annotations
@@ -152,28 +177,7 @@ def halving_upper(
 
     **Assumptions.** n > 2p + 3.5 sqrt p, so that m >= 1.
 
-    **Proof.** |y| <= B, so nothing is clipped, and E y x_k = theta_k: whatever the noise, a report
-    on k is a sign of mean tau_k = theta_k/M, times M, and all are independent. Rounds have
-    different users, so each sees fresh fair signs for all candidates but j.
-
-    *Selection.* Round r loses j only if p_{r+1} >= p_r/4 others have |S_k| >= |S_j|. With theta_j
-    >= 0, that is S_k >= S_j or -S_k >= S_j. S_j -+ S_k has mean tau m_r and 2 m_r terms in [-1, 1]:
-    by Hoeffding's lemma P(|S_k| >= |S_j|) <= 2 e^{-tau^2 m_r/4}, and by Markov's inequality
-
-        P(lost in round r) <= 8 e^{-tau^2 m_r/4}.
-
-    With x = tau^2 m, m_r = 2^r m: P(fail) <= f(x) = 8 sum_r e^{-2^r x/4}. x f(x) falls for x >= 4,
-    and f(9) < .94. So x P(fail) <= 9 for all x, and sqrt(x) P(fail) <= 3. The p others cost one
-    factor 4 per round, and m_r doubles: this is where log p goes.
-
-    *Value.* Given who is left, the estimate has mean theta_k and variance at most M^2/l, clipping
-    brings it nearer to theta_k in [-1, 1], and if k is not j the loss has theta_j^2 more (|theta_j|
-    for the sum). So the risk is at most theta^2 P(fail) + M^2/l, theta = M tau.
-
-    *Users.* p_r - 1 <= (p - 1)/4^r and there are rounds with 2^R <= 2 sqrt(p - 1), so
-    K <= 2p + 2 sqrt p - 3, sqrt K <= sqrt 2 (sqrt p + 1/2), K + sqrt K <= k = 2p + 3.5 sqrt p,
-    1/m <= k/(n - k) and 1/l <= (1 + sqrt K)/n <= 3.2 sqrt(p)/n; 9 k + 3.2 sqrt p <= 18 p +
-    35 sqrt p.
+    **Proof.** At the head of this module.
 
     **Constants.** In units of M^2 p/n: the value is 2.4 to 3.1 for p >= 2 where n is large, the
     exact worst risk 2.2 to 2.9 (normal limit), the closed form tends to 18. Keeping one of two
