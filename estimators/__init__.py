@@ -6,6 +6,7 @@ numbers. It is not hardened against floating-point attacks: do not release real 
 
 from estimators.accounting import LedgerEntry, delta_at, total
 from estimators.baselines import AdaptiveSufficientStatistics, JohnsonLindenstraussRegression
+from estimators.halving import SequentialHalving
 from estimators.label_regression import LabelHardThresholding, LabelLasso
 from estimators.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
@@ -42,6 +43,7 @@ __all__ = [
     "PrivateFrankWolfe",
     "PrivateHardThresholding",
     "SampleMean",
+    "SequentialHalving",
     "SparseMean",
     "SquaredLoss",
     "StableSparseMean",

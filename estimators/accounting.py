@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import dp_accounting
-from dp_accounting.pld import common, privacy_loss_distribution
+from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from scipy import special
 
@@ -24,6 +24,11 @@ from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 Guarantee = Pure | Approximate | ZeroConcentrated | Gaussian
 Ledger = tuple["LedgerEntry", ...]
+WIDEST_CALL = 1e5
+"""Grid points, about, over which one call's loss distribution is spread at most."""
+COARSEST_STEP = 100.0
+"""Losses of tens of millions, which would need a coarser grid, are not composed as distributions:
+they promise nothing, and the library would compute e^step."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,8 @@ def delta_at(ledger: Ledger, epsilon: float) -> float:
 def _delta_at(ledger: Ledger, epsilon: float) -> float:
     if all(entry.guarantee(Gaussian) for entry in ledger):
         return _composed_gaussian(ledger).delta(epsilon)
+    if _grid_step(ledger) > COARSEST_STEP:
+        return 1.0
     leak = sum(entry.count * _leak(entry) for entry in ledger)
     return min(1.0, leak + float(_composed(ledger).get_delta_for_epsilon(epsilon)))
 
@@ -168,7 +175,7 @@ def _total_approximate(ledger: Ledger, delta: float) -> Approximate:
         if own and all(_has_epsilon(entry) for entry in rest):
             basic = sum(entry.count * _epsilon_of_core(entry) for entry in rest)
             candidates.append(basic + _by_zcdp(own, remaining))
-        if all(_has_event(entry) for entry in ledger):
+        if all(_has_event(entry) for entry in ledger) and _grid_step(ledger) <= COARSEST_STEP:
             candidates.append(float(_composed(ledger).get_epsilon_for_delta(remaining)))
     if not candidates:
         raise NotAccountable(f"the ledger already spends more than delta = {delta:g}")
@@ -184,21 +191,39 @@ def _by_zcdp(ledger: Ledger, delta: float) -> float:
 def _composed(ledger: Ledger) -> PrivacyLossDistribution:
     """The privacy-loss distribution of the ledger, leaks set aside.
 
-    An epsilon-DP call is dominated by binary randomised response. The grid is rounded upwards, so
-    its step must be small against the smallest call or the rounding itself would be charged.
+    An epsilon-DP call is dominated by binary randomised response.
     """
-    losses = [_loss_bound(entry) for entry in ledger]
-    step = min(1e-4, min(losses) / 50)
-    step = max(step, sum(e.count * loss for e, loss in zip(ledger, losses, strict=True)) / 1e6)
+    step = _grid_step(ledger)
     whole = privacy_loss_distribution.identity(value_discretization_interval=step)
     for entry in ledger:
         whole = whole.compose(_distribution(entry, step).self_compose(entry.count))
     return whole
 
 
+def _grid_step(ledger: Ledger) -> float:
+    """The step of the grid of losses.
+
+    Losses are rounded upwards, so it must be small against the smallest call or the rounding itself
+    would be charged; and no call or sum of calls may have too many points. Of a call that spans
+    `WIDEST_CALL` points rounding costs one, which is next to nothing of its loss.
+    """
+    losses = [_loss_bound(entry) for entry in ledger]
+    step = min(1e-4, min(losses) / 50)
+    step = max(step, max(_span(entry) for entry in ledger) / WIDEST_CALL)
+    return max(step, sum(e.count * loss for e, loss in zip(ledger, losses, strict=True)) / 1e6)
+
+
 def _loss_bound(entry: LedgerEntry) -> float:
     gaussian = entry.guarantee(Gaussian)
     return gaussian.mu if isinstance(gaussian, Gaussian) else _epsilon_of_core(entry)
+
+
+def _span(entry: LedgerEntry) -> float:
+    """About the largest loss that is not negligible: of N(0, 1) against N(mu, 1), at 8 sigma."""
+    gaussian = entry.guarantee(Gaussian)
+    if isinstance(gaussian, Gaussian):
+        return gaussian.mu * (gaussian.mu / 2 + 8)
+    return _epsilon_of_core(entry)
 
 
 def _distribution(entry: LedgerEntry, step: float) -> PrivacyLossDistribution:
@@ -211,10 +236,10 @@ def _distribution(entry: LedgerEntry, step: float) -> PrivacyLossDistribution:
         return privacy_loss_distribution.from_laplace_mechanism(
             1 / _epsilon(entry), value_discretization_interval=step
         )
-    return privacy_loss_distribution.from_privacy_parameters(
-        common.DifferentialPrivacyParameters(_epsilon_of_core(entry), 0.0),
-        value_discretization_interval=step,
-    )
+    epsilon = _epsilon_of_core(entry)
+    # The library's own constructor computes e^epsilon, which overflows at 710.
+    response = {math.ceil(loss / step): float(special.expit(loss)) for loss in (epsilon, -epsilon)}
+    return PrivacyLossDistribution.create_from_rounded_probability(response, 0.0, step)
 
 
 def _is_laplace(entry: LedgerEntry) -> bool:

@@ -33,6 +33,14 @@ LARGEST_CLIP = math.log(2)
 """Beyond it an acceptance probability e^clip/2 would exceed 1."""
 
 
+SYMMETRIC_ACCEPTANCE = 0.5
+"""m of `PureFromApproximate` for A(y) = y + symmetric noise and the reference A(0), at every clip.
+
+m = E_0 a = (P_y(|l| <= clip) + P_0(|l| > clip))/2, as E_0 e^l 1(|l| <= clip) = P_y(|l| <= clip).
+The reflection t -> y - t exchanges A(0) and A(y) and turns l into -l, so that |l| has one law
+under both, and the two chances add up to 1."""
+
+
 def label_bound(s: int, C: float, reach: float = 1.0) -> float:
     """reach sqrt(s) + C: the largest |y - f(0)| for x in {-1, 1}^p and noise of at most C.
 
@@ -286,7 +294,9 @@ class PureFromApproximate:
     **Risk.** With m = E a_t under the reference, y_g has the density
     (1 - (1-m)^T) a(y)/m + (1-m)^T (1 - a(y))/(1 - m) relative to the reference (`report_density`).
     Where nothing is clipped m = 1/2 and a/m = dA(x)/dA(x_0): y_g has the law of A(x) but for
-    2^-T. For (eps, delta)-LDP A and clip = 2 eps, |l| > clip has probability O(delta/eps).
+    2^-T. For labels plus symmetric noise, as in `GaussianLabels`, m = 1/2 (`SYMMETRIC_ACCEPTANCE`)
+    whatever is clipped. For (eps, delta)-LDP A and clip = 2 eps, |l| > clip has probability
+    O(delta/eps).
 
     **Assumptions.** The public reports are drawn independently of the user's data and are not
     private; densities are exact; clip <= log 2.
@@ -328,7 +338,9 @@ class PureFromApproximate:
         others = np.prod(factors, axis=1)[:, None] / factors
         return np.asarray(a * (weights / 2 @ others) + np.prod(1 - a) / self.samples)
 
-    def report_density(self, reports: Array, y: float, mean_acceptance: float) -> Array:
+    def report_density(
+        self, reports: Array, y: float, mean_acceptance: float = SYMMETRIC_ACCEPTANCE
+    ) -> Array:
         """Density of the value that the server reads, relative to the reference's law."""
         a, m = self.acceptance(np.asarray(reports, dtype=float), y), mean_acceptance
         none = (1 - m) ** self.samples
@@ -371,24 +383,6 @@ def purifying_clip(epsilon: float, samples: int) -> float:
         lambda clip: purified_epsilon(clip, samples) - epsilon, 0.0, LARGEST_CLIP, xtol=1e-300
     )
     return float(root) * (1 - 1e-12)
-
-
-def gaussian_mean_acceptance(mechanism: PureFromApproximate, y: float) -> float:
-    """m for Gaussian labels: half of P_y(|l| <= clip) + P_0(|l| > clip), l being normal.
-
-    l is N(-mu^2/2, mu^2) under label 0 and N(mu^2/2, mu^2) under y, mu = |y|/scale.
-    """
-    base, clip = mechanism.base, mechanism.clip
-    if not isinstance(base, GaussianLabels):
-        raise TypeError(f"base must be GaussianLabels, got {type(base).__name__}")
-    mu = abs(float(clipped(y, base.bound))) / base.scale
-    if mu == 0:
-        return 0.5
-    within = [
-        special.ndtr((clip - shift) / mu) - special.ndtr((-clip - shift) / mu)
-        for shift in (mu**2 / 2, -(mu**2) / 2)
-    ]
-    return float(within[0] + 1 - within[1]) / 2
 
 
 def clipped(y: ArrayLike, bound: float) -> Array:

@@ -20,7 +20,13 @@ from estimators.base import Array, LinearPredictor, PrivateEstimator
 from estimators.design import LARGEST
 from estimators.links import IDENTITY, Link, best_step
 from estimators.mechanisms import Release, check_between, check_sparsity, check_whole
-from estimators.randomisers import BLOCK, Randomiser, SphereRandomiser, mean_of_reports
+from estimators.randomisers import (
+    BLOCK,
+    LARGEST_EPSILON,
+    Randomiser,
+    SphereRandomiser,
+    mean_of_reports,
+)
 from estimators.regression import projected
 from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
@@ -205,17 +211,16 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
 
     def _plan(self, n: int, p: int) -> Plan:
         """Every option checked, and those that are "auto" worked out."""
-        budget = self._budget(Pure)
-        assert isinstance(budget, Pure)
+        epsilon = _epsilon(self._budget(Pure))
         s, s_star, link = self._model(p)
         radius, scale = float(self.radius), float(self.feature_scale)
         if self.randomiser not in CAPS:
             raise ValueError(f"randomiser must be 'duchi' or 'privunit', got {self.randomiser!r}")
         step = self._step(link, scale)
-        clip = _given("clip", self.clip)
+        clip = number_or_auto("clip", self.clip)
         if clip is None:
             clip = gradient_bound(link, p, s, s_star, float(self.C), radius, scale)
-        randomiser = SphereRandomiser(p, budget.epsilon, clip, CAPS[self.randomiser])
+        randomiser = SphereRandomiser(p, epsilon, clip, CAPS[self.randomiser])
         noise = step * randomiser.length * math.sqrt(s / (n * p))
         return Plan(link, randomiser, step, self._rounds(n, radius / noise))
 
@@ -247,7 +252,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
 
     def _step(self, link: Link, scale: float) -> float:
         """The step size given, or the best in the window."""
-        given = _given("step_size", self.step_size)
+        given = number_or_auto("step_size", self.step_size)
         if given is not None:
             return given
         try:
@@ -337,11 +342,15 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
     def fit(self, X: Any, y: Any) -> OneShotThreshold:
         """Estimate sparse coefficients from one private report of each row of X with its y."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
-        p = X.shape[1]
+        n, p = X.shape
         bound, randomiser = self._plan(p)
-        rng, weights = self._rng(), np.clip(y, -bound, bound) / float(self.feature_scale) ** 2
-        average = _coordinate_means if self.report == "coordinate" else _vector_mean
-        mean, entry = average(X, weights, float(self.feature_scale), randomiser, rng)
+        rng, scale = self._rng(), float(self.feature_scale)
+        weights = np.clip(y, -bound, bound) / scale**2
+        if self.report == "coordinate":
+            everyone, places = range(n), np.arange(p)
+            mean, entry = coordinate_means(X, weights, everyone, places, scale, randomiser, rng)
+        else:
+            mean, entry = _vector_mean(X, weights, scale, randomiser, rng)
         coef = projected(hard_threshold(mean, int(self.s)), float(self.radius))
         self._account([entry])
         self.coef_, self.support_, self.randomiser_ = coef, np.flatnonzero(coef), randomiser
@@ -363,32 +372,50 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     def _plan(self, p: int) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
-        budget = self._budget(Pure)
-        assert isinstance(budget, Pure)
+        epsilon = _epsilon(self._budget(Pure))
         check_sparsity(self.s, p)
         check_between(*SIZES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         if self.report not in ("coordinate", "hypercube"):
             raise ValueError(f"report must be 'coordinate' or 'hypercube', got {self.report!r}")
         scale = float(self.feature_scale)
-        bound = _given("bound", self.bound)
+        bound = number_or_auto("bound", self.bound)
         if bound is None:
             bound = scale * math.sqrt(self.s) * float(self.radius) + float(self.C)
         width = 1 if self.report == "coordinate" else p
-        return bound, HypercubeRandomiser(width, budget.epsilon, bound / scale, "best")
+        return bound, HypercubeRandomiser(width, epsilon, bound / scale, "best")
 
 
-def _coordinate_means(
-    X: Any, weights: Array, scale: float, randomiser: Randomiser, rng: np.random.Generator
+def _epsilon(budget: Guarantee) -> float:
+    """What a report may spend, checked to be within the randomisers' range."""
+    assert isinstance(budget, Pure)
+    if budget.epsilon > LARGEST_EPSILON:
+        raise ValueError(
+            f"privacy.epsilon must be at most {LARGEST_EPSILON:g} for a local randomiser, got"
+            f" {budget.epsilon!r}"
+        )
+    return budget.epsilon
+
+
+def coordinate_means(
+    X: Any,
+    weights: Array,
+    users: range,
+    candidates: Array,
+    scale: float,
+    randomiser: Randomiser,
+    rng: np.random.Generator,
 ) -> Release[Array]:
-    """Reports of weight_i x_ij, j = i mod p, averaged over each coordinate's users."""
-    n, p = X.shape
-    users = np.arange(n)
-    asked = users % p
-    features = np.asarray(X[users, asked], dtype=float).reshape(n)
-    products = weights * np.clip(features, -scale, scale)
+    """Reports of weight_i x_ij by some users, the i-th about the i-th of the candidates in turn.
+
+    They are averaged over each candidate's users (0 if there are none).
+    """
+    rows, q = np.arange(users.start, users.stop), len(candidates)
+    asked = np.arange(len(rows)) % q
+    features = np.asarray(X[rows, candidates[asked]], dtype=float).reshape(len(rows))
+    products = weights[rows] * np.clip(features, -scale, scale)
     reports, entry = randomiser.randomise(products[:, None], rng)
-    sums = np.bincount(asked, weights=reports[:, 0], minlength=p)
-    return Release(sums / np.maximum(np.bincount(asked, minlength=p), 1), entry)
+    sums = np.bincount(asked, weights=reports[:, 0], minlength=q)
+    return Release(sums / np.maximum(np.bincount(asked, minlength=q), 1), entry)
 
 
 def _vector_mean(
@@ -414,7 +441,7 @@ def _clipped(rows: Any, scale: float) -> Array:
     return np.clip(dense, -scale, scale)
 
 
-def _given(name: str, value: float | Literal["auto"]) -> float | None:
+def number_or_auto(name: str, value: float | Literal["auto"]) -> float | None:
     """The number that an option is, checked, or None if it is "auto"."""
     if isinstance(value, str):
         if value != "auto":

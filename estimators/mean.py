@@ -115,10 +115,10 @@ class NoisyMean(TruncatingEstimator):
         level = self._level(X, search, rng, ledger)
         average, (n, d) = self._clipped_mean(X, level), X.shape
         l1, l2 = self._l1(n, d, level), self._l2(n, d, level)
-        self.mean_, entry = noisy_mean(average, l1, l2, budget, rng, self.calibration)
+        noisy, entry = noisy_mean(average, l1, l2, budget, rng, self.calibration)
         ledger.append(entry)
-        self.R_, self.noise_scale_ = level, entry.scale
         self._account(ledger)
+        self.mean_, self.R_, self.noise_scale_ = noisy, level, entry.scale
         return self
 
     def risk_bound(self, problem: MeanProblem | BoundedMeanProblem) -> Bound:
@@ -240,9 +240,9 @@ class KarwaVadhanMean(PrivateEstimator):
         bins = LedgerEntry(name, 2.0, "l1", 2 / search.epsilon, (search,), d, "one coordinate")
         step = 2 * half / n
         noisy, entry = noisy_mean(offsets, step * d, step * math.sqrt(d), release, rng, "analytic")
+        self._account([bins, entry])
         self.mean_, self.centres_, self.found_ = centres + noisy, centres, found
         self.half_width_, self.noise_scale_ = half, entry.scale
-        self._account([bins, entry])
         return self
 
     def _check_options(self) -> None:
@@ -412,9 +412,9 @@ class CoinPressMean(PrivateEstimator):
             if shrunk < radii[-1]:
                 centre = estimate
             radii.append(min(shrunk, radii[-1]))
+        self._account(ledger)
         self.mean_, self.noise_scale_ = estimate, noise_scale
         self.ball_radii_ = np.array(radii)
-        self._account(ledger)
         return self
 
     def _check_options(self) -> None:

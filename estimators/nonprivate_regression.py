@@ -100,8 +100,8 @@ class IterativeHardThresholding(LinearPredictor):
     non-zeros, from theta = 0. ``method="pursuit"``: join the support with the s coordinates of
     largest gradient, minimise over these 2s, keep the s largest, minimise over those; stop when L
     no longer falls. ``method="gradient"``: theta <- H_s(theta - eta grad L(theta)), with eta the
-    best step along the gradient on the support, shortened until
-    eta <= 0.99 |move|^2 n/(smoothness |X move|^2), so that L falls at every step; then, with
+    best step along the gradient on the support. Where it would change the support it is shortened
+    until eta <= 0.99 |move|^2 n/(smoothness |X move|^2), so that L falls at every step. Then, with
     `refit`, minimise over the support. Minimising over a support is by Newton's method, which for
     squared loss is exact after one step.
 
@@ -204,8 +204,9 @@ class IterativeHardThresholding(LinearPredictor):
                 kept = _largest(np.abs(target), s)
                 move = -coef
                 move[kept] += target[kept]
+                # On an unchanged support the best step is safe: `safe` would be 0.99 of it.
                 safe = 0.99 * risk.step_along(move)
-                if not eta > safe:
+                if np.array_equal(kept, support) or not eta > safe:
                     break
                 eta = min(safe, eta / 2)
             coef = coef + move

@@ -203,8 +203,9 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     Theorem 8.
 
     **Departures from the paper.** WG19 and WX21 assume a G-Lipschitz loss; squared loss has no
-    finite G, so gradients are shortened here. WG19's sensitivity G/n is for removing a record:
-    replacement needs 2G/n. ``calibration="paper"`` has their noise all the same: T G^2/(n^2 rho)
+    finite G, so gradients are shortened here. T releases of sensitivity D spend T D^2/(2 tau^2),
+    so WG19's tau^2 = T G^2/(n^2 rho) (Theorem 5.2) is right for D = sqrt(2) G/n, where replacing
+    a record has D = 2G/n. ``calibration="paper"`` has their noise all the same: T G^2/(n^2 rho)
     for zCDP really spends 2 rho; T G^2 log(1/delta)/(n eps)^2 for (epsilon, delta) spends
     rho = 2 eps^2/log(1/delta), which at eps = 1, delta = 1e-5 is .174 and an epsilon of 3.0 by
     WG19: Lemma 3.4 (2.40 by the exact Gaussian curve). `privacy_` then reports the budget's

@@ -254,12 +254,12 @@ class SparseMean(SparseEstimator):
             rng=rng,
         )
         ledger += entries_
+        self._account(ledger)
         self.mean_ = np.zeros(X.shape[1])
         self.mean_[support] = values
         self.support_ = np.sort(support)
         self.R_, self.s_ = level, int(s)
         self.selection_scale_, self.noise_scale_ = scales.selection, scales.value
-        self._account(ledger)
         return self
 
     def risk_bound(self, problem: SparseMeanProblem) -> Bound:

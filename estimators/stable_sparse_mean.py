@@ -186,12 +186,12 @@ class StableSparseMean(TruncatingEstimator):
             rng=rng,
         )
         ledger += released.entries
+        self._account(ledger)
         support = order[: released.size]
         self.mean_ = np.zeros(len(average))
         self.mean_[support] = released.values
         self.support_ = np.sort(support)
         self.R_, self.noise_scale_ = level, released.noise_scale
-        self._account(ledger)
         return self
 
 

@@ -143,11 +143,19 @@ class Bound:
         return [a.text for a in self.assumptions if not a.holds(point)]
 
     def parts(self, **given: float) -> Parts:
-        """The value with its split; raises `OutsideRegime` where nothing is proved."""
+        """The value with its split; raises `OutsideRegime` where nothing is proved.
+
+        A value that is not finite is refused too: numbers failed, and nothing is known.
+        """
         failed = self.broken(**given)
         if failed:
             raise OutsideRegime(f"{self.name}: needs {'; '.join(failed)}")
-        return self.compute(self.point(given))
+        point = self.point(given)
+        parts = self.compute(point)
+        if not math.isfinite(parts.total):
+            where = ", ".join(f"{name}={value:g}" for name, value in point.items())
+            raise ValueError(f"{self.name}: the value at {where} is {parts.total}, not a number")
+        return parts
 
     def value(self, **given: float) -> float:
         """The bound, optimised over the free parameters of its proof."""

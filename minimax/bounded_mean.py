@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize
 
 from minimax import bound as symbols
+from minimax.binomial import binomial_cdf
 from minimax.bound import Assumption, Bound, Parts, Point, Prior
 from minimax.papers import THIS_WORK
 from minimax.priors import DilutedPrior, SignPrior
@@ -340,7 +341,7 @@ def _dilution_scan(
     counts = np.unique(np.round(np.linspace(1, top, min(top, 1200))))
     cap = 2 * math.sqrt(d)
     gain_of = np.minimum(gains(privacy, counts, SUBGAUSSIAN, member=cap), cap)
-    below = stats.binom.cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n)
+    below = binomial_cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n)
     mass = np.diff(below, axis=0)
     gamma = np.sqrt(gain_of**2 @ mass + cap**2 * (1 - below[-1]))[:, None, None]
     u = np.append(np.geomspace(1e-3, 400, 100), 2.0)[None, None, :]

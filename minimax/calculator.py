@@ -9,6 +9,7 @@ from typing import Any
 
 from minimax import (
     erm_upper,
+    halving,
     label_regression,
     local_regression,
     local_upper,
@@ -141,16 +142,20 @@ def _local_regression(interaction: bool = False, loss: Loss = "squared") -> Prob
 
     def theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
         claimed = local_upper.claimed_record_bounds(privacy, interaction=interaction)
-        bounds = [local_upper.one_shot_upper(at(point), privacy, loss), *claimed]
+        proven = [local_upper.one_shot_upper(at(point), privacy, loss)]
+        if interaction:
+            proven.append(halving.halving_upper(at(point), privacy, loss))
+        bounds = [*proven, *claimed]
         return [bound for bound in bounds if bound.loss == measured]
 
+    best = halving.best_interactive_upper if interaction else local_upper.best_upper
     return ProblemClass(
         "local-regression",
         "x uniform on {-1, 1}^p, y = theta_j x_j + noise, |theta_j| <= 1, |noise| <= C; "
         f"records locally private, {'' if interaction else 'non-'}interactive",
         ("n", "p", "C"),
         lower,
-        lambda point, privacy: local_upper.best_upper(at(point), privacy, loss),
+        lambda point, privacy: best(at(point), privacy, loss),
         measured,
         theorems=theorems,
         scope="local",

@@ -277,7 +277,7 @@ def interactive(
     `testing_risk` are convex in the exponent, so S may be put in for its parts.
 
     **Constants.** Closed form: delta <= C/3, hence tau <= 1/2, k <= 4 log(4/3), B >= 2C/3, and
-    S = 1 (squared) or S = .35 (sum).
+    S = 1 (squared) or S = .35 (sum). The rate is reached: `minimax.halving.halving_upper`.
 
     **Source.** WX21: Theorems 2, 3 (pure) and 4 (RDP, zCDP), with their constants. The paper
     bounds 1/(1 - delta) by 1 + delta, which is the wrong way round.

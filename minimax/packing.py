@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 
 from minimax import bound as symbols
+from minimax.binomial import binomial_cdf
 from minimax.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
 
 Array = NDArray[np.float64]
@@ -293,7 +294,7 @@ def _best(packing: Packing, privacy: Privacy, alphas: Array, radii: Array) -> Pa
     sizes = _group_sizes(privacy, float(log_guess.max()), packing.n, 400)
     intensity = packing.intensity(alphas)
     if intensity is None:
-        below = stats.binom.cdf(sizes[:, None], packing.n, alphas[None, :])
+        below = binomial_cdf(sizes[:, None], packing.n, alphas[None, :])
         failure = _mixed_failure(privacy, sizes, below, log_guess)
     else:
         mean, deviation = intensity
@@ -321,7 +322,7 @@ def _truncated_failure(
     sizes = _group_sizes(privacy, float(log_guess.max()), packing.n, 120)
     closed = math.floor(closed_form_size(packing.m, packing.s, privacy))
     sizes = np.unique(np.append(sizes, min(closed, packing.n)))
-    below = stats.binom.cdf(sizes[:, None], packing.n, alphas[None, :])
+    below = binomial_cdf(sizes[:, None], packing.n, alphas[None, :])
     failure = np.zeros((len(alphas), len(log_guess)))
     for k, reached in zip(sizes, below, strict=True):
         chance = np.maximum(reached, 1e-300)[:, None]

@@ -109,8 +109,9 @@ class Pure(_Numbers):
         The worst pair is randomised response, whose hockey-stick divergence at eps' is
         (e^eps - e^eps')/(1 + e^eps).
         """
-        shifted = math.exp(self.epsilon) - delta * (1 + math.exp(self.epsilon))
-        return Approximate(max(math.log(max(shifted, 1.0)), 1e-12), delta, self.scope)
+        rest = math.exp(-self.epsilon)
+        shifted = max(1 - delta - delta * rest, rest)
+        return Approximate(max(self.epsilon + math.log(shifted), 1e-12), delta, self.scope)
 
 
 @dataclass(frozen=True)
@@ -245,7 +246,7 @@ class Gaussian(_Numbers):
         while self.delta(high) > delta:
             high *= 2
         epsilon = optimize.brentq(
-            lambda e: math.log(max(self.delta(e), 1e-320)) - math.log(delta), 0.0, high, xtol=1e-13
+            lambda e: math.log(max(self.delta(e), 1e-320)) - math.log(delta), 0.0, high, xtol=1e-300
         )
         return Approximate(max(float(epsilon), 1e-12), delta, self.scope)
 
@@ -406,40 +407,52 @@ def _pure_tradeoff(log_q: NDArray[np.float64], epsilon: float, delta: float) -> 
     return np.clip(np.minimum(direct, complement), 0.0, 1.0)
 
 
-def _zcdp_log_delta(rho: float, epsilon: float) -> float:
-    """log of inf_alpha exp((alpha-1)(alpha rho - eps)) (1 - 1/alpha)^alpha / (alpha - 1)."""
+def _order_epsilon(g: float, L: float) -> float:
+    r"""c(g) = (L - log(1 + g))/g - log(1 + 1/g), the price of the Renyi order 1 + g.
 
-    def log_delta(log_gap: float) -> float:
-        gap = math.exp(log_gap)
-        alpha = 1 + gap
-        return gap * (alpha * rho - epsilon) + alpha * math.log1p(-1 / alpha) - log_gap
+    **Statement.** rho-zCDP is (eps, delta)-DP with eps = (rho (1 + g) + c(g))^+, L = log(1/delta),
+    for every g > 0. The best g is the one root of rho g^2 + log(1 + g) = L.
 
-    best = optimize.minimize_scalar(log_delta, bounds=(-14.0, 18.0), method="bounded")
-    return float(min(best.fun, 0.0))
+    **Proof.** delta = exp((alpha-1)(alpha rho - eps)) (1 - 1/alpha)^alpha/(alpha - 1) at
+    alpha = 1 + g (Canonne, Kamath and Steinke, 2020), solved for eps.
+    c'(g) = -(L - log(1 + g))/g^2.
+    """
+    return (L - math.log1p(g)) / g - math.log1p(1 / g)
 
 
 @lru_cache(maxsize=4096)
 def _zcdp_epsilon(rho: float, delta: float) -> float:
-    high = rho + 2 * math.sqrt(rho * math.log(1 / delta))
-    target = math.log(delta)
-    if _zcdp_log_delta(rho, 1e-12) <= target:
-        return 1e-12
-    epsilon = optimize.brentq(lambda e: _zcdp_log_delta(rho, e) - target, 1e-12, high, xtol=1e-13)
-    return float(epsilon)
+    """The best epsilon of `_order_epsilon`."""
+    L, log_rho = -math.log(delta), math.log(rho)
+
+    def excess(x: float) -> float:
+        return math.exp(log_rho + 2 * x) + float(np.logaddexp(0.0, x)) - L
+
+    low = min((math.log(L / 3) - log_rho) / 2, math.log(math.expm1(L / 3)))
+    high = min((math.log(L) - log_rho) / 2, L)
+    g = math.exp(float(optimize.brentq(excess, low, high)))
+    return max(rho * (1 + g) + _order_epsilon(g, L), 1e-12)
 
 
 @lru_cache(maxsize=4096)
 def _zcdp_budget(epsilon: float, delta: float) -> float:
-    """rho with _zcdp_epsilon(rho, delta) = epsilon; monotone, so bracketed on the log scale."""
-    target = math.log(delta)
-    # rho + 2 sqrt(rho log 1/delta) = epsilon is always within; the answer is above it.
-    root = math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))
-    low = math.log(root**2)
-    high = low + 1.0
-    while _zcdp_log_delta(math.exp(high), epsilon) < target:
-        high += 1.0
-    log_rho = optimize.brentq(lambda r: _zcdp_log_delta(math.exp(r), epsilon) - target, low, high)
-    return math.exp(float(log_rho)) * (1 - 1e-12)
+    """rho with _zcdp_epsilon(rho, delta) = epsilon.
+
+    At the best g, rho = (L - log(1 + g))/g^2, so that epsilon = rho (1 + 2g) - log(1 + 1/g). This
+    falls with g, as rho does and as epsilon rises with rho, from infinity to below 0.
+    """
+    L = -math.log(delta)
+
+    def excess(x: float) -> float:
+        g = math.exp(x)
+        return (L - math.log1p(g)) / g * (1 / g + 2) - math.log1p(1 / g) - epsilon
+
+    high = math.log(math.expm1(min(L, 700.0)))
+    low = high - 1.0
+    while excess(low) < 0:
+        low -= 1.0
+    g = math.exp(float(optimize.brentq(excess, low, high)))
+    return (epsilon - _order_epsilon(g, L)) / (1 + g) * (1 - 1e-12)
 
 
 @lru_cache(maxsize=4096)
@@ -451,7 +464,9 @@ def _gdp_budget(epsilon: float, delta: float) -> float:
             delta
         )
 
-    low, high = math.log(1e-12), math.log(1.0)
+    low = high = 0.0
     while excess(high) < 0:
         high += 1.0
+    while excess(low) > 0:
+        low -= 1.0
     return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-14))) * (1 - 1e-13)

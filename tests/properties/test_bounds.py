@@ -21,6 +21,7 @@ from minimax import (
 )
 from minimax.bound import Bound, OutsideRegime
 from minimax.calculator import PROBLEMS, best_lower, problem_class
+from minimax.halving import halving_upper
 from minimax.local_upper import (
     LabelRegressionProblem,
     LocalRegressionProblem,
@@ -243,7 +244,8 @@ def test_lower_bounds_under_local_privacy_stay_below_the_proven_upper_bounds(
         assert upper <= 1
     bounds = [one_shot_label_upper(LabelRegressionProblem(n, p, s, C), privacy)]
     records = LocalRegressionProblem(n, p, C)
-    bounds += [one_shot_upper(records, privacy, loss) for loss in ("squared", "sum")]
+    for loss in ("squared", "sum"):
+        bounds += [one_shot_upper(records, privacy, loss), halving_upper(records, privacy, loss)]
     for bound in bounds:
         if not bound.broken():
             assert bound.value() <= bound.closed_form() * (1 + 1e-9)

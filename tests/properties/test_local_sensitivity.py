@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from scipy import stats
 
-from estimators import local_regression
+from estimators import SequentialHalving, local_regression
 from estimators.links import IDENTITY, Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold, gradient_bound
 from estimators.mechanisms import Release
@@ -131,6 +131,39 @@ def test_a_one_shot_report_is_private_whatever_the_record(
     assert loss(kind, first[i], second[i]) <= epsilon + ROUNDING
 
 
+@QUICK
+@given(pair=neighbours(), epsilon=log_floats(1e-2, 8))
+def test_a_report_about_a_candidate_is_private_whatever_the_record(
+    pair: Any, epsilon: float
+) -> None:
+    """With the others' records and reports as they are, up to the changed user's own round."""
+    X, y, other_X, other_y, i = pair
+    estimator = SequentialHalving(Pure(epsilon, scope="local"))
+    ours, kind = caught(estimator, X, y)
+    theirs, _ = caught(estimator, other_X, other_y)
+    sizes = [len(group) for group in ours]
+    assert sum(sizes) == len(y)
+    mine = int(np.searchsorted(np.cumsum(sizes), i, side="right"))
+    for k in range(mine + 1):
+        first, second = ours[k], theirs[k]
+        others = np.arange(len(first)) != (i - sum(sizes[:k]) if k == mine else -1)
+        np.testing.assert_array_equal(first[others], second[others])
+    place = i - sum(sizes[:mine])
+    assert max(np.abs(group).max() for group in ours) <= kind.radius * (1 + 1e-12)
+    assert loss(kind, ours[mine][place], theirs[mine][place]) <= epsilon + ROUNDING
+
+
+def test_without_the_clip_a_report_is_not_private() -> None:
+    """The control: a bit with the mean of an unclipped product has the wrong ratio."""
+    (inputs, *_), kind = caught(SequentialHalving(), np.full((4, 1), 1e6), np.full(4, 1e6))
+    assert np.abs(inputs).max() == kind.radius
+    t = math.tanh(0.5)
+    towards, away = ((1 + sign * t * 1.9 * inputs[0, 0] / kind.radius) / 2 for sign in (1, -1))
+    assert math.log(towards / away) > 2.5  # a record 1.9 times outside the range, epsilon = 1
+    clipped, opposite = ((1 + sign * t * inputs[0, 0] / kind.radius) / 2 for sign in (1, -1))
+    assert math.log(clipped / opposite) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -139,8 +172,9 @@ def test_a_one_shot_report_is_private_whatever_the_record(
         LocalHardThresholding(steps=1),
         OneShotThreshold(),
         OneShotThreshold(report="hypercube"),
+        SequentialHalving(),
     ],
-    ids=["duchi", "privunit", "class radius", "bit", "hypercube"],
+    ids=["duchi", "privunit", "class radius", "bit", "hypercube", "halving"],
 )
 def test_the_budget_is_attained(estimator: Any) -> None:
     """Records far outside every range, in opposite directions, use all of epsilon."""

@@ -7,6 +7,7 @@ that must not pass: the gradient's sign flipped, no privacy, another constant.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from attacks import GameResult, RegressionAttack, local_ceiling, play
 from estimators.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
+from estimators.nonprivate_regression import IterativeHardThresholding
 from minimax.local_upper import randomised_response_risk
-from minimax.priors import TwoLabelPrior
+from minimax.priors import RegressionPrior, TwoLabelPrior
 from minimax.privacy import Pure
 
 Array = NDArray[np.float64]
 ALPHA = 1e-6
+LEVEL = 1 - ALPHA
 P = 10
 SIZE = 0.9
 PAPER = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0)
@@ -155,3 +159,66 @@ def test_one_shot_is_no_better_than_the_exact_bayes_risk_and_not_far() -> None:
     assert smaller(ours, 4 * best)
     open_ = risks(OneShotThreshold(local(8.0), bound=B), 1)
     assert smaller(open_, best)
+
+
+# Attack
+
+
+PRIORS = [
+    RegressionPrior(d=P, radius=2.0, sigma=0.5),
+    RegressionPrior(d=P, radius=2.0, sigma=0.5, support=4),
+]
+PROTOCOLS: list[tuple[Any, dict[str, Any]]] = [
+    (LocalHardThresholding, {"steps": 1, "randomiser": "privunit"}),
+    (OneShotThreshold, {"report": "hypercube"}),
+    (LocalHardThresholding, {"steps": 3}),
+]
+PROTOCOL_NAMES = ["one round", "one shot", "three rounds"]
+each_prior = pytest.mark.parametrize("prior", PRIORS, ids=["dense", "sparse"])
+
+
+def trace(prior: RegressionPrior, estimator: Any, trials: int) -> tuple[GameResult, Any]:
+    """Members (x, y) against fresh records: the game, and what local privacy allows in it."""
+    attack = RegressionAttack(prior)
+    result = play(
+        prior, 800, estimator, attack, trials=trials, seed=31, attribute="coef_", confidence=LEVEL
+    )
+    return result, partial(local_ceiling, result, attack)
+
+
+def protocol(prior: RegressionPrior, epsilon: float, kind: Any, options: dict[str, Any]) -> Any:
+    s = RegressionAttack(prior).d
+    scale = 1 / math.sqrt(s)
+    return kind(local(epsilon), s=s, radius=2.0, C=1.5, feature_scale=scale, **options)
+
+
+@each_prior
+@pytest.mark.parametrize(("kind", "options"), PROTOCOLS, ids=PROTOCOL_NAMES)
+def test_private_records_are_traced_no_further_than_local_privacy_allows(
+    kind: Any, options: dict[str, Any], prior: RegressionPrior
+) -> None:
+    result, allowed = trace(prior, protocol(prior, 2.0, kind, options), trials=500)
+    assert result.privacy == local(2.0)
+    assert result.completeness_gap is not None
+    assert result.completeness_gap.contains(0.0)
+    assert result.member_sum.high < allowed().low
+
+
+@each_prior
+def test_the_plain_twin_is_traced_further_than_local_privacy_allows(prior: RegressionPrior) -> None:
+    """The control, at the same n and epsilon."""
+    twin = IterativeHardThresholding(s=RegressionAttack(prior).d)
+    result, allowed = trace(prior, twin, trials=800)
+    assert result.member_sum.low > allowed(local(2.0)).high
+
+
+@each_prior
+@pytest.mark.parametrize(("kind", "options"), PROTOCOLS[:2], ids=PROTOCOL_NAMES[:2])
+def test_a_large_budget_is_traced_further_than_a_small_one_allows(
+    kind: Any, options: dict[str, Any], prior: RegressionPrior
+) -> None:
+    """The control of what was spent. The identity is the members' sum with less noise."""
+    result, allowed = trace(prior, protocol(prior, 50.0, kind, options), trials=300)
+    assert result.completeness is not None
+    assert result.completeness.low > allowed(local(0.1)).high
+    assert result.completeness.high < allowed().low

@@ -28,6 +28,7 @@ NAMES = [
     "IterativeHardThresholding",
     "LocalHardThresholding",
     "OneShotThreshold",
+    "SequentialHalving",
 ]
 X = np.random.default_rng(0).uniform(-0.5, 0.5, (60, 3))
 y = X[:, 0].copy()
@@ -71,6 +72,7 @@ def test_bad_responses_are_refused_by_name(name: str, kind: str) -> None:
         "AdaptiveSufficientStatistics",
         "LocalHardThresholding",
         "OneShotThreshold",
+        "SequentialHalving",
         "LabelHardThresholding",
         "LabelLasso",
     ],

@@ -10,11 +10,11 @@ import pytest
 from scipy import integrate, stats
 
 from estimators.label_randomisers import (
+    SYMMETRIC_ACCEPTANCE,
     BinaryLabels,
     GaussianLabels,
     LaplaceLabels,
     PureFromApproximate,
-    gaussian_mean_acceptance,
     label_bound,
     paper_label_scale,
     purified_epsilon,
@@ -139,14 +139,13 @@ def test_genprot_reports_have_their_exact_law() -> None:
     base = GaussianLabels(1.0, 2.0)
     mechanism = PureFromApproximate(base, 0.5, 4)
     y = 1.0
-    mean = gaussian_mean_acceptance(mechanism, y)
     cuts = [-40.0, 2.0 * (0.25 - 1.0), 2.0 * (0.25 + 1.0), 40.0]
 
     def below(limit: float) -> float:
         points = [max(min(cut, limit), -40.0) for cut in cuts]
 
         def density(report: float) -> float:
-            ratio = mechanism.report_density(np.array([report]), y, mean)[0]
+            ratio = mechanism.report_density(np.array([report]), y)[0]
             return float(ratio * stats.norm(scale=2.0).pdf(report))
 
         pieces = itertools.pairwise(points)
@@ -160,6 +159,39 @@ def test_genprot_reports_have_their_exact_law() -> None:
     half = int((reports <= 0.5).sum())
     assert stats.binomtest(half, len(reports), stats.norm(0, 2.0).cdf(0.5)).pvalue < ALPHA
     assert entry.guarantees == (Pure(purified_epsilon(0.5, 4), scope="label"),)
+
+
+@pytest.mark.parametrize("clip", [0.01, 0.2, math.log(2)])
+@pytest.mark.parametrize("y", [0.0, -0.3, 1.0])
+def test_half_of_the_reports_are_accepted_whatever_is_clipped(y: float, clip: float) -> None:
+    scale = 0.7
+    mechanism = PureFromApproximate(GaussianLabels(1.0, scale), clip, 4)
+    # The log ratio (y t - y^2/2)/scale^2 is +-clip at the middle ones of these points.
+    ends = [y / 2 - scale**2 * clip / y, y / 2 + scale**2 * clip / y] if y else []
+    cuts = sorted([-9.0, 9.0, *(end for end in ends if abs(end) < 9)])
+
+    def mean(label: float) -> float:
+        def density(t: float) -> float:
+            return float(mechanism.acceptance(np.array(t), label) * stats.norm.pdf(t, 0, scale))
+
+        return sum(integrate.quad(density, a, b)[0] for a, b in itertools.pairwise(cuts))
+
+    assert mean(y) == pytest.approx(SYMMETRIC_ACCEPTANCE, abs=1e-9)
+
+
+def test_reports_of_a_law_that_is_not_symmetric_are_accepted_by_another_rule() -> None:
+    class Skewed:
+        """Exponential reports of rate 1 (reference) or 3: log ratio log 3 - 2t."""
+
+        scope = "label"
+
+        def log_ratio(self, reports: np.ndarray, y: np.ndarray) -> np.ndarray:
+            return math.log(3) - 2 * reports
+
+    mechanism = PureFromApproximate(Skewed(), 0.5, 4)  # type: ignore[arg-type]
+    reports = np.random.default_rng(3).exponential(size=100_000)
+    accepted = mechanism.acceptance(reports, 1.0)
+    assert abs(accepted.mean() - SYMMETRIC_ACCEPTANCE) > 5 * accepted.std() / math.sqrt(1e5)
 
 
 def test_genprot_has_the_law_of_its_base_when_nothing_is_clipped() -> None:

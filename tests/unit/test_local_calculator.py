@@ -106,10 +106,10 @@ def test_upper_rows_carry_the_papers_claims_and_what_is_wrong(
 ) -> None:
     many = ["--n", "1000000", "--upper"]
     records = rows([*RECORDS, "--epsilon", ".5", "--interactive", *many], capsys)
-    assert [row["kind"] for row in records.values()] == ["certified", "certified"] + 2 * ["claimed"]
-    best, proven = list(records.values())[:2]
-    assert best["name"].startswith("best proven: OneShotThreshold")
-    assert best["total"] == proven["total"] < 0.1
+    assert [row["kind"] for row in records.values()] == 3 * ["certified"] + 2 * ["claimed"]
+    best, once, halved = list(records.values())[:3]
+    assert best["name"].startswith("best proven: SequentialHalving")
+    assert best["total"] == halved["total"] < once["total"] / 5 < 0.1
     theorem_5, theorem_9 = (records[f"claimed rate of Theorem {k}"] for k in (5, 9))
     rate = 20 * math.log(20) * math.log(1e6) / (1e6 * 0.25)
     assert theorem_5["total"] == pytest.approx(4 * rate)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import mpmath
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from minimax import tracing
+from minimax import bounded_mean, tracing
+from minimax.binomial import binomial_cdf
+from minimax.bound import Parts
 from minimax.packing import (
     BlockPacking,
     block_exponent,
@@ -193,3 +196,66 @@ def test_packing_bound_takes_dimensions_beyond_floating_point() -> None:
     a = packing_bound(BlockPacking(10**10, 2**1000, 1, 1.0, 1.0, "bounded"), pure).value
     b = packing_bound(BlockPacking(10**10, 2**100_000, 1, 1.0, 1.0, "bounded"), pure).value
     assert b / a == pytest.approx(1e4, rel=0.5)  # without delta it goes on like (log d)^2
+
+
+def summed_cdf(k: int, n: int, p: float) -> float:
+    """P(K <= k) by adding the terms, from the largest down, at 50 digits."""
+    with mpmath.workdps(50):
+        logs = mpmath.loggamma(n + 1) - mpmath.loggamma(k + 1) - mpmath.loggamma(n - k + 1)
+        term = mpmath.exp(logs + k * mpmath.log(p) + (n - k) * mpmath.log1p(-mpmath.mpf(p)))
+        total = term
+        for j in range(k, 0, -1):
+            term *= mpmath.mpf(j) / (n - j + 1) * (1 - mpmath.mpf(p)) / p
+            total += term
+        return float(total)
+
+
+@pytest.mark.parametrize("n", [60, 10**6, 2 * 10**9, 2071301177, 2**31 - 1, 2**31, 10**15])
+def test_binomial_cdf_is_the_sum_of_its_terms(n: int) -> None:
+    for mean in (0.01, 3.0, 40.0, 737.0):
+        if mean < n:
+            k = np.unique(np.round(mean + np.array([-8, -3, -1, 0, 1, 3]) * math.sqrt(mean)))
+            k = np.append(k[k >= 0], min(38, n - 1))
+            exact = np.array([summed_cdf(int(j), n, mean / n) for j in k])
+            assert np.abs(binomial_cdf(k, n, mean / n) - exact).max() < 1e-10
+
+
+def test_binomial_cdf_at_its_ends() -> None:
+    assert binomial_cdf([0, 4, 5], 5, 1.0).tolist() == [0, 0, 1]
+    assert binomial_cdf([0, 1e15 - 1, 1e15], 1e15, 1.0).tolist() == [0, 0, 1]
+    assert binomial_cdf(38, 2e9, 737 / 2e9) == 0 == binomial_cdf(0, 1e15, 0.5)
+    assert binomial_cdf(0, 1e15, 1e-300) == 1
+    counts, chances = np.arange(9)[:, None], np.linspace(0.01, 0.99, 7)
+    assert binomial_cdf(counts, 8, chances) == pytest.approx(
+        stats.binom.cdf(counts, 8, chances), abs=1e-14
+    )
+
+
+def test_dilution_does_not_break_where_the_sample_size_fills_an_integer() -> None:
+    # The value is smooth in n: n^2 times it changes by as little as n does.
+    bound, rest = bounded_mean.dilution(Approximate), {"d": 1e7, "epsilon": 0.01, "delta": 2.33e-19}
+    sizes = np.array([1.9e9, 2e9, 2071301177, 2**31 - 1, 2**31 + 1, 2.3e9])
+    values = [bound.value(n=n, sigma=1, radius=1, **rest) for n in sizes]
+    assert np.diff(values).max() < 0
+    assert np.ptp(values * sizes**2) < 1e-2 * np.max(values * sizes**2)
+    assert 0 < bound.value(n=1e15, sigma=1, radius=1, **rest) < 1e-10
+
+
+@pytest.mark.parametrize("model", [Pure, Approximate, ZeroConcentrated, Gaussian])
+def test_a_packing_bound_is_finite_at_every_sample_size(model: type) -> None:
+    numbers = {Approximate: (0.01, 1e-12)}.get(model, (0.01,))
+    values = [
+        packing_bound(BlockPacking(n, 10**5, 40, 1.0, 1.0, "bounded"), model(*numbers)).value
+        for n in (10**9, 2 * 10**9, 2**31 - 1, 2**31, 10**12, 10**15)
+    ]
+    assert np.isfinite(values).all()
+    assert np.diff(values).max() < 0 < min(values)
+
+
+@pytest.mark.parametrize("total", [math.nan, math.inf])
+def test_a_bound_refuses_what_is_not_a_number(total: float) -> None:
+    bound = bounded_mean.statistical_signs()
+    broken = replace(bound, compute=lambda point: Parts(total, None, total))
+    assert bound.value(n=9, d=16, sigma=1) == pytest.approx(1)
+    with pytest.raises(ValueError, match=rf"sign data: the value at n=9, .* is {total}"):
+        broken.value(n=9, d=16, sigma=1)

@@ -153,6 +153,21 @@ def test_every_gradient_step_lowers_the_risk(loss: Any) -> None:
         assert np.any(rises() > 0)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_step_is_taken_on_a_support_that_stays(seed: int) -> None:
+    """Orthonormal columns: the first step is exact, the second sees it. Otherwise steepest descent
+    shrinks the error by (k - 1)/(k + 1) or better, k the condition number on the support."""
+    fitted = IterativeHardThresholding(4, method="gradient", refit=False)
+    X, y, beta = sparse_problem(400, 40, 4, seed)
+    orthonormal = np.linalg.qr(X)[0]
+    assert fitted.fit(orthonormal, orthonormal @ beta).n_iter_ == 2
+    fitted.fit(X, y)
+    assert fitted.support_.tolist() == np.flatnonzero(beta).tolist()
+    k = np.linalg.cond(X[:, fitted.support_]) ** 2
+    enough = math.log(fitted.tol) / math.log((k - 1) / (k + 1))
+    assert 2 < fitted.n_iter_ <= enough + 3 < 25
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_logistic_loss_is_minimised_on_the_support(method: Any) -> None:
     X, score, beta = sparse_problem(2000, 100, 4)

@@ -54,6 +54,52 @@ def test_zcdp_conversion_is_no_worse_than_the_library_and_not_better_than_exact(
     assert exact < ours < exact * 1.4
 
 
+def best_order_delta(rho: float, epsilon: float) -> mpmath.mpf:
+    """The formula of Canonne, Kamath and Steinke at its best order: golden section, 60 digits."""
+
+    def log_delta(x: mpmath.mpf) -> mpmath.mpf:
+        a = 1 + mpmath.exp(x)
+        return (a - 1) * (a * rho - mpmath.mpf(epsilon)) + a * mpmath.log1p(-1 / a) - x
+
+    low, high = mpmath.mpf(-60), mpmath.mpf(60)
+    ratio = (mpmath.sqrt(5) - 1) / 2
+    for _ in range(150):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if log_delta(left) < log_delta(right) else (left, high)
+    return mpmath.exp(log_delta(low))
+
+
+@pytest.mark.parametrize("delta", [1e-30, 1e-5, 0.3])
+@pytest.mark.parametrize("rho", [1e-3, 1.0, 1e6, 1e12, 1e14, 1e18, 1e25])
+def test_zcdp_conversion_has_the_delta_of_its_formula(rho: float, delta: float) -> None:
+    with mpmath.workdps(60):
+        epsilon = ZeroConcentrated(rho).to_approximate(delta).epsilon
+        if epsilon == 1e-12:  # the least there is
+            assert best_order_delta(rho, epsilon) <= delta
+            return
+        # Rounding epsilon, relatively by 1e-16, is all that may be wrong.
+        step = 4e-16 * epsilon
+        assert best_order_delta(rho, epsilon + step) <= delta * (1 + 1e-9)
+        assert best_order_delta(rho, epsilon - step) >= delta * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-30, 1e-5, 0.5])
+@pytest.mark.parametrize("epsilon", [1e-10, 1e-8, 1e3, 1e6, 1e9, 1e15])
+def test_extreme_budgets_are_converted(epsilon: float, delta: float) -> None:
+    budget = Approximate(epsilon, delta)
+    for spent in (budget.to_zcdp(), budget.to_gaussian()):
+        assert spent.to_approximate(delta).epsilon == pytest.approx(epsilon, rel=1e-4)
+    assert budget.to_zcdp().rho < budget.to_gaussian().to_zcdp().rho
+    assert Approximate(1e-14, delta).to_gaussian().mu > 0
+
+
+def test_pure_conversion_at_extreme_budgets() -> None:
+    assert Pure(1e6).to_approximate(0.1).epsilon == pytest.approx(1e6 + math.log(0.9), rel=1e-15)
+    assert Pure(1e-8).to_approximate(0.1).epsilon == 1e-12
+    # 1 + e^eps' = (1 + e^eps)(1 - delta): to first order eps' = eps - 2 delta.
+    assert Pure(1e-8).to_approximate(1e-10).epsilon == pytest.approx(0.98e-8, rel=1e-6)
+
+
 def test_randomised_response_is_the_worst_pure_pair() -> None:
     epsilon = 0.7
     p = math.exp(epsilon) / (1 + math.exp(epsilon))

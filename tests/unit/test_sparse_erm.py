@@ -20,6 +20,7 @@ from estimators.sparse_erm import (
     NoisyHardThresholdingClassifier,
     hard_threshold,
 )
+from minimax.composition import repeated_noise
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.sparse_regression import SparseRegressionProblem
 
@@ -204,6 +205,8 @@ def test_printed_noise_for_zcdp_spends_twice_the_budget() -> None:
     paper = NoisyHardThresholding(budget, steps=7, clip=2.0, calibration="paper").fit(X, y)
     assert paper.noise_scale_**2 == pytest.approx(7 * 2.0**2 / (60**2 * 0.3))
     assert paper.privacy_.parameters["rho"] == pytest.approx(0.6, rel=1e-12)
+    right_for = repeated_noise(budget, math.sqrt(2) * 2.0 / 60, 7)  # a sensitivity sqrt(2) G/n
+    assert paper.noise_scale_ == pytest.approx(right_for, rel=1e-12)
     ours = NoisyHardThresholding(budget, steps=7, clip=2.0).fit(X, y)
     assert ours.privacy_.parameters["rho"] == pytest.approx(0.3, rel=1e-12)
 

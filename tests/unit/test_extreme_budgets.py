@@ -1,0 +1,90 @@
+"""Budgets far beyond sense: every estimator fits, or says what is wrong with `privacy`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import estimators
+from estimators.accounting import LedgerEntry, total
+from estimators.base import PrivateEstimator
+from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+
+RNG = np.random.default_rng(0)
+X = RNG.choice([-1.0, 1.0], size=(60, 4))
+Y = np.sign(X @ [0.5, 0.3, 0.0, 0.0] + 0.1 * RNG.normal(size=60))
+PRIVATE = [
+    name
+    for name in estimators.__all__
+    if isinstance(getattr(estimators, name), type)
+    and issubclass(getattr(estimators, name), PrivateEstimator)
+]
+OPTIONS: dict[str, dict[str, Any]] = {"KarwaVadhanMean": {"radius": 2.0}}
+
+
+def budgets(size: float, scope: Any) -> list[Any]:
+    small = Approximate(size, 1e-30, scope), Approximate(size, 1e-6, scope)
+    return [Pure(size, scope), *small, ZeroConcentrated(size, scope), Gaussian(size, scope)]
+
+
+@pytest.mark.parametrize("size", [1e-8, 1e-3, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("name", PRIVATE)
+def test_an_estimator_fits_or_names_privacy(name: str, size: float) -> None:
+    kind, fitted = getattr(estimators, name), 0
+    for budget in budgets(size, kind.scope):
+        estimator = kind(privacy=budget, random_state=0, **OPTIONS.get(name, {}))
+        before, refusal = {*vars(estimator), "n_features_in_"}, ""
+        try:
+            estimator.fit(*((X,) if name.endswith("Mean") else (X, Y)))
+        except (TypeError, ValueError) as error:
+            refusal = str(error)
+        if refusal:
+            assert "privacy" in refusal
+            assert set(vars(estimator)) <= before
+            continue
+        fitted += 1
+        released = estimator.mean_ if name.endswith("Mean") else estimator.coef_
+        assert np.isfinite(released).all()
+        assert type(estimator.privacy_) is type(budget)
+        for letter, spent in estimator.privacy_.parameters.items():
+            assert spent <= budget.parameters[letter] * (1 + 1e-6)
+    assert fitted or (kind.scope == "local" and size > 600)
+
+
+def test_every_private_estimator_is_tried() -> None:
+    assert len(PRIVATE) == 17
+    assert not set(OPTIONS) - set(PRIVATE)
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 30.0, 1e4])
+def test_the_grid_of_losses_is_no_coarser_than_the_losses_are_wide(epsilon: float) -> None:
+    """Together, a Gaussian call and a response of next to no loss cost what the first costs."""
+    mu = Approximate(epsilon, 1e-6).to_gaussian()
+    wide = LedgerEntry("gaussian", 1.0, "l2", 1.0, (mu,))
+    loss = 1e-3 * epsilon
+    narrow = LedgerEntry("response", 1.0, "linf", 1.0, (Pure(loss),))
+    spent = total((wide, narrow), Approximate, 1e-6)
+    assert isinstance(spent, Approximate)
+    assert epsilon * (1 - 1e-6) < spent.epsilon <= (epsilon + loss) * (1 + 1e-6)
+
+
+def test_the_time_of_accounting_does_not_grow_with_the_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Grid points of the loss distributions, which is what takes time, at epsilon = 1 and 1000."""
+    from estimators import accounting
+
+    built, distribution = [], accounting._distribution
+
+    def counted(entry: LedgerEntry, step: float) -> Any:
+        built.append(2 * accounting._span(entry) / step)
+        return distribution(entry, step)
+
+    monkeypatch.setattr(accounting, "_distribution", counted)
+    fit = estimators.PrivateHardThresholding
+    for epsilon in (1.0, 1000.0):
+        fit(privacy=Approximate(epsilon, 1.25e-6), random_state=0).fit(X, Y)
+    assert len(built) == 4
+    assert max(built) <= 2.1e5
