@@ -13,9 +13,8 @@ from estimators.design import Design
 from estimators.label_randomisers import GaussianLabels, label_bound, paper_label_scale
 from estimators.label_regression import thresholded_descent
 from estimators.mechanisms import gaussian_scale
-from minimax.local_regression import theorem_1
 from minimax.privacy import Approximate, Gaussian
-from verify.ledger.wx21.interaction import EPSILON, Halving
+from verify.ledger.wx21.interaction import interactive_rate, lone_rate
 from verify.refutation import SHOWN, worst_case
 
 CONFIDENCE = 0.99
@@ -117,17 +116,18 @@ def _descended(design: Design, y: Any, sign: float, steps: int) -> Any:
 
 
 def _halving(axis: Any, seed: int) -> None:
-    cases = [Halving(10.0**k) for k in (6, 9, 12, 15, 18, 21, 24)]
-    x = [math.log(case.p) for case in cases]
-    bound = theorem_1()
-    alone = [
-        bound.value(n=case.users, p=case.p, C=2.0, epsilon=EPSILON) * case.users / case.p
-        for case in cases
-    ]
-    together = [case.risk * case.users / case.p for case in cases]
+    sizes = [10**k for k in (1, 2, 3, 6, 9, 12, 15, 18, 21, 24)]
+    x = [math.log(p) for p in sizes]
+    alone = [lone_rate(p) for p in sizes]
     slope = alone[-1] / x[-1]
     axis.plot(x, [slope * v for v in x], ":", color=FALSE, label="conjectured: grows like log p")
-    axis.plot(x, together, "o-", color=TRUE, label="halving, interactive: proven upper bound")
+    axis.plot(
+        x,
+        [interactive_rate(p) for p in sizes],
+        "o-",
+        color=TRUE,
+        label="SequentialHalving: proven upper bound",
+    )
     axis.plot(x, alone, "^--", color=OTHER, label="without interaction: lower bound")
     axis.set(xlabel="log p", ylabel="n R / p", ylim=(0, None))
     axis.set_title("WX21: Remark 1\ninteraction does remove the log p", fontsize=10)
