@@ -16,7 +16,8 @@ from verify.ledger import entries
 from verify.ledger.document import counts, document, section, table
 from verify.ledger.entry import Entry, Finding, Form, Result, Status, result, run_entry, status_of
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "ledger.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "ledger.md"
 LEDGER = entries()
 LATEX = set(
     re.findall(
@@ -186,6 +187,13 @@ def test_the_page_has_the_tables_and_counts() -> None:
         own = [found for found in LEDGER.values() if found.paper == paper]
         assert table(own, recorded) in page
     assert page.startswith(document({}, {}).split("0 entries")[0])
+
+
+def test_the_readme_has_the_counts() -> None:
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    recorded = counts(Finding(name, found.expected) for name, found in LEDGER.items())
+    summary = ", ".join(f"{n} {name}" for name, n in recorded.items())
+    assert f"{len(LEDGER)} entries: {summary}." in readme
 
 
 # --- the command -------------------------------------------------------------------------------
