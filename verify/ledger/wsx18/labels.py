@@ -8,7 +8,7 @@ from __future__ import annotations
 from verify.ledger.entry import Entry, Form, Result, Status
 from verify.ledger.repeats import repeat
 from verify.ledger.wsx18.records import LARGEST
-from verify.ledger.wx19.labels import display
+from verify.ledger.wx19.labels import PROOF, UNCENTRED, display
 from verify.ledger.wx19.thresholding import rows_for_isometry
 from verify.ledger.wx21.label_bounds import EPSILONS, Size, lower_bound, sparse_log
 
@@ -32,7 +32,7 @@ ENTRIES = (
         "WSX18:Section 4, class of labels",
         numbers={"Theorem 6": "Theorem 4", "Add E σ_i = 0, as in (1).": "Add E σ_i = 0."},
     ),
-    repeat("WX21:Algorithm 2", "WSX18:Algorithm 1"),
+    repeat("WX21:Algorithm 2", "WSX18:Algorithm 1", numbers=PROOF),
     repeat("WX21:Assumption 2", "WSX18:Assumption 1", numbers=NUMBERS),
     Entry(
         id="WSX18:Assumption 1, rows",
@@ -49,7 +49,13 @@ ENTRIES = (
         code=("minimax.descent.chernoff_interval",),
         same_as="WX19:Assumption 1, rows",
     ),
-    repeat("WX21:Theorem 6", "WSX18:Theorem 4", numbers=NUMBERS),
+    repeat(
+        "WX21:Theorem 6",
+        "WSX18:Theorem 4",
+        numbers=NUMBERS,
+        severity="breaks a claim",
+        wrong=UNCENTRED,
+    ),
     repeat(
         "WX21:Theorem 6, privacy",
         "WSX18:Theorem 4, privacy",

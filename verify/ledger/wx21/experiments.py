@@ -153,12 +153,12 @@ ENTRIES = (
     Entry(
         id="WX21:Section VIII",
         kind="experiment",
-        summary="θ*_j ~ U[0,1] leaves the unit ball: chance .9975 at s* = 10, error .43 at best there.",
+        summary="θ*_j ~ U[0,1] leaves the unit ball: chance .9975 at s* = 10; error .43 at best.",
         statement=(
             r"Synthetic data: $s^*$ coordinates of $\theta^*$ uniform on $[0,1]$, the rest zero,"
-            r" $y=\langle x,\theta^*\rangle+\sigma$, to confirm the theorems; so it is to be a member"
-            r" of the class (1), on which Algorithms 1 and 2, which project on the unit ball, have"
-            r" small relative error."
+            r" $y=\langle x,\theta^*\rangle+\sigma$, to confirm the theorems; so it is to be of the"
+            r" class (1), on which Algorithms 1 and 2, which project on the unit ball, have small"
+            r" relative error."
         ),
         expected=Status.CORRECTED,
         method="simulation",
@@ -177,7 +177,7 @@ ENTRIES = (
     Entry(
         id="WX21:Section VIII, best of ten",
         kind="experiment",
-        summary="The lowest of ten errors is reported, as the paper says: 0.13 where a run expects 0.95.",
+        summary="The lowest of ten errors is shown, as is said: 0.13 where a run expects 0.95.",
         statement=(
             r"Each point of the figures is the lowest relative error $\|\theta_T-\theta^*\|_2"
             r"/\|\theta^*\|_2$ of ten runs (so the text says), and stands for the error of a run."
@@ -223,7 +223,7 @@ ENTRIES = (
     Entry(
         id="WX21:Section VIII, link",
         kind="experiment",
-        summary="f = 8x + cos x is admissible; its isometry .043 takes 38,000 users a group at least.",
+        summary="f = 8x + cos x is admissible; its isometry .043 takes some 38,000 users a group.",
         statement=(
             r"$f(x)=8x+\operatorname{cos}x$ satisfies the assumptions of Theorem 9: it is"
             r" $(7,9)$-monotone with $a^2/b^2\ge\frac59$."

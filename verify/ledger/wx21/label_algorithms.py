@@ -160,9 +160,7 @@ def consistency(
     def error(n: int) -> float:
         return _error(rng, n, link, C, hidden=hidden, matching=matching)
 
-    few, many = (
-        interval(np.array([error(n) for _ in range(RUNS)]), ALPHA, 0) for n in (300, 7500)
-    )
+    few, many = (interval(np.array([error(n) for _ in range(RUNS)]), ALPHA, 0) for n in (300, 7500))
     return result(
         few.ci_low >= 2 * many.ci_high,
         error_at_300=few.risk,
@@ -224,7 +222,7 @@ ENTRIES = (
     Entry(
         id="WX21:Algorithm 2",
         kind="algorithm",
-        summary="A sign is misprinted in step 5: it climbs, to a relative error of 2.2; fixed, 0.07.",
+        summary="A misprinted sign in step 5: it climbs, to a relative error of 2.2; fixed, 0.07.",
         statement=(
             r"Label-LDP-IHT: with $\tilde y_i=y_i+N(0,\tau^2)$, $\tau^2=32C^2\log(1.25/\delta)"
             r"/\epsilon^2$, iterate $\theta_t-\eta\frac1n\sum(\tilde y_i-\langle x_i,\theta_t"
@@ -342,10 +340,10 @@ ENTRIES = (
     Entry(
         id="WX21:Theorem 11",
         kind="theorem",
-        summary="Δ ≤ (9a²−5b²)/14 does not make errors halve: f = 3x, Δ = .99. (9a²−5b²)/(9a²+5b²) does.",
+        summary="Δ ≤ (9a²−5b²)/14 does not halve errors (f = 3x); (9a²−5b²)/(9a²+5b²) does.",
         statement=(
-            r"If $a/b>\sqrt5/3$, the rows have isometry constant $\Delta\le\frac{9a^2-5b^2}{14}$ and"
-            r" $s=8s^*$, some step size gives Algorithm 5 $\|\theta_T-\theta^*\|_2\le2^{-T}"
+            r"If $a/b>\sqrt5/3$, the rows have isometry constant $\Delta\le\frac{9a^2-5b^2}{14}$"
+            r" and $s=8s^*$, some step size gives Algorithm 5 $\|\theta_T-\theta^*\|_2\le2^{-T}"
             r"\|\theta^*\|_2+O\bigl(\frac{bC\log(1/\delta)\sqrt{s^*\log p}}{\sqrt n\,\epsilon}"
             r"\bigr)$ with high probability. (Here: without noise, as when $n\to\infty$.)"
         ),

@@ -153,7 +153,7 @@ ENTRIES = (
     Entry(
         id="WX21:Algorithm 1",
         kind="algorithm",
-        summary="r = O(C√p) is too small: at s* = 1 the randomiser's coin has 'probability' up to 1.45.",
+        summary="r = O(C√p) is too small: the randomiser's coin has 'probability' 1.45 at s* = 1.",
         statement=(
             r"LDP-IHT: user $i\in S_t$ reports $\mathcal R^r_\epsilon(x_i(\langle\theta_{t-1},x_i"
             r"\rangle-y_i))$ with $r=O(C\sqrt p)$ (from $|\langle x,\theta\rangle|\le1$); the"
@@ -192,7 +192,7 @@ ENTRIES = (
     Entry(
         id="WX21:Theorem 5",
         kind="theorem",
-        summary="With an r for which it is defined the noise is (C + √s*)√p coth(ε/2), not O(C√p/ε).",
+        summary="For r that covers all records the noise is (C + √s*)√p coth(ε/2), not O(C√p/ε).",
         statement=(
             r"Algorithm 1 is $\epsilon$-LDP for any $\epsilon>0$ and, with $s=8s^*$,"
             r" $\|\theta_T-\theta^*\|_2\le2^{-T}\|\theta^*\|_2"
