@@ -164,7 +164,7 @@ LOWER_BOUNDS = (
     Entry(
         id="WX19:Theorem 1, probability",
         kind="theorem",
-        summary="1 − exp(−Ω(p)) is impossible as δ → 0: a coordinate is missed with chance p^(−O(1)).",
+        summary="1 − exp(−Ω(p)) is impossible as δ → 0: a coordinate is missed w.p. p^(−O(1)).",
         statement=(
             r"The algorithm's squared error is $O(\min\{1,\frac{p\log p}{n\epsilon^2}\})$ with"
             r" probability at least $1-\exp(-\Omega(p))$."

@@ -180,7 +180,8 @@ ENTRIES = (
         summary="The lowest of ten errors is shown, as is said: 0.13 where a run expects 0.95.",
         statement=(
             r"Each point of the figures is the lowest relative error $\|\theta_T-\theta^*\|_2"
-            r"/\|\theta^*\|_2$ of ten runs (so the text says), and stands for the error of a run."
+            r"/\|\theta^*\|_2$ of ten runs (so the text says), and stands for the error of a run"
+            r" (here of Algorithm 1)."
         ),
         expected=Status.CORRECTED,
         method="simulation",
