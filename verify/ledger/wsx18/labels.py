@@ -8,7 +8,7 @@ from __future__ import annotations
 from verify.ledger.entry import Entry, Form, Result, Status
 from verify.ledger.repeats import repeat
 from verify.ledger.wsx18.records import LARGEST
-from verify.ledger.wx19.labels import display
+from verify.ledger.wx19.labels import PROOF, SAME_LABELS, UNCENTRED, display
 from verify.ledger.wx19.thresholding import rows_for_isometry
 from verify.ledger.wx21.label_bounds import EPSILONS, Size, lower_bound, sparse_log
 
@@ -30,9 +30,11 @@ ENTRIES = (
     repeat(
         "WX21:(8)",
         "WSX18:Section 4, class of labels",
-        numbers={"Theorem 6": "Theorem 4", "Add E σ_i = 0, as in (1).": "Add E σ_i = 0."},
+        severity="breaks a claim",
+        wrong=SAME_LABELS
+        + " of Theorem 4 is impossible on this class. WX21 has E[σ|x] = 0 in (1).",
     ),
-    repeat("WX21:Algorithm 2", "WSX18:Algorithm 1"),
+    repeat("WX21:Algorithm 2", "WSX18:Algorithm 1", numbers=PROOF),
     repeat("WX21:Assumption 2", "WSX18:Assumption 1", numbers=NUMBERS),
     Entry(
         id="WSX18:Assumption 1, rows",
@@ -49,11 +51,17 @@ ENTRIES = (
         code=("minimax.descent.chernoff_interval",),
         same_as="WX19:Assumption 1, rows",
     ),
-    repeat("WX21:Theorem 6", "WSX18:Theorem 4", numbers=NUMBERS),
+    repeat(
+        "WX21:Theorem 6",
+        "WSX18:Theorem 4",
+        numbers=NUMBERS,
+        severity="breaks a claim",
+        wrong=UNCENTRED,
+    ),
     repeat(
         "WX21:Theorem 6, privacy",
         "WSX18:Theorem 4, privacy",
-        numbers={**NUMBERS, "the paper's C": "WX19's C"},
+        numbers={**NUMBERS, **PROOF, "the paper's C": "WX19's C"},
     ),
     display("WSX18:(3)"),
     repeat(

@@ -176,14 +176,14 @@ ENTRIES = (
     repeat(
         "WX21:Theorem 5",
         "WX19:Theorem 4",
-        summary="As WX21 Theorem 5: the noise term is (C + √s*)√(p log p Ts*/n) coth(ε/2).",
+        summary="As WX21 Theorem 5: noise (C + √s*)√p coth(ε/2) covers every record, O(C√p/ε) not.",
         wrong=FINAL["WX21:Theorem 5"].wrong
         + " And the class (1) lacks E[σ|x] = 0, without which no bound that falls with n is true.",
     ),
     Entry(
         id="WX19:Theorem 4, isometry",
         kind="theorem",
-        summary="δ′ = O(1) is not enough for the proof: halving the error needs δ′ ≤ 2/7.",
+        summary="δ′ = O(1) must mean a small constant: the proof's halving needs δ′ ≤ 2/7.",
         statement=(
             r"Under Assumption 1 with $\delta'=O(1)$ some step size makes $\|I-\eta X_F^TX_F/m\|"
             r"\le\frac27$ on $2s+s^*$ coordinates, so that a step halves the error up to noise."
@@ -204,12 +204,12 @@ ENTRIES = (
         "WX21:Theorem 5",
         "WX19:(6)",
         kind="equation",
-        summary="The display of Theorem 4: C√(p log p) must be (C + √s*)√(p log p), 1/ε coth(ε/2).",
+        summary="The display of Theorem 4: for C/ε put (C + √s*) coth(ε/2), or clip.",
     ),
     repeat(
         "WX21:Theorem 5, gap",
         "WX19:Theorem 4, near optimal",
-        summary="The gap to Theorem 2 is √(log p log n) in the ℓ₂ norm; WX21 says √log p, wrongly.",
+        summary="The gap to Theorem 2 is √(log p log n) in the ℓ₂ norm, where WX21 says √log p.",
         statement=(
             r"With $s^*=1$ and $T=O(\log n)$ the error $\|\theta_T-\theta^*\|_2^2="
             r"O(\frac{p\log p\log n}{n\epsilon^2})$ is near optimal (up to logarithms), compared"

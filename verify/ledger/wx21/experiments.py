@@ -33,14 +33,17 @@ def in_class(rng: np.random.Generator, *, scaled: bool) -> Result:
     """Is |theta*| <= 1 for s* = 1, 2, 3, 5, 10; and does the algorithm get near theta*?
 
     Nearness: relative error of Algorithm 2 (sign corrected, s = s* = 10, n = 5000 users, p = 30)
-    over 40 data sets. Its estimate lies in the unit ball. `scaled`: theta* over sqrt(s*).
+    over 40 data sets. Its estimate lies in the unit ball, so that the error is at least
+    1 - 1/|theta*| (mean over 20,000 draws). `scaled`: theta* over sqrt(s*).
     """
     chances = {s: 1.0 if scaled else inside_ball(s) for s in (1, 2, 3, 5, 10)}
     n, p, s = 5000, 30, 10
-    errors, floors = np.empty(40), np.empty(40)
+    unit = 1 / math.sqrt(s) if scaled else 1.0
+    sizes = unit * np.linalg.norm(rng.uniform(0, 1, (20_000, s)), axis=1)
+    errors = np.empty(40)
     for run in range(len(errors)):
         theta = np.zeros(p)
-        theta[rng.permutation(p)[:s]] = rng.uniform(0, 1, s) / (math.sqrt(s) if scaled else 1)
+        theta[rng.permutation(p)[:s]] = unit * rng.uniform(0, 1, s)
         X = rng.choice([-1.0, 1.0], size=(n, p))
         y = X @ theta + rng.uniform(-NOISE, NOISE, n)
         model = LabelHardThresholding(
@@ -51,9 +54,7 @@ def in_class(rng: np.random.Generator, *, scaled: bool) -> Result:
             calibration="paper",
             random_state=rng,
         ).fit(X, y)
-        size = float(np.linalg.norm(theta))
-        errors[run] = np.linalg.norm(model.coef_ - theta) / size
-        floors[run] = max(0.0, 1 - 1 / size)
+        errors[run] = np.linalg.norm(model.coef_ - theta) / np.linalg.norm(theta)
     measured = interval(errors, ALPHA, 0)
     return result(
         min(chances.values()) >= 1 and measured.ci_high <= 0.25,
@@ -62,7 +63,7 @@ def in_class(rng: np.random.Generator, *, scaled: bool) -> Result:
         relative_error=measured.risk,
         ci_low=measured.ci_low,
         ci_high=measured.ci_high,
-        least_relative_error_in_the_ball=float(floors.mean()),
+        least_relative_error_in_the_ball=float(np.maximum(0.0, 1 - 1 / sizes).mean()),
     )
 
 
@@ -72,12 +73,13 @@ def label_reach(s: int) -> float:
 
 
 def reported_error(rng: np.random.Generator, report: Callable[[Array], Array]) -> Result:
-    """Is what is reported of ten runs within a quarter of the expected error? By the interval.
+    """Is what is reported of ten runs the expected error up to a factor 2? By the interval.
 
-    Algorithm 1, theta* = .7 e_1, n = 2000, p = 10, eps = 1, eta = .2, T = log(n/p): 40 tens.
+    Algorithm 1, theta* = .7 e_1, n = 500, p = 5, eps = 1, eta = .2, T = log(n/p): 60 reports, and
+    200 other runs for the expected error.
     """
-    n, p, tens = 2000, 10, 40
-    errors = np.empty((tens, 10))
+    n, p, tens = 500, 5, 60
+    errors = np.empty((tens + 20, 10))
     for run in np.ndindex(errors.shape):
         X = rng.choice([-1.0, 1.0], size=(n, p))
         y = 0.7 * X[:, 0] + rng.uniform(-NOISE, NOISE, n)
@@ -92,10 +94,10 @@ def reported_error(rng: np.random.Generator, report: Callable[[Array], Array]) -
         coef = model.coef_.copy()
         coef[0] -= 0.7
         errors[run] = np.linalg.norm(coef) / 0.7
-    truth = float(errors.mean())
-    measured = interval(report(errors), ALPHA, 0)
+    truth = float(errors[tens:].mean())
+    measured = interval(report(errors[:tens]), ALPHA, 0)
     return result(
-        0.75 * truth <= measured.ci_low and measured.ci_high <= 1.25 * truth,
+        truth / 2 <= measured.ci_low and measured.ci_high <= 2 * truth,
         mean_relative_error=truth,
         reported=measured.risk,
         ci_low=measured.ci_low,
@@ -154,31 +156,36 @@ ENTRIES = (
         summary="θ*_j ~ U[0,1] leaves the unit ball: chance .9975 at s* = 10; error .43 at best.",
         statement=(
             r"Synthetic data: $s^*$ coordinates of $\theta^*$ uniform on $[0,1]$, the rest zero,"
-            r" $y=\langle x,\theta^*\rangle+\sigma$; a member of the class (1), on which"
-            r" Algorithms 1 and 2, which project on the unit ball, have small relative error."
+            r" $y=\langle x,\theta^*\rangle+\sigma$, to confirm the theorems; so it is to be of the"
+            r" class (1), on which Algorithms 1 and 2, which project on the unit ball, have small"
+            r" relative error."
         ),
         expected=Status.CORRECTED,
         method="simulation",
-        severity="breaks a claim",
+        severity="constants",
         printed=Form("θ*_j ~ U[0,1]", lambda rng: in_class(rng, scaled=False)),
         corrected=Form("θ*_j ~ U[0,1]/√s*", lambda rng: in_class(rng, scaled=True)),
         wrong=(
-            "|θ*|² has mean s*/3; |θ*| ≤ 1 has chance .52 at s* = 3 and .0025 at s* = 10. Estimates"
-            " in the ball then have relative error 1 − 1/|θ*| at least. (s = s* is used, not 8s*.)"
+            "As described, |θ*|² has mean s*/3; |θ*| ≤ 1 has chance .52 at s* = 3 and .0025 at"
+            " s* = 10. Outside the ball the theorems do not speak, and estimates in the ball have"
+            " relative error 1 − 1/|θ*| at least, whatever n is. (The text does not say which s*"
+            " the figures have, nor that θ* was rescaled; s = s* is used, not 8s*.)"
         ),
         code=("estimators.label_regression.LabelHardThresholding",),
+        slow=True,
     ),
     Entry(
         id="WX21:Section VIII, best of ten",
         kind="experiment",
-        summary="The lowest of ten errors is reported: 0.16 where the expected error is 0.90.",
+        summary="The lowest of ten errors is shown, as is said: 0.13 where a run expects 0.95.",
         statement=(
             r"Each point of the figures is the lowest relative error $\|\theta_T-\theta^*\|_2"
-            r"/\|\theta^*\|_2$ of ten runs, given as the error of the algorithm."
+            r"/\|\theta^*\|_2$ of ten runs (so the text says), and stands for the error of a run"
+            r" (here of Algorithm 1)."
         ),
         expected=Status.CORRECTED,
         method="simulation",
-        severity="breaks a claim",
+        severity="constants",
         printed=Form(
             "the lowest of ten", lambda rng: reported_error(rng, lambda e: np.min(e, axis=1))
         ),
@@ -217,7 +224,7 @@ ENTRIES = (
     Entry(
         id="WX21:Section VIII, link",
         kind="experiment",
-        summary="f = 8x + cos x is admissible; its isometry .043 takes 38,000 users a group.",
+        summary="f = 8x + cos x is admissible; its isometry .043 takes some 38,000 users a group.",
         statement=(
             r"$f(x)=8x+\operatorname{cos}x$ satisfies the assumptions of Theorem 9: it is"
             r" $(7,9)$-monotone with $a^2/b^2\ge\frac59$."

@@ -16,6 +16,7 @@ from estimators.label_regression import LabelHardThresholding, thresholded_desce
 from estimators.links import IDENTITY, Link, best_step
 from minimax.privacy import Approximate
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
+from verify.ledger.wx21.contraction_proof import halved
 from verify.local_claims import PAPER_LINK
 from verify.measure import interval
 
@@ -119,20 +120,20 @@ LARGE_NOISE = [(1, 1.0), (4, 2.0), (8, 3.0)]
 
 # --- Theorems 6 and 11: the error ----------------------------------------------------------------
 
-RUNS = 40
+RUNS = 60
 
 
 def _error(
     rng: np.random.Generator, n: int, link: Link, C: float, *, hidden: bool, matching: bool
 ) -> float:
     """|theta_T - e_1| for noise uniform on [-C, C], or f(0) - f(x_1), which hides theta*."""
-    X = rng.choice([-1.0, 1.0], size=(n, 20))
+    X = rng.choice([-1.0, 1.0], size=(n, 10))
     mean, flat = np.asarray(link.f(X[:, 0])), np.asarray(link.f(np.zeros(n)))
     y = flat if hidden else mean + rng.uniform(-C, C, n)
     if np.abs(y - mean).max() > C:
         raise RuntimeError("the noise left the class")
     model = LabelHardThresholding(
-        Approximate(1.0, 0.5, scope="label"),
+        Approximate(1.0, 0.9, scope="label"),
         s=8,
         C=C,
         link=link,
@@ -150,21 +151,20 @@ def _error(
 def consistency(
     rng: np.random.Generator, link: Link, C: float, *, hidden: bool, matching: bool = False
 ) -> Result:
-    """Does the error fall by a half at least from n = 1500 to 16 n, as 1/sqrt(n) does by 4?
+    """Does the error fall by a half at least from n = 300 to 25 n, as 1/sqrt(n) falls by 5?
 
-    |theta*| = 1, T = 20 steps; decided by intervals. `matching`: the gradient without f'.
+    |theta*| = 1, T = 20 steps, delta = .9 (little noise, so that few users are enough); decided by
+    intervals. `matching`: the gradient without f'.
     """
 
     def error(n: int) -> float:
         return _error(rng, n, link, C, hidden=hidden, matching=matching)
 
-    few, many = (
-        interval(np.array([error(n) for _ in range(RUNS)]), ALPHA, 0) for n in (1500, 24_000)
-    )
+    few, many = (interval(np.array([error(n) for _ in range(RUNS)]), ALPHA, 0) for n in (300, 7500))
     return result(
         few.ci_low >= 2 * many.ci_high,
-        error_at_1500=few.risk,
-        error_at_24000=many.risk,
+        error_at_300=few.risk,
+        error_at_7500=many.risk,
         least_fall=few.ci_low / many.ci_high,
         largest_fall=few.ci_high / many.ci_low,
         runs=RUNS,
@@ -212,15 +212,17 @@ def concentration(multiple: float) -> Result:
 
 DEPENDS = (
     "θ_t is computed from the same σ and z, so that the weights f′(⟨x_i, θ_t⟩) depend on them and"
-    " the sum has not even mean zero. Fresh samples in each step (Algorithm 4) repair it, and so"
-    " does the gradient (f − ỹ)x without f′, of which noise is no function of θ_t: the linear case."
+    " the sum is not sub-Gaussian in the paper's sense: it has not even mean zero. (The bound may"
+    " be true; it does not follow.) Fresh samples in each step (Algorithm 4) repair it, and so"
+    " does the gradient (f − ỹ)x without f′, whose noise does not depend on θ_t, as in the linear"
+    " case."
 )
 
 ENTRIES = (
     Entry(
         id="WX21:Algorithm 2",
         kind="algorithm",
-        summary="Step 5 has the wrong sign: it climbs, to a relative error of 2; fixed, 0.1.",
+        summary="A misprinted sign in step 5: it climbs, to a relative error of 2.2; fixed, 0.07.",
         statement=(
             r"Label-LDP-IHT: with $\tilde y_i=y_i+N(0,\tau^2)$, $\tau^2=32C^2\log(1.25/\delta)"
             r"/\epsilon^2$, iterate $\theta_t-\eta\frac1n\sum(\tilde y_i-\langle x_i,\theta_t"
@@ -228,7 +230,7 @@ ENTRIES = (
         ),
         expected=Status.CORRECTED,
         method="simulation",
-        severity="breaks a claim",
+        severity="harmless",
         printed=Form(
             "(ỹ − ⟨x,θ⟩)x",
             lambda rng: descent_error(rng, IDENTITY, climbing, size=0.8, C=0.05, eta=1.0),
@@ -238,7 +240,9 @@ ENTRIES = (
             lambda rng: descent_error(rng, IDENTITY, falling, size=0.8, C=0.05, eta=1.0),
         ),
         wrong=(
-            "θ − η(1/n)Σ(ỹ − ⟨x,θ⟩)x goes up the squared loss and ends on the far side of the ball."
+            "θ − η(1/n)Σ(ỹ − ⟨x,θ⟩)x goes up the squared loss and ends on the far side of the ball:"
+            " who runs it as printed does not estimate θ*. The proof of Theorem 11 has the right"
+            " sign."
         ),
         code=("estimators.label_regression.LabelHardThresholding",),
     ),
@@ -265,7 +269,9 @@ ENTRIES = (
             lambda rng: label_privacy(rng, IDENTITY, LARGE_NOISE, calibration="paper"),
         ),
         wrong=(
-            "θ* is not public, so a label may be anywhere in [−√s* − C, √s* + C]; 32 = 2·4² is the"
+            "The proof takes the labels of x_i to be [⟨x_i,θ*⟩ − C, ⟨x_i,θ*⟩ + C]. That is so for"
+            " one θ*, known to all; but θ* is what is to be learnt, and privacy is to hold for all"
+            " labels of the class, which lie anywhere in [−√s* − C, √s* + C]. 32 = 2·4² is the"
             " Gaussian mechanism for a range of 4C. With the paper's C = .05, ε = 1, δ = 10⁻³ the"
             " real ε is 12 at s* = 1 and 52 at s* = 8."
         ),
@@ -286,14 +292,15 @@ ENTRIES = (
         ),
         expected=Status.CORRECTED,
         method="simulation",
-        severity="breaks a claim",
+        severity="harmless",
         printed=Form("|σ| ≤ C", lambda rng: consistency(rng, IDENTITY, 1.0, hidden=True)),
         corrected=Form("and E σ = 0", lambda rng: consistency(rng, IDENTITY, 1.0, hidden=False)),
         wrong=(
-            "The class (8) has no E[σ|x] = 0, and two parameters may have identical labels. With it"
-            " the proof goes through for the linear model, with √log(1.25/δ) for log(1/δ) (too"
-            " large for small δ, too small for δ near 1). That noise is private only for C ≥ √s*;"
-            " in general √s* + C stands for C."
+            "The class (8) has no E[σ|x] = 0, and two parameters may have identical labels. It is"
+            " said to be (1) reduced, and (1) has it: so it is meant. With it the proof goes"
+            " through for the linear model, with √log(1.25/δ) for log(1/δ) (too large for small"
+            " δ, too small for δ near 1). The noise of Algorithm 2 is another matter: see the"
+            " entry on privacy."
         ),
         code=(
             "estimators.label_regression.LabelHardThresholding",
@@ -312,7 +319,7 @@ ENTRIES = (
         ),
         expected=Status.CORRECTED,
         method="simulation",
-        severity="breaks a claim",
+        severity="harmless",
         printed=Form(
             "L with ⟨x,θ⟩",
             lambda rng: descent_error(rng, PAPER_LINK, falling, size=0.5, C=0.5, eta=1.0),
@@ -325,24 +332,50 @@ ENTRIES = (
         ),
         wrong=(
             "Without f the loss fits a line to 8⟨x,θ*⟩ + …, whose slope the projection cuts to 1."
-            " The proof of Theorem 11 has f in the loss. The noise is that of Algorithm 2, and"
-            " labels reach b√s* + C."
+            " A slip of the text: (12) and the proof of Theorem 11 have f in the loss. The noise is"
+            " that of Algorithm 2, and labels range over f(0) ± (b√s* + C)."
         ),
         code=("estimators.label_regression.LabelHardThresholding",),
     ),
     Entry(
         id="WX21:Theorem 11",
         kind="theorem",
+        summary="Δ ≤ (9a²−5b²)/14 does not halve errors (f = 3x); (9a²−5b²)/(9a²+5b²) does.",
+        statement=(
+            r"If $a/b>\sqrt5/3$, the rows have isometry constant $\Delta\le\frac{9a^2-5b^2}{14}$"
+            r" and $s=8s^*$, some step size gives Algorithm 5 $\|\theta_T-\theta^*\|_2\le2^{-T}"
+            r"\|\theta^*\|_2+O\bigl(\frac{bC\log(1/\delta)\sqrt{s^*\log p}}{\sqrt n\,\epsilon}"
+            r"\bigr)$ with high probability. (Here: without noise, as when $n\to\infty$.)"
+        ),
+        expected=Status.CORRECTED,
+        method="execution",
+        severity="breaks a claim",
+        printed=Form(
+            "Δ ≤ (9a² − 5b²)/14", lambda rng: halved(lambda f: (9 * f.a**2 - 5 * f.b**2) / 14)
+        ),
+        corrected=Form(
+            "Δ ≤ (9a² − 5b²)/(9a² + 5b²)", lambda rng: halved(lambda f: f.largest_isometry)
+        ),
+        mutant=Form("twice as much", lambda rng: halved(lambda f: 2 * f.largest_isometry)),
+        wrong=(
+            "The rows are fixed here, so that no number of users makes Δ smaller. The condition is"
+            " not invariant to scaling f, and for the paper's f = 8x + cos x it is Δ ≤ 2.57. With"
+            " Theorem 9's window corrected the linear model is proved; for non-linear f (32) and"
+            " (33) do not follow. The proof ends with 1/(nε) for 1/(√n ε)."
+        ),
+        code=("estimators.links.step_window", "estimators.links.Link.largest_isometry"),
+    ),
+    Entry(
+        id="WX21:Theorem 11, noise",
+        kind="theorem",
         summary="Needs E σ = 0: σ = f(0) − f(⟨x,θ*⟩) hides θ*. Proved for the gradient without f′.",
         statement=(
-            r"If $a/b>\sqrt5/3$, $\Delta\le\frac{9a^2-5b^2}{14}$ and $s=8s^*$, Algorithm 5 has"
-            r" $\|\theta_T-\theta^*\|_2\le2^{-T}\|\theta^*\|_2"
-            r"+O\bigl(\frac{bC\log(1/\delta)\sqrt{s^*\log p}}{\sqrt n\,\epsilon}\bigr)$ with high"
-            r" probability."
+            r"The error of Algorithm 5 falls like $\frac1{\sqrt n}$ for labels $y_i=f(\langle"
+            r"\theta^*,x_i\rangle)+\sigma_i$ with any noise $|\sigma_i|\le C$."
         ),
         expected=Status.CORRECTED,
         method="simulation",
-        severity="breaks a claim",
+        severity="harmless",
         printed=Form("|σ| ≤ C", lambda rng: consistency(rng, PAPER_LINK, 9.0, hidden=True)),
         corrected=Form(
             "E σ = 0, gradient (f − ỹ)x",
@@ -353,12 +386,11 @@ ENTRIES = (
             lambda rng: consistency(rng, PAPER_LINK, 9.0, hidden=False),
         ),
         wrong=(
-            "Beside E[σ|x] = 0, the window of Theorem 9 and the noise of Theorem 6: the proof's"
-            " bounds (32) and (33) do not follow for non-linear f, and it ends with 1/(nε) for"
-            " 1/(√n ε). With the gradient (f − ỹ)x, centred noise and noise for the range b√s* + C"
-            " the rate is proved."
+            "As in Theorem 6 the class does not repeat E[σ|x] = 0 of (1). With it, and with the"
+            " gradient (f − ỹ)x, the rate is proved; with the gradient as printed it is seen, but"
+            " (32) and (33) do not follow for non-linear f."
         ),
-        code=("estimators.label_regression.LabelHardThresholding", "estimators.links.step_window"),
+        code=("estimators.label_regression.LabelHardThresholding",),
         slow=True,
     ),
     Entry(

@@ -89,10 +89,12 @@ def lower_bound(
 def relaxed_privacy(constant: float, level: Callable[[float], float]) -> Result:
     """Theorem 4: certified over claimed, for (kappa, rho)-zCDP and (2, log(1 + eps^2))-RDP.
 
-    `level` maps e^{kappa + 2 rho} - 1, and eps^2, to what stands below n.
+    `level` maps e^{kappa + 2 rho} - 1, and eps^2, to what stands below n. A claim must not exceed
+    the proven risk of an estimator either: e-LDP reports with 2 (cosh e - 1) = eps^2, their largest
+    chi-squared divergence, are (2, log(1 + eps^2))-RDP.
     """
     concentrated, renyi = theorem_4(OffsetConcentrated), theorem_4(Renyi)
-    least = {"zCDP": math.inf, "RDP": math.inf}
+    least, above = {"zCDP": math.inf, "RDP": math.inf}, 0.0
     budgets = [(1e-3, 1e-3), (0.1, 1e-3), (1e-3, 0.1), (0.5, 0.5), (2.0, 1.5)]
     for kappa, rho in budgets:
         chi2 = math.expm1(kappa + 2 * rho)
@@ -104,11 +106,15 @@ def relaxed_privacy(constant: float, level: Callable[[float], float]) -> Result:
         claim = min(1.0, at["p"] / (at["n"] * level(square)))
         value = renyi.value(**at, alpha=2.0, epsilon=math.log1p(square))
         least["RDP"] = min(least["RDP"], value / claim)
+        if at["n"] >= at["p"]:
+            risk = _estimator(math.acosh(1 + square / 2), "squared").compute(at).total
+            above = max(above, constant * claim / risk)
     return result(
-        min(least.values()) >= constant,
+        min(least.values()) >= constant and above <= 1,
         least_certified_over_claimed_zCDP=least["zCDP"],
         least_certified_over_claimed_RDP=least["RDP"],
         constant=constant,
+        largest_claim_over_an_estimators_risk=above,
     )
 
 
