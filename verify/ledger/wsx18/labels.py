@@ -30,6 +30,7 @@ ENTRIES = (
     repeat(
         "WX21:(8)",
         "WSX18:Section 4, class of labels",
+        summary="As (1), the class lacks E σ = 0: θ and 0 may then look the same.",
         severity="breaks a claim",
         wrong=SAME_LABELS
         + " of Theorem 4 is impossible on this class. WX21 has E[σ|x] = 0 in (1).",

@@ -91,6 +91,7 @@ ENTRIES = (
     repeat(
         "WX21:(8)",
         "WX19:(7)",
+        summary="As (1), the class lacks E σ = 0: θ and 0 may then look the same.",
         severity="breaks a claim",
         wrong=SAME_LABELS
         + " of Theorem 5 is impossible on this class. WX21 has E[σ|x] = 0 in (1).",
