@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicHermiteSpline
 
 from estimators.mechanisms import check_positive
 from minimax.bound import OutsideRegime
@@ -56,7 +57,8 @@ class Link:
     """An (a, b)-monotone link f: differentiable, with 0 < a <= f' <= b.
 
     Both functions take and give arrays, entry by entry. Only arguments that can occur matter:
-    `check` looks at an interval around 0.
+    `check` looks at an interval around 0. No look at a function is a proof: where privacy depends
+    on it, use `tabulated`.
     """
 
     f: Callable[[Array], Any]
@@ -79,7 +81,10 @@ class Link:
         return ((1 + RATE) * ratio - (1 - RATE)) / ((1 + RATE) * ratio + (1 - RATE))
 
     def check(self, largest: float) -> None:
-        """Raise unless, on a fine grid of [-largest, largest], f' is in [a, b] and is f's slope."""
+        """Raise unless, on a fine grid of [-largest, largest], f' is in [a, b] and is f's slope.
+
+        Both must also give an entry the same value whatever the other entries are.
+        """
         check_positive(largest=largest)
         t = np.linspace(-largest, largest, GRID)
         slope = _values("derivative", self.derivative, t)
@@ -89,6 +94,8 @@ class Link:
                 f"link: the derivative leaves [a, b] = [{self.a:g}, {self.b:g}]: "
                 f"it is {slope[worst]:g} at {t[worst]:g}"
             )
+        _check_entries("derivative", self.derivative, t)
+        _check_entries("f", self.f, t)
         h = largest * 1e-5
         t = t * (1 - 2e-5)  # the neighbours stay inside
         slope = _values("derivative", self.derivative, t)
@@ -102,6 +109,35 @@ class Link:
                 f"link: derivative is not that of f: it is {slope[worst]:g} at {t[worst]:g}, "
                 f"where f has slope {numeric[worst]:g}"
             )
+
+    def tabulated(self, largest: float) -> Link:
+        """The link on [-largest, largest] by cubics through f and f' on a grid; constant beyond.
+
+        Both functions are called once, on a grid that no data choose. The result works entry by
+        entry, whatever they are.
+        """
+        t = np.linspace(-largest, largest, GRID)
+        slopes = _values("derivative", self.derivative, t)
+        cubics = CubicHermiteSpline(t, _values("f", self.f, t), slopes)
+        steepness = cubics.derivative()
+        return Link(
+            lambda at: cubics(np.clip(at, -largest, largest)),
+            lambda at: steepness(np.clip(at, -largest, largest)),
+            self.a,
+            self.b,
+        )
+
+
+def _check_entries(name: str, function: Callable[[Array], Any], t: Array) -> None:
+    """Raise unless a part of the grid, in reverse, gets the values that it has in the whole."""
+    part = slice(3 * len(t) // 4, len(t) // 3, -1)
+    whole = _values(name, function, t)
+    gap = np.abs(_values(name, function, t[part]) - whole[part])
+    if gap.max() > 1e-9 * np.abs(whole).max():
+        raise ValueError(
+            f"link: {name} must work entry by entry: at {t[part][np.argmax(gap)]:g} its value "
+            "depends on the other entries"
+        )
 
 
 def _values(name: str, function: Callable[[Array], Any], t: Array) -> Array:
