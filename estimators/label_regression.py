@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso
 
 from estimators.accounting import Guarantee
 from estimators.base import Array, LinearPredictor, PrivateEstimator
-from estimators.design import SCALES, Design
+from estimators.design import LARGEST, SCALES, Design
 from estimators.label_budget import (
     LabelCalibration,
     LabelRandomiser,
@@ -26,7 +26,7 @@ from estimators.label_budget import (
     real_epsilon,
 )
 from estimators.label_randomisers import label_bound
-from estimators.links import IDENTITY, Link
+from estimators.links import IDENTITY, Link, evaluated
 from estimators.losses import SquaredLoss
 from estimators.mechanisms import check_between, check_sparsity, check_whole
 from estimators.nonprivate_regression import Risk
@@ -347,7 +347,8 @@ def thresholded_descent(
         stiff = stiffness(along)
         if stiff == 0:
             return np.zeros_like(coef)
-        eta = SAFETY / stiff
+        # Beyond this the step ends on the ball's boundary anyway, and products might overflow.
+        eta = min(SAFETY / stiff, LARGEST / float(np.abs(gradient).max()), LARGEST**3)
         while True:
             moved = move(coef, gradient, eta)
             stiff = stiffness(moved)
@@ -359,6 +360,8 @@ def thresholded_descent(
     while made < steps:
         made += 1
         gradient = design.correlate(slope(design.predict(coef))) / design.n
+        if not np.isfinite(gradient).all():
+            raise ValueError(f"slope: the gradient is not finite in step {made}")
         moved = safe_move(coef, gradient) if step_size is None else move(coef, gradient, step_size)
         coef = coef + moved
         if np.abs(moved).max() <= STILL * np.abs(coef).max():
@@ -367,9 +370,16 @@ def thresholded_descent(
 
 
 def _slope(link: Link, reports: Array, *, squared: bool) -> Callable[[Array], Array]:
+    """The slope of a record's loss; an error where the link fails, which no private value decides.
+
+    Predictions are functions of the public rows and of the reports.
+    """
+
     def slope(prediction: Array) -> Array:
-        residual = np.asarray(link.f(prediction), dtype=float) - reports
-        return residual * link.derivative(prediction) if squared else residual
+        residual = evaluated("f", link.f, prediction) - reports
+        return (
+            residual * evaluated("derivative", link.derivative, prediction) if squared else residual
+        )
 
     return slope
 

@@ -87,7 +87,7 @@ class Link:
         """
         check_positive(largest=largest)
         t = np.linspace(-largest, largest, GRID)
-        slope = _values("derivative", self.derivative, t)
+        slope = evaluated("derivative", self.derivative, t)
         worst = np.argmax(np.maximum(slope - self.b, self.a - slope))
         if not self.a * (1 - 1e-9) <= slope[worst] <= self.b * (1 + 1e-9):
             raise ValueError(
@@ -98,8 +98,8 @@ class Link:
         _check_entries("f", self.f, t)
         h = largest * 1e-5
         t = t * (1 - 2e-5)  # the neighbours stay inside
-        slope = _values("derivative", self.derivative, t)
-        above, below = _values("f", self.f, t + h), _values("f", self.f, t - h)
+        slope = evaluated("derivative", self.derivative, t)
+        above, below = evaluated("f", self.f, t + h), evaluated("f", self.f, t - h)
         numeric = (above - below) / ((t + h) - (t - h))
         rounding = 4 * np.finfo(float).eps * float(np.abs(above).max()) / h
         gap = np.abs(numeric - slope)
@@ -117,8 +117,8 @@ class Link:
         entry, whatever they are.
         """
         t = np.linspace(-largest, largest, GRID)
-        slopes = _values("derivative", self.derivative, t)
-        cubics = CubicHermiteSpline(t, _values("f", self.f, t), slopes)
+        slopes = evaluated("derivative", self.derivative, t)
+        cubics = CubicHermiteSpline(t, evaluated("f", self.f, t), slopes)
         steepness = cubics.derivative()
         return Link(
             lambda at: cubics(np.clip(at, -largest, largest)),
@@ -131,8 +131,8 @@ class Link:
 def _check_entries(name: str, function: Callable[[Array], Any], t: Array) -> None:
     """Raise unless a part of the grid, in reverse, gets the values that it has in the whole."""
     part = slice(3 * len(t) // 4, len(t) // 3, -1)
-    whole = _values(name, function, t)
-    gap = np.abs(_values(name, function, t[part]) - whole[part])
+    whole = evaluated(name, function, t)
+    gap = np.abs(evaluated(name, function, t[part]) - whole[part])
     if gap.max() > 1e-9 * np.abs(whole).max():
         raise ValueError(
             f"link: {name} must work entry by entry: at {t[part][np.argmax(gap)]:g} its value "
@@ -140,8 +140,8 @@ def _check_entries(name: str, function: Callable[[Array], Any], t: Array) -> Non
         )
 
 
-def _values(name: str, function: Callable[[Array], Any], t: Array) -> Array:
-    """A function's values on a grid, or an error that says what is wrong with them."""
+def evaluated(name: str, function: Callable[[Array], Any], t: Array) -> Array:
+    """A function's values, or an error that says what is wrong with them."""
     try:
         with np.errstate(all="ignore"):
             values = np.broadcast_to(np.asarray(function(t), dtype=float), t.shape)
