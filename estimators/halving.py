@@ -9,7 +9,12 @@ import numpy as np
 
 from estimators.accounting import Guarantee
 from estimators.base import LinearPredictor, PrivateEstimator
-from estimators.local_regression import SIZES, coordinate_means, number_or_auto
+from estimators.local_regression import (
+    SIZES,
+    coordinate_means,
+    number_or_auto,
+    report_epsilon,
+)
 from estimators.mechanisms import check_between
 from estimators.sign_randomisers import HypercubeRandomiser
 from minimax.bound import Bound
@@ -133,11 +138,10 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
 
     def _plan(self) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
-        budget = self._budget(Pure)
-        assert isinstance(budget, Pure)
+        epsilon = report_epsilon(self._budget(Pure))
         check_between(*SIZES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         scale = float(self.feature_scale)
         bound = number_or_auto("bound", self.bound)
         if bound is None:
             bound = scale * float(self.radius) + float(self.C)
-        return bound, HypercubeRandomiser(1, budget.epsilon, bound / scale, "best")
+        return bound, HypercubeRandomiser(1, epsilon, bound / scale, "best")

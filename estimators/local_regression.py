@@ -214,7 +214,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
 
     def _plan(self, n: int, p: int) -> Plan:
         """Every option checked, and those that are "auto" worked out."""
-        epsilon = _epsilon(self._budget(Pure))
+        epsilon = report_epsilon(self._budget(Pure))
         s, s_star, link = self._model(p)
         radius, scale = float(self.radius), float(self.feature_scale)
         if self.randomiser not in CAPS:
@@ -378,7 +378,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     def _plan(self, p: int) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
-        epsilon = _epsilon(self._budget(Pure))
+        epsilon = report_epsilon(self._budget(Pure))
         check_sparsity(self.s, p)
         check_between(*SIZES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         if self.report not in ("coordinate", "hypercube"):
@@ -391,7 +391,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         return bound, HypercubeRandomiser(width, epsilon, bound / scale, "best")
 
 
-def _epsilon(budget: Guarantee) -> float:
+def report_epsilon(budget: Guarantee) -> float:
     """What a report may spend, checked to be within the randomisers' range."""
     assert isinstance(budget, Pure)
     if budget.epsilon > LARGEST_EPSILON:
