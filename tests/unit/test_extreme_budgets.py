@@ -69,9 +69,11 @@ def test_the_least_budget_of_a_report(name: str, size: float) -> None:
         if not isinstance(budget, Pure) and kind.scope == "local":
             assert "privacy must be" in message
         elif size < 1e-12:
-            assert "privacy." in message and "must be at least 1e-12" in message
+            assert "privacy." in message
+            assert "must be at least 1e-12" in message
         else:
-            assert not message and np.isfinite(estimator.coef_).all()
+            assert not message
+            assert np.isfinite(estimator.coef_).all()
 
 
 def test_every_private_estimator_is_tried() -> None:
