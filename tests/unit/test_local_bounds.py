@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -23,7 +24,15 @@ from minimax.fano import (
     fano,
     separation_exponent,
 )
-from minimax.local_upper import randomised_response_risk
+from minimax.local_upper import (
+    LabelRegressionProblem,
+    LocalRegressionProblem,
+    one_shot_label_upper,
+    one_shot_upper,
+    randomised_response_risk,
+    sum_factor,
+    threshold_factor,
+)
 from minimax.priors import TwoLabelInstance, TwoLabelPrior
 from minimax.privacy import (
     Approximate,
@@ -54,6 +63,8 @@ LABEL = {**POINT, "s": 1}
         (local_regression.theorem_4(ZeroConcentrated), {**POINT, "rho": 0.125}, 0.0099),
         (label_regression.theorem_7(), LABEL, 0.0105),
         (label_regression.theorem_7(Approximate), {**LABEL, "delta": 1e-3}, 0.0104),
+        (label_regression.theorem_7(Approximate), {**LABEL, "delta": 0.05}, 0.00611),
+        (label_regression.theorem_7(Approximate), {**LABEL, "delta": 0.3}, 0.00201),
         (label_regression.theorem_7(), {**LABEL, "p": 1000, "s": 10}, 0.0502),
         (label_regression.theorem_10(), {**LABEL, "b": 1.0}, 0.0105),
     ],
@@ -183,6 +194,75 @@ def test_one_coordinate_is_randomised_response(n: int, epsilon: float) -> None:
     plus, minus = (stats.binom.pmf(heads, n, (1 + sign * tau) / 2) for sign in (1, -1))
     exact = sums.free["delta"] * float(np.minimum(plus, minus).sum())
     assert 0.45 * exact < sums.total <= exact
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("delta", [1e-3, 0.05, 0.3])
+def test_label_contraction_of_the_revealing_channel(epsilon: float, delta: float) -> None:
+    """Reports 1, 0 reveal the label with chance delta; 2, 3 are randomised response. Reached."""
+    kept = math.exp(epsilon) / (1 + math.exp(epsilon))
+    K = np.array([[delta, 0, (1 - delta) * kept, (1 - delta) * (1 - kept)],
+                  [0, delta, (1 - delta) * (1 - kept), (1 - delta) * kept]])  # fmt: skip
+    for one, other in (K, K[::-1]):
+        excess = np.maximum(one - math.exp(epsilon) * other, 0).sum()
+        assert excess == pytest.approx(delta)
+    share = label_regression.label_contraction(Approximate, {"epsilon": epsilon, "delta": delta})
+    omega = (K[0] - K[1]) / K.sum(axis=0)
+    assert share == pytest.approx(float(K.mean(axis=0) @ omega**2))
+    for tilt in (1e-3, 0.5):
+        chances = np.array([1 + tilt, 1 - tilt]) / 2 @ K
+        information = float(chances @ np.log(chances / K.mean(axis=0)))
+        cap = float(local_regression.entropy_ratio(tilt)) * share * tilt**2
+        assert information <= cap * (1 + 1e-9)
+        assert information > 0.9 * cap
+
+
+@pytest.mark.parametrize("mu", [0.02, 0.3, 1.0])
+def test_gaussian_reports_are_concentrated_ones_where_the_dimension_is_large(mu: float) -> None:
+    point = {**POINT, "mu": mu, "rho": mu**2 / 2}
+    for bound in (local_regression.interactive, local_regression.theorem_1):
+        gaussian, concentrated = (bound(model) for model in (Gaussian, ZeroConcentrated))
+        assert gaussian.value(**point) == pytest.approx(concentrated.value(**point), rel=1e-12)
+        assert gaussian.closed_form(**point) == pytest.approx(concentrated.closed_form(**point))
+
+
+@pytest.mark.parametrize(
+    ("p", "s", "factor", "summed"),
+    [(1, 1, 1.0, 1.0), (2, 1, 5.0, 3.355), (20, 1, 25.6, 6.40), (1000, 10, 332.5, 8.80)],
+)
+def test_factors_of_the_upper_bounds(p: int, s: int, factor: float, summed: float) -> None:
+    """Numbers and symbols are two ways to one value."""
+    assert threshold_factor(p, s) == pytest.approx(factor, rel=2e-3)
+    assert sum_factor(p) == pytest.approx(summed, rel=2e-3)
+    P, S = sp.symbols("p s", positive=True)
+    assert float(sum_factor(P).subs(P, p)) == pytest.approx(sum_factor(p))
+    symbolic = threshold_factor(P, S).subs({P: p, S: s})
+    assert float(symbolic) == pytest.approx(threshold_factor(p, s))
+
+
+@pytest.mark.parametrize("privacy", [Pure(0.5), Approximate(0.5, 0.05), ZeroConcentrated(0.1)])
+def test_upper_bounds_are_their_closed_forms(privacy: Any) -> None:
+    """Where nothing is capped, and where p divides n but for the closed form's n - p + 1."""
+    records = LocalRegressionProblem(10**9, 20, 2.0)
+    for loss in ("squared", "sum"):
+        bound = one_shot_upper(records, privacy, loss)  # type: ignore[arg-type]
+        assert bound.value() == pytest.approx(bound.closed_form(), rel=1e-7)
+    for s, C in ((1, 2.0), (4, 0.5), (10, 8.0)):
+        labels = one_shot_label_upper(LabelRegressionProblem(10**8, 400, s, C), privacy)
+        assert labels.value() == pytest.approx(labels.closed_form(), rel=1e-12)
+
+
+def test_values_of_the_upper_bounds() -> None:
+    """(1 + 2)^2/tanh(.25)^2/floor(n/p) times the factors; (2 + .5)^2/tanh(.25)^2/n for labels."""
+    t = math.tanh(0.25)
+    v = 9 / t**2 / 500_000
+    records = LocalRegressionProblem(10**7, 20, 2.0)
+    assert one_shot_upper(records, Pure(0.5)).value() == pytest.approx(25.6 * v, rel=2e-3)
+    assert one_shot_upper(records, Pure(0.5), "sum").value() == pytest.approx(
+        (1 + 2 * math.sqrt(2 * math.log(38))) * math.sqrt(v)
+    )
+    labels = one_shot_label_upper(LabelRegressionProblem(10**7, 400, 4, 0.5), Pure(0.5))
+    assert labels.value() == pytest.approx(6.25 / t**2 / 10**7 * threshold_factor(400, 4))
 
 
 def test_label_contraction_of_a_gaussian_report() -> None:
