@@ -94,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     privacy.add_argument(
         "--epsilon", type=_positive(float), help="pure, or with --delta, or with --alpha"
     )
-    privacy.add_argument("--delta", type=_positive(float), help="not for local-regression")
+    privacy.add_argument("--delta", type=_positive(float), help="goes with --epsilon")
     privacy.add_argument("--rho", type=_positive(float), help="zero-concentrated")
     privacy.add_argument("--mu", type=_positive(float), help="Gaussian")
     privacy.add_argument(
@@ -155,11 +155,6 @@ def main(argv: list[str] | None = None) -> int:
         )
     except (TypeError, ValueError) as error:
         parser.error(str(error))
-    if not problem.lower(type(privacy)):
-        parser.error(
-            f"nothing is proved for {problem.name} under {privacy}: leave --delta out, "
-            "or give --rho, --mu or --alpha"
-        )
     if args.plan:
         _print_plan(plan(problem, privacy, point, args.risk), args.json)
         return 0

@@ -36,6 +36,11 @@ def rows(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, 
             0.0099,
         ),
         ([*RECORDS, "--rho", ".125", "--interactive"], "Le Cam: interactive", 0.0099),
+        (
+            [*RECORDS, "--epsilon", ".5", "--delta", ".05"],
+            "Donsker-Varadhan: non-interactive",
+            0.00611,
+        ),
         ([*LABELS, "--epsilon", ".5"], "Donsker-Varadhan: private labels", 0.0105),
         (
             [*LABELS, "--epsilon", ".5", "--b", "1"],
@@ -68,6 +73,7 @@ def test_reference_values(
     "budget",
     [
         ["--epsilon", ".5"],
+        ["--epsilon", ".5", "--delta", "1e-3"],
         ["--rho", ".1"],
         ["--rho", ".1", "--kappa", ".05"],
         ["--mu", ".4"],
@@ -221,10 +227,6 @@ def test_extreme_numbers_are_numbers(
         ([*LABELS, "--loss", "sum", "--rho", "1"], "--loss is for local-regression"),
         ([*LABELS, "--interactive", "--rho", "1"], "--interactive is for local-regression"),
         ([*RECORDS, "--interactive", "--non-interactive", "--rho", "1"], "not allowed with"),
-        (
-            [*RECORDS, "--epsilon", ".5", "--delta", "1e-3"],
-            "nothing is proved for local-regression",
-        ),
         (["mean", "--n", "10", "--d", "2", "--alpha", "2", "--epsilon", "1"], "--alpha is for"),
         (["mean", "--n", "10", "--d", "2", "--kappa", "2", "--rho", "1"], "--kappa is for"),
         ([*RECORDS, "--alpha", "2", "--rho", "1"], "alpha goes with epsilon"),
