@@ -25,13 +25,15 @@ from estimators.label_budget import (
     noise_tail,
     real_epsilon,
 )
-from estimators.label_randomisers import label_bound
+from estimators.label_randomisers import BinaryLabels, label_bound
 from estimators.links import IDENTITY, Link, evaluated
 from estimators.losses import SquaredLoss
 from estimators.mechanisms import check_between, check_sparsity, check_whole
 from estimators.nonprivate_regression import Risk
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
+from minimax.bound import Bound
+from minimax.local_upper import LabelRegressionProblem, one_shot_label_upper
 from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 STILL = 1e-10
@@ -67,6 +69,7 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
 
     xi = y~ - E y. The last factor is at most `label_budget.noise_level` with high probability, of
     order sqrt(tau^2 log(p)/n), tau^2 the variance of a report: in all bound^2 s* log(p)/(n eps^2).
+    One step of length 1 on one-bit labels, for random rows, with its constant: `risk_bound`.
 
     **Source.** WX21: Algorithms 2 and 5, Theorems 6 and 11.
 
@@ -177,6 +180,29 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
     def predict(self, X: Any) -> Array:
         """f(<x, coef_>) for each row of X."""
         return np.asarray(self._link.f(super().predict(X)), dtype=float)
+
+    def risk_bound(self, problem: LabelRegressionProblem) -> Bound:
+        """The proven upper bound on the risk over a linear class: see `one_shot_label_upper`.
+
+        For one step of length 1 on one-bit labels, and s, radius and bound as in the class.
+        """
+        self._check_options(problem.p)
+        randomiser, budget = self._randomiser(problem.n), self._budget(Pure, Approximate)
+        options = (self.steps, self.step_size, self.link, self.s, float(self.radius))
+        bound = label_bound(problem.s, problem.C)
+        if not isinstance(randomiser, BinaryLabels) or (*options, randomiser.bound) != (
+            1,
+            1.0,
+            None,
+            problem.s,
+            1.0,
+            bound,
+        ):
+            raise ValueError(
+                "risk_bound needs mechanism='binary', steps = step_size = radius = 1, no link,"
+                f" s = {problem.s} and bound = sqrt(s) + C = {bound:g}; got {self!r}"
+            )
+        return one_shot_label_upper(problem, budget)
 
     @property
     def _link(self) -> Link:

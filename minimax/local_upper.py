@@ -176,7 +176,7 @@ def one_shot_upper(
 
 
 def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -> Bound:
-    r"""Risk of the one-shot correlation with private labels.
+    r"""Risk of one step of LabelHardThresholding, from 0 and of length 1, on one-bit labels.
 
     **Protocol.** User i reports y clipped to [-B, B], B = sqrt(s) + C, as one bit z_i.
     u = (1/n) sum_i z_i x_i. The estimate is H_s(u), projected on the unit ball.
@@ -205,7 +205,6 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -
     n, p, s, C = symbols.n, symbols.p, symbols.s, symbols.C
     v = (sp.sqrt(s) + C) ** 2 * sp.Float(1 / t) ** 2 / n
     fits = problem.s <= problem.p
-    remark = vacuous(compute(problem.point).total, NOTHING) if fits else ""
     return Bound(
         name="one-shot correlation with private labels",
         source=f"{THIS_WORK}: local_upper.one_shot_label_upper",
@@ -214,9 +213,9 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -
         names=("n", "p", "s", "C"),
         compute=compute,
         expr=v * threshold_factor(p, s),
-        assumptions=(FITS,),
+        assumptions=(FITS, Assumption(RANDOM_ROWS, lambda at: True)),
         loss=SQUARED,
-        remark="; ".join(filter(None, (RANDOM_ROWS, remark))),
+        remark=vacuous(compute(problem.point).total, NOTHING) if fits else "",
         defaults=problem.point,
     )
 
@@ -232,13 +231,13 @@ def best_upper(
 
 
 def best_label_upper(problem: LabelRegressionProblem, privacy: Definition) -> tuple[float, str]:
-    """(risk, estimator): the one-shot correlation, for the linear model, or releasing 0."""
+    """(risk, estimator): one step on one-bit labels, for the linear model, or releasing 0."""
     risk = one_shot_label_upper(problem, privacy).value()
     if not risk < NOTHING:
         return NOTHING, DATA_FREE
     return risk, (
-        "one-shot correlation with private labels: a protocol, not an estimator of this package; "
-        f"{RANDOM_ROWS}"
+        "LabelHardThresholding(mechanism='binary', steps=1, step_size=1): one step on one-bit "
+        f"labels; {RANDOM_ROWS}"
     )
 
 
