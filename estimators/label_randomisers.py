@@ -26,6 +26,7 @@ from estimators.mechanisms import (
     check_whole,
     gaussian_scale,
 )
+from estimators.randomisers import blocks
 from minimax.privacy import (
     Approximate,
     Gaussian,
@@ -372,14 +373,21 @@ class PureFromApproximate:
         y = np.asarray(y, dtype=float)
         if y.ndim != 1 or not np.isfinite(y).all():
             raise ValueError("y must be a vector of finite numbers")
+        values = np.empty(len(y))
+        for users in blocks(range(len(y)), self.samples):
+            values[users] = self._values(y[users], rng)
+        entry = LedgerEntry(
+            "GenProt", self.clip, "log ratio", self.samples, (self.guarantee,), about=_users(y)
+        )
+        return Release(values, entry)
+
+    def _values(self, y: Array, rng: np.random.Generator) -> Array:
+        """What some users' indices point to."""
         public = self.base.reference((len(y), self.samples), rng)
         accepted = rng.random(public.shape) < self.acceptance(public, y[:, None])
         # The largest of T uniforms, of which those of accepted reports are moved above the others.
         index = np.argmax(rng.random(public.shape) + accepted, axis=1)
-        entry = LedgerEntry(
-            "GenProt", self.clip, "log ratio", self.samples, (self.guarantee,), about=_users(y)
-        )
-        return Release(public[np.arange(len(y)), index], entry)
+        return public[np.arange(len(y)), index]
 
 
 def purified_epsilon(clip: float, samples: int) -> float:

@@ -21,10 +21,10 @@ from estimators.design import LARGEST
 from estimators.links import IDENTITY, Link, best_step
 from estimators.mechanisms import Release, check_between, check_sparsity, check_whole
 from estimators.randomisers import (
-    BLOCK,
     LARGEST_EPSILON,
     Randomiser,
     SphereRandomiser,
+    blocks,
     mean_of_reports,
 )
 from estimators.regression import projected
@@ -202,7 +202,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
     ) -> Iterator[Array]:
         """The gradients of a group's users in blocks: a row depends on its own record alone."""
         scale, support = float(self.feature_scale), np.flatnonzero(coef)
-        for rows in _blocks(group, len(coef)):
+        for rows in blocks(group, len(coef)):
             block = _clipped(X[rows], scale)
             inner = block[:, support] @ coef[support]
             # A link with values near the largest float must not stop the fit for one record.
@@ -429,16 +429,9 @@ def _vector_mean(
 ) -> Release[Array]:
     """Reports of weight_i x_i, averaged."""
     n, p = X.shape
-    rows = _blocks(range(n), p)
+    rows = blocks(range(n), p)
     vectors = (_clipped(X[part], scale) * weights[part, None] for part in rows)
     return mean_of_reports(vectors, randomiser, rng)
-
-
-def _blocks(users: range, p: int) -> Iterator[slice]:
-    """Slices of users for whom a block of the randomiser's size is formed at a time."""
-    size = max(1, BLOCK // p)
-    for start in range(users.start, users.stop, size):
-        yield slice(start, min(start + size, users.stop))
 
 
 def _clipped(rows: Any, scale: float) -> Array:
