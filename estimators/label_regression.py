@@ -26,9 +26,9 @@ from estimators.label_budget import (
     real_epsilon,
 )
 from estimators.label_randomisers import BinaryLabels, label_bound
-from estimators.links import IDENTITY, Link, evaluated
+from estimators.links import Link, LinkPredictor, evaluated
 from estimators.losses import SquaredLoss
-from estimators.mechanisms import check_between, check_sparsity, check_whole
+from estimators.mechanisms import check_between, check_sparsity, check_whole, number_or_auto
 from estimators.nonprivate_regression import Risk
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
@@ -42,7 +42,32 @@ SAFETY = 0.99
 """Share of the best step that is tried: the best itself would fail its test by a rounding error."""
 
 
-class LabelHardThresholding(LinearPredictor, PrivateEstimator):
+class LabelEstimator(LinearPredictor, PrivateEstimator):
+    """What estimators from randomised labels share: the label's range and its randomiser."""
+
+    s: int
+    C: float
+    bound: float | Literal["auto"]
+    mechanism: Mechanism
+    calibration: LabelCalibration
+    scope: ClassVar[Scope] = "label"
+    _sparse_rows = True
+
+    @property
+    def _reach(self) -> float:
+        """Bound on |theta| times that on f': see `label_bound`."""
+        return 1.0
+
+    def _randomiser(self, n: int) -> LabelRandomiser:
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        C = float(self.C)
+        bound = label_bound(int(self.s), C, self._reach) if self.bound == "auto" else self.bound
+        return label_randomiser(
+            budget, float(bound), n, mechanism=self.mechanism, calibration=self.calibration, C=C
+        )
+
+
+class LabelHardThresholding(LinkPredictor, LabelEstimator):
     r"""Iterative hard thresholding on labels that their owners have randomised.
 
     **Model.** y = f(<x, theta*>) + noise, the rows x public, theta* with few non-zeros and norm at
@@ -128,9 +153,6 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
     ([7, 30], 'pure(epsilon=1)')
     """
 
-    scope: ClassVar[Scope] = "label"
-    _sparse_rows = True
-
     def __init__(
         self,
         privacy: Guarantee | None = None,
@@ -177,10 +199,6 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
         self.real_epsilon_ = real_epsilon(self.ledger_, self._asked)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """f(<x, coef_>) for each row of X."""
-        return np.asarray(self._link.f(super().predict(X)), dtype=float)
-
     def risk_bound(self, problem: LabelRegressionProblem) -> Bound:
         """The proven upper bound on the risk over a linear class: see `one_shot_label_upper`.
 
@@ -205,29 +223,20 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
         return one_shot_label_upper(problem, budget)
 
     @property
-    def _link(self) -> Link:
-        if self.link is not None and not isinstance(self.link, Link):
-            raise TypeError(f"link must be a Link or None, got {self.link!r}")
-        return IDENTITY if self.link is None else self.link
+    def _reach(self) -> float:
+        return self._link.b * float(self.radius)
 
-    def _randomiser(self, n: int) -> LabelRandomiser:
-        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
-        s, C, reach = int(self.s), float(self.C), self._link.b * float(self.radius)
-        bound = label_bound(s, C, reach) if self.bound == "auto" else float(self.bound)
-        return label_randomiser(
-            budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
-        )
-
-    def _check_options(self, d: int) -> None:
-        check_sparsity(self.s, d)
+    def _check_options(self, p: int) -> None:
+        check_sparsity(self.s, p, dimension="p")
+        number_or_auto("bound", self.bound)
         check_whole(steps=self.steps)
         check_between(*SCALES, C=self.C, radius=self.radius)
         if self.loss not in ("matching", "squared"):
             raise ValueError(f"loss must be 'matching' or 'squared', got {self.loss!r}")
-        _check_auto(bound=self.bound, step_size=self.step_size)
+        number_or_auto("step_size", self.step_size)
 
 
-class LabelLasso(LinearPredictor, PrivateEstimator):
+class LabelLasso(LabelEstimator):
     r"""The Lasso on labels that their owners have randomised.
 
     **Algorithm** (WX21 §VI). Labels clipped to +-bound and randomised once, y~; then
@@ -273,9 +282,6 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
     n_features_in_
     """
 
-    scope: ClassVar[Scope] = "label"
-    _sparse_rows = True
-
     def __init__(
         self,
         privacy: Guarantee | None = None,
@@ -313,27 +319,20 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
         self.real_epsilon_ = real_epsilon(self.ledger_, self._asked)
         return self
 
-    def _randomiser(self, n: int) -> LabelRandomiser:
-        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
-        C = float(self.C)
-        bound = label_bound(int(self.s), C) if self.bound == "auto" else float(self.bound)
-        return label_randomiser(
-            budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
-        )
-
     def _penalty(self, design: Design, randomiser: LabelRandomiser) -> float:
         if self.penalty != "auto":
             return float(self.penalty)
         level = noise_level(design, noise_tail(randomiser, float(self.C)), float(self.chance))
         return 2 * level or 1.0  # a design of zeros has no noise, and no coefficients
 
-    def _check_options(self, d: int) -> None:
-        check_sparsity(self.s, d)
+    def _check_options(self, p: int) -> None:
+        check_sparsity(self.s, p, dimension="p")
+        number_or_auto("bound", self.bound)
         check_between(*SCALES, C=self.C)
         check_between(0, 1, chance=self.chance)
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
-        _check_auto(bound=self.bound, penalty=self.penalty)
+        number_or_auto("penalty", self.penalty)
 
 
 def thresholded_descent(
@@ -416,13 +415,3 @@ def _farthest(design: Design, s: int, radius: float) -> float:
     largest = max(float(X.max()), -float(X.min()))
     reach = radius * min(float(design.norms.max()), math.sqrt(s) * largest)
     return reach or radius
-
-
-def _check_auto(**named: float | str) -> None:
-    """Raise naming an option that is neither "auto" nor a positive number."""
-    for name, value in named.items():
-        if isinstance(value, str):
-            if value != "auto":
-                raise ValueError(f"{name} must be 'auto' or a number, got {value!r}")
-        else:
-            check_between(*SCALES, **{name: value})

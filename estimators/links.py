@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline
 
+from estimators.base import LinearPredictor
 from estimators.mechanisms import check_positive
 from minimax.bound import OutsideRegime
 
@@ -161,6 +162,22 @@ def _same(t: Array) -> Array:
 
 IDENTITY = Link(_same, np.ones_like, 1.0, 1.0)
 """The linear model."""
+
+
+class LinkPredictor(LinearPredictor):
+    """A linear predictor followed by a link; none is the identity."""
+
+    link: Link | None
+
+    @property
+    def _link(self) -> Link:
+        if self.link is not None and not isinstance(self.link, Link):
+            raise TypeError(f"link must be a Link or None, got {self.link!r}")
+        return IDENTITY if self.link is None else self.link
+
+    def predict(self, X: Any) -> Array:
+        """f(<x, coef_>) for each row of X."""
+        return np.asarray(self._link.f(super().predict(X)), dtype=float)
 
 
 def step_window(link: Link, isometry: float = 0.0) -> tuple[float, float]:

@@ -17,9 +17,15 @@ from scipy import sparse
 
 from estimators.accounting import Guarantee
 from estimators.base import Array, LinearPredictor, PrivateEstimator
-from estimators.design import LARGEST
-from estimators.links import IDENTITY, Link, best_step
-from estimators.mechanisms import Release, check_between, check_sparsity, check_whole
+from estimators.design import LARGEST, SCALES
+from estimators.links import Link, LinkPredictor, best_step
+from estimators.mechanisms import (
+    Release,
+    check_between,
+    check_sparsity,
+    check_whole,
+    number_or_auto,
+)
 from estimators.randomisers import (
     LARGEST_EPSILON,
     Randomiser,
@@ -31,17 +37,16 @@ from estimators.regression import projected
 from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
 from minimax.bound import Bound, OutsideRegime
-from minimax.local_upper import LocalRegressionProblem, Loss, one_shot_upper
+from minimax.local_regression import Loss
+from minimax.local_upper import LocalRegressionProblem, one_shot_upper
 from minimax.privacy import Pure, Scope
 
-SIZES = (1e-30, 1e30)
-"""Where bounds, scales and steps must lie: products of all of them are formed."""
 CAPS: dict[str, Literal["half", "best"]] = {"duchi": "half", "privunit": "best"}
 """The randomisers of gradients by name, as caps of `SphereRandomiser`."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class LocalPlan:
     """What a local protocol is for n users with p features: public, and known before any report."""
 
     link: Link
@@ -67,7 +72,7 @@ def gradient_bound(
     return link.b * math.sqrt(p) * scale * (C + link.b * reach)
 
 
-class LocalHardThresholding(LinearPredictor, PrivateEstimator):
+class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     r"""Hard thresholding on privately reported gradients, a new group of users in every step.
 
     **Algorithm** (WX21: Algorithms 1 and 4, LDP-IHT). The users are split into `steps` = T groups,
@@ -192,11 +197,6 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
         self.randomiser_ = plan.randomiser
         return self
 
-    def predict(self, X: Any) -> Array:
-        """f(<x, coef_>) for each row of X."""
-        inner = super().predict(X)
-        return inner if self.link is None else np.asarray(self.link.f(inner), dtype=float)
-
     def _gradients(
         self, X: Any, y: Array, group: range, coef: Array, link: Link
     ) -> Iterator[Array]:
@@ -212,7 +212,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
             block *= slope[:, None]
             yield block
 
-    def _plan(self, n: int, p: int) -> Plan:
+    def _plan(self, n: int, p: int) -> LocalPlan:
         """Every option checked, and those that are "auto" worked out."""
         epsilon = report_epsilon(self._budget(Pure))
         s, s_star, link = self._model(p)
@@ -225,7 +225,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
             clip = gradient_bound(link, p, s, s_star, float(self.C), radius, scale)
         randomiser = SphereRandomiser(p, epsilon, clip, CAPS[self.randomiser])
         noise = step * randomiser.length * math.sqrt(s / (n * p))
-        return Plan(link, randomiser, step, self._rounds(n, radius / noise))
+        return LocalPlan(link, randomiser, step, self._rounds(n, radius / noise))
 
     def _rounds(self, n: int, reduction: float) -> int:
         """T as given, or the halvings that reduce the radius to the noise."""
@@ -240,16 +240,14 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
 
     def _model(self, p: int) -> tuple[int, int, Link]:
         """s, s* and the link, checked."""
-        check_sparsity(self.s, p)
+        check_sparsity(self.s, p, dimension="p")
         if self.s_star is not None:
             check_whole(s_star=self.s_star)
             if self.s_star > self.s:
                 raise ValueError(f"s_star must be at most s = {self.s}, got {self.s_star}")
-        check_between(*SIZES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
-        link = IDENTITY if self.link is None else self.link
-        if not isinstance(link, Link):
-            raise TypeError(f"link must be a Link or None, got {link!r}")
-        check_between(*SIZES, **{"link.a": link.a, "link.b": link.b})
+        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        link = self._link
+        check_between(*SCALES, **{"link.a": link.a, "link.b": link.b})
         if self.link is not None:
             farthest = float(self.feature_scale) * float(self.radius) * math.sqrt(self.s)
             link.check(farthest)
@@ -379,8 +377,8 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
     def _plan(self, p: int) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
         epsilon = report_epsilon(self._budget(Pure))
-        check_sparsity(self.s, p)
-        check_between(*SIZES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        check_sparsity(self.s, p, dimension="p")
+        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         if self.report not in ("coordinate", "hypercube"):
             raise ValueError(f"report must be 'coordinate' or 'hypercube', got {self.report!r}")
         scale = float(self.feature_scale)
@@ -438,13 +436,3 @@ def _clipped(rows: Any, scale: float) -> Array:
     """Rows, dense or CSR, as a new dense array with entries in [-scale, scale]."""
     dense = rows.toarray() if sparse.issparse(rows) else rows
     return np.clip(dense, -scale, scale)
-
-
-def number_or_auto(name: str, value: float | Literal["auto"]) -> float | None:
-    """The number that an option is, checked, or None if it is "auto"."""
-    if isinstance(value, str):
-        if value != "auto":
-            raise ValueError(f"{name} must be 'auto' or a number, got {value!r}")
-        return None
-    check_between(*SIZES, **{name: value})
-    return float(value)

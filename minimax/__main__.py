@@ -67,6 +67,15 @@ def _positive(kind: type) -> Any:
     return convert
 
 
+def _offset(text: str) -> float:
+    """kappa: positive, with a hint for those who write plain zCDP as (0, rho)-zCDP."""
+    try:
+        return float(_positive(float)(text))
+    except argparse.ArgumentTypeError as error:
+        hint = "; (0, rho)-zCDP is --rho alone" if "positive" in str(error) else ""
+        raise argparse.ArgumentTypeError(f"{error}{hint}") from None
+
+
 def _parser() -> argparse.ArgumentParser:
     problems = "\n".join(f"  {p.name:18s} {p.about}" for p in PROBLEMS.values())
     parser = argparse.ArgumentParser(
@@ -101,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         "--alpha", type=_positive(float), help="Renyi of this order, with --epsilon (local, label)"
     )
     privacy.add_argument(
-        "--kappa", type=_positive(float), help="(kappa, rho)-zCDP, with --rho (local, label)"
+        "--kappa", type=_offset, help="(kappa, rho)-zCDP, with --rho (local, label)"
     )
     parser.add_argument("--plan", action="store_true", help="invert the bounds in n")
     parser.add_argument("--risk", type=_positive(float), help="target risk for --plan")

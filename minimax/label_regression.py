@@ -29,11 +29,11 @@ from minimax.priors import TwoLabelPrior
 from minimax.privacy import Gaussian, Model, Pure, parameter_names
 
 Array = NDArray[np.float64]
-Link = Callable[[Array], Array]
+LinkFunction = Callable[[Array], Array]
 FITS = Assumption("p >= s", lambda at: at["p"] >= at["s"])
 
 
-def theorem_10(model: Model = Pure, link: Link | None = None) -> Bound:
+def theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> Bound:
     r"""Private labels, (a, b)-monotone link f: log p, not p.
 
     **Statement.** B = C - b sqrt(s) delta, T^2 and t of `label_contraction`,
@@ -65,7 +65,7 @@ def theorem_7(model: Model = Pure) -> Bound:
     return _label_bound(model, None, slope=1.0)
 
 
-def _label_bound(model: Model, link: Link | None, slope: float | None) -> Bound:
+def _label_bound(model: Model, link: LinkFunction | None, slope: float | None) -> Bound:
     free_b = slope is None
 
     def compute(at: Point) -> Parts:

@@ -46,6 +46,8 @@ from minimax.privacy import (
 )
 
 Array = NDArray[np.float64]
+Loss = Literal["squared", "sum"]
+"""The squared l2 distance, or the error of the sum of the coefficients."""
 NAMES = ("n", "p", "C")
 SQUARED = "squared l2 distance to theta"
 SUM = "|sum_j (estimate_j - theta_j)|"
@@ -269,7 +271,7 @@ def theorem_1_fano() -> Bound:
 
 def interactive(
     model: Model,
-    loss: Literal["squared", "sum"] = "squared",
+    loss: Loss = "squared",
     *,
     sharp: bool = False,
 ) -> Bound:
@@ -358,7 +360,7 @@ def theorem_4(model: Model) -> Bound:
     return interactive(model)
 
 
-def null_against_mixture(model: Model = Pure, loss: Literal["squared", "sum"] = "squared") -> Bound:
+def null_against_mixture(model: Model = Pure, loss: Loss = "squared") -> Bound:
     r"""Theorems 2, 3, 4 by the paper's own route, with the constants that its proof gives.
 
     **Statement.** With B = C/2 and D = n A k(tau) (2 delta/C)^2/(2p), squared loss:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -27,12 +27,11 @@ from minimax.bound import HIDDEN_CONSTANT, Assumption, Bound, Parts, Point, prin
 from minimax.descent import DATA_FREE, subgaussian_top, vacuous
 from minimax.divergences import tv_contraction
 from minimax.label_regression import FITS
-from minimax.local_regression import SQUARED, SUM
+from minimax.local_regression import SQUARED, SUM, Loss
 from minimax.papers import THIS_WORK
 from minimax.privacy import Approximate, Definition, Pure, randomised_response_epsilon
 
 Array = NDArray[np.float64]
-Loss = Literal["squared", "sum"]
 RANDOM_ROWS = "for rows independent and uniform on {-1, 1}^p"
 NOTHING = 1.0
 """Releasing 0 has squared error |theta|^2 <= 1, and for s = 1 error of the sum |theta_j| <= 1."""

@@ -19,7 +19,8 @@ from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from estimators.nonprivate_regression import IterativeHardThresholding
 from minimax import label_regression, local_regression
 from minimax.bound import Bound, Point
-from minimax.local_upper import LabelRegressionProblem, LocalRegressionProblem, Loss
+from minimax.local_regression import Loss
+from minimax.local_upper import LabelRegressionProblem, LocalRegressionProblem
 from minimax.privacy import (
     Approximate,
     Gaussian,

@@ -367,7 +367,7 @@ X_, Y_ = (part[..., :10] for part in signs(10))
         ({"privacy": Pure(1.0)}, r"privacy.scope must be 'label', got 'central'"),
         ({"privacy": Pure(1.0, scope="local")}, r"privacy.scope must be 'label', got 'local'"),
         ({"privacy": 1.0}, r"privacy must be one of"),
-        ({"s": 11}, r"s must lie between 1 and d = 10"),
+        ({"s": 11}, r"s must lie between 1 and p = 10"),
         ({"s": 0}, r"s must lie between"),
         ({"s": 2.0}, r"s must be an integer"),
         ({"C": 0.0}, r"C must be positive"),

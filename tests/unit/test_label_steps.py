@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators import LabelHardThresholding, Link
+from estimators import (
+    LabelHardThresholding,
+    LabelLasso,
+    Link,
+    LocalHardThresholding,
+    OneShotThreshold,
+)
 from estimators.design import Design
 from estimators.label_regression import thresholded_descent
 from minimax.local_upper import LabelRegressionProblem, one_shot_label_upper
@@ -113,3 +119,11 @@ def test_rows_of_any_size(scale: float) -> None:
     assert np.isfinite(fitted.coef_).all()
     if 1e-170 < scale < 1:  # too small for the radius: the best on the ball
         assert np.linalg.norm(fitted.coef_) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "kind", [LabelHardThresholding, LabelLasso, LocalHardThresholding, OneShotThreshold]
+)
+def test_errors_speak_of_the_documented_dimension(kind: Any) -> None:
+    with pytest.raises(ValueError, match="s must lie between 1 and p = 40, got 41"):
+        kind(s=41).fit(*records())

@@ -232,6 +232,8 @@ def test_extreme_numbers_are_numbers(
         (["mean", "--n", "10", "--d", "2", "--kappa", "2", "--rho", "1"], "--kappa is for"),
         ([*RECORDS, "--alpha", "2", "--rho", "1"], "alpha goes with epsilon"),
         ([*RECORDS, "--kappa", "2", "--epsilon", "1"], "kappa goes with rho"),
+        ([*RECORDS, "--kappa", "0", "--rho", "1"], "got 0; (0, rho)-zCDP is --rho alone"),
+        ([*RECORDS, "--kappa", "x", "--rho", "1"], "--kappa: must be a number, got 'x'"),
         ([*LABELS, "--alpha", "2", "--epsilon", "1", "--delta", ".1"], "alpha and delta"),
         ([*RECORDS, "--alpha", "1", "--epsilon", "1"], "alpha must exceed 1"),
         ([*RECORDS, "--C", "0", "--rho", "1"], "--C"),
