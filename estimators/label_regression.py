@@ -150,7 +150,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
     >>> budget = Pure(1.0, scope="label")
     >>> fitted = LabelHardThresholding(budget, s=2, C=0.1, random_state=0).fit(X, y)
     >>> fitted.support_.tolist(), str(fitted.privacy_)
-    ([7, 30], 'pure(epsilon=1)')
+    ([7, 30], 'label pure(epsilon=1)')
     """
 
     def __init__(
