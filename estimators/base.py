@@ -29,6 +29,10 @@ DEFAULT_PRIVACY: dict[Scope, Guarantee] = {
 }
 """The budget of an estimator made with ``privacy=None``."""
 
+REPORTED = {"epsilon", "rho", "mu"}
+SMALLEST_REPORTED = 1e-12
+"""Least budget of one report: reports of less are longer than their squares can be computed."""
+
 
 class PrivateEstimator(BaseEstimator):
     """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out."""
@@ -56,6 +60,12 @@ class PrivateEstimator(BaseEstimator):
             raise TypeError(f"privacy must be one of {kinds}; got {budget!r}")
         if budget.scope != self.scope:
             raise ValueError(f"privacy.scope must be {self.scope!r}, got {budget.scope!r}")
+        for name in REPORTED & set(budget.parameters) if self.scope in ("local", "label") else ():
+            if budget.parameters[name] < SMALLEST_REPORTED:
+                raise ValueError(
+                    f"privacy.{name} must be at least {SMALLEST_REPORTED:g} for one report, got"
+                    f" {budget.parameters[name]!r}"
+                )
         return budget
 
     @property

@@ -9,12 +9,14 @@ import numpy as np
 
 from estimators.accounting import Guarantee
 from estimators.base import LinearPredictor, PrivateEstimator
-from estimators.local_regression import SIZES, coordinate_means, number_or_auto
-from estimators.mechanisms import check_between
+from estimators.design import SCALES
+from estimators.local_regression import coordinate_means, report_epsilon
+from estimators.mechanisms import check_between, number_or_auto
 from estimators.sign_randomisers import HypercubeRandomiser
 from minimax.bound import Bound
 from minimax.halving import halving_upper, rounds
-from minimax.local_upper import LocalRegressionProblem, Loss
+from minimax.local_regression import Loss
+from minimax.local_upper import LocalRegressionProblem
 from minimax.privacy import Pure, Scope
 
 
@@ -133,11 +135,10 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
 
     def _plan(self) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
-        budget = self._budget(Pure)
-        assert isinstance(budget, Pure)
-        check_between(*SIZES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        epsilon = report_epsilon(self._budget(Pure))
+        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         scale = float(self.feature_scale)
         bound = number_or_auto("bound", self.bound)
         if bound is None:
             bound = scale * float(self.radius) + float(self.C)
-        return bound, HypercubeRandomiser(1, budget.epsilon, bound / scale, "best")
+        return bound, HypercubeRandomiser(1, epsilon, bound / scale, "best")

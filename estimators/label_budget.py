@@ -26,7 +26,7 @@ LabelRandomiser = LaplaceLabels | GaussianLabels | BinaryLabels | PureFromApprox
 Mechanism = Literal["auto", "laplace", "binary", "gaussian", "genprot"]
 LabelCalibration = Literal["analytic", "paper"]
 PURE = ("laplace", "binary", "genprot")
-"""Mechanisms that are epsilon-LDP. They spend the epsilon of an (epsilon, delta) budget too."""
+"""Mechanisms that are pure. Of an (epsilon, delta) budget the bit spends all, others epsilon."""
 FAILURE = 0.01
 """Chance at which all of GenProt's reports together may differ from Gaussian ones."""
 
@@ -46,8 +46,9 @@ def label_randomiser(
 
     * Pure: `BinaryLabels` up to epsilon = 2.32, then `LaplaceLabels`. (GenProt is never better:
       its noise is that of about a quarter of epsilon, and for a tail.)
-    * (epsilon, delta): one of these or `GaussianLabels`, whose variance is larger by a factor of
-      order log(1/delta) unless epsilon or delta is large.
+    * (epsilon, delta): one of these, the bit at the e > epsilon that spends delta too, or
+      `GaussianLabels`, whose variance is larger by a factor of order log(1/delta) unless epsilon
+      or delta is large.
     * zCDP, GDP: `GaussianLabels`.
 
     ``calibration="paper"`` is WX21's noise `paper_label_scale`, which C gives and `bound` does not.
@@ -70,7 +71,8 @@ def label_randomiser(
         return _named(mechanism, privacy, bound, n)
     candidates: list[LaplaceLabels | BinaryLabels | GaussianLabels] = []
     if isinstance(privacy, (Pure, Approximate)):
-        candidates = [kind(bound, privacy.epsilon) for kind in (BinaryLabels, LaplaceLabels)]
+        bit = BinaryLabels.calibrated(bound, privacy)
+        candidates = [bit, LaplaceLabels(bound, privacy.epsilon)]
     if not isinstance(privacy, Pure):
         candidates.append(GaussianLabels.calibrated(bound, privacy))
     return min(candidates, key=lambda candidate: candidate.error())
@@ -82,7 +84,9 @@ def _named(mechanism: str, privacy: Guarantee, bound: float, n: int) -> LabelRan
             raise ValueError(f"mechanism={mechanism!r} spends an epsilon, not {privacy}")
         if mechanism == "genprot":
             return purified_labels(bound, privacy.epsilon, n)
-        return (LaplaceLabels if mechanism == "laplace" else BinaryLabels)(bound, privacy.epsilon)
+        if mechanism == "binary":
+            return BinaryLabels.calibrated(bound, privacy)
+        return LaplaceLabels(bound, privacy.epsilon)
     if isinstance(privacy, Pure):
         raise ValueError(f"mechanism='gaussian' is never pure: it cannot spend {privacy}")
     return GaussianLabels.calibrated(bound, privacy)

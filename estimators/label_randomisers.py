@@ -26,7 +26,15 @@ from estimators.mechanisms import (
     check_whole,
     gaussian_scale,
 )
-from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from estimators.randomisers import blocks
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    Scope,
+    ZeroConcentrated,
+    randomised_response_epsilon,
+)
 
 Array = NDArray[np.float64]
 LARGEST_CLIP = math.log(2)
@@ -194,7 +202,8 @@ class BinaryLabels:
     (1 + (y/bound) tanh(epsilon/2))/2, so that its mean is y.
 
     **Privacy.** The chance of either report lies in [1/(1 + e^eps), e^eps/(1 + e^eps)]: the ratio
-    is at most e^epsilon, attained by the labels +-bound.
+    is at most e^epsilon, attained by the labels +-bound. So at every smaller e the report is
+    (e, delta)-LDP with delta = (e^epsilon - e^e)/(1 + e^epsilon): `calibrated` spends a delta too.
 
     **Risk.** Variance bound^2 coth(epsilon/2)^2 - y^2, about 4 bound^2/epsilon^2 for small epsilon:
     half of that of `LaplaceLabels`, and below it up to epsilon = 2.32. Never below
@@ -203,9 +212,22 @@ class BinaryLabels:
 
     bound: float
     epsilon: float
+    approximate: Approximate | None = None
+    """An (epsilon, delta) guarantee that the report has besides, for the ledger."""
 
     def __post_init__(self) -> None:
         check_positive(bound=self.bound, epsilon=self.epsilon)
+        other = self.approximate
+        if other and self.epsilon > randomised_response_epsilon(other) * (1 + 1e-12):
+            raise ValueError(f"approximate: {other} does not follow from epsilon = {self.epsilon}")
+
+    @classmethod
+    def calibrated(cls, bound: float, privacy: Pure | Approximate) -> BinaryLabels:
+        """The bit that spends a budget, with its delta: see `randomised_response_epsilon`."""
+        approximate = None
+        if isinstance(privacy, Approximate):
+            approximate = Approximate(privacy.epsilon, privacy.delta, scope="label")
+        return cls(bound, randomised_response_epsilon(privacy), approximate)
 
     @property
     def size(self) -> float:
@@ -243,7 +265,7 @@ class BinaryLabels:
             2 * self.bound,
             "linf",
             self.size,
-            (self.guarantee,),
+            (self.guarantee, *([self.approximate] if self.approximate else [])),
             about=_users(y),
         )
         return Release(np.where(rng.random(y.shape) < chance, self.size, -self.size), entry)
@@ -351,14 +373,21 @@ class PureFromApproximate:
         y = np.asarray(y, dtype=float)
         if y.ndim != 1 or not np.isfinite(y).all():
             raise ValueError("y must be a vector of finite numbers")
+        values = np.empty(len(y))
+        for users in blocks(range(len(y)), self.samples):
+            values[users] = self._values(y[users], rng)
+        entry = LedgerEntry(
+            "GenProt", self.clip, "log ratio", self.samples, (self.guarantee,), about=_users(y)
+        )
+        return Release(values, entry)
+
+    def _values(self, y: Array, rng: np.random.Generator) -> Array:
+        """What some users' indices point to."""
         public = self.base.reference((len(y), self.samples), rng)
         accepted = rng.random(public.shape) < self.acceptance(public, y[:, None])
         # The largest of T uniforms, of which those of accepted reports are moved above the others.
         index = np.argmax(rng.random(public.shape) + accepted, axis=1)
-        entry = LedgerEntry(
-            "GenProt", self.clip, "log ratio", self.samples, (self.guarantee,), about=_users(y)
-        )
-        return Release(public[np.arange(len(y)), index], entry)
+        return public[np.arange(len(y)), index]
 
 
 def purified_epsilon(clip: float, samples: int) -> float:

@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso
 
 from estimators.accounting import Guarantee
 from estimators.base import Array, LinearPredictor, PrivateEstimator
-from estimators.design import SCALES, Design
+from estimators.design import LARGEST, SCALES, Design
 from estimators.label_budget import (
     LabelCalibration,
     LabelRandomiser,
@@ -25,13 +25,15 @@ from estimators.label_budget import (
     noise_tail,
     real_epsilon,
 )
-from estimators.label_randomisers import label_bound
-from estimators.links import IDENTITY, Link
+from estimators.label_randomisers import BinaryLabels, label_bound
+from estimators.links import Link, LinkPredictor, evaluated
 from estimators.losses import SquaredLoss
-from estimators.mechanisms import check_between, check_sparsity, check_whole
+from estimators.mechanisms import check_between, check_sparsity, check_whole, number_or_auto
 from estimators.nonprivate_regression import Risk
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
+from minimax.bound import Bound
+from minimax.local_upper import LabelRegressionProblem, one_shot_label_upper
 from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 STILL = 1e-10
@@ -40,7 +42,32 @@ SAFETY = 0.99
 """Share of the best step that is tried: the best itself would fail its test by a rounding error."""
 
 
-class LabelHardThresholding(LinearPredictor, PrivateEstimator):
+class LabelEstimator(LinearPredictor, PrivateEstimator):
+    """What estimators from randomised labels share: the label's range and its randomiser."""
+
+    s: int
+    C: float
+    bound: float | Literal["auto"]
+    mechanism: Mechanism
+    calibration: LabelCalibration
+    scope: ClassVar[Scope] = "label"
+    _sparse_rows = True
+
+    @property
+    def _reach(self) -> float:
+        """Bound on |theta| times that on f': see `label_bound`."""
+        return 1.0
+
+    def _randomiser(self, n: int) -> LabelRandomiser:
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        C = float(self.C)
+        bound = label_bound(int(self.s), C, self._reach) if self.bound == "auto" else self.bound
+        return label_randomiser(
+            budget, float(bound), n, mechanism=self.mechanism, calibration=self.calibration, C=C
+        )
+
+
+class LabelHardThresholding(LinkPredictor, LabelEstimator):
     r"""Iterative hard thresholding on labels that their owners have randomised.
 
     **Model.** y = f(<x, theta*>) + noise, the rows x public, theta* with few non-zeros and norm at
@@ -67,6 +94,7 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
 
     xi = y~ - E y. The last factor is at most `label_budget.noise_level` with high probability, of
     order sqrt(tau^2 log(p)/n), tau^2 the variance of a report: in all bound^2 s* log(p)/(n eps^2).
+    One step of length 1 on one-bit labels, for random rows, with its constant: `risk_bound`.
 
     **Source.** WX21: Algorithms 2 and 5, Theorems 6 and 11.
 
@@ -122,11 +150,8 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
     >>> budget = Pure(1.0, scope="label")
     >>> fitted = LabelHardThresholding(budget, s=2, C=0.1, random_state=0).fit(X, y)
     >>> fitted.support_.tolist(), str(fitted.privacy_)
-    ([7, 30], 'pure(epsilon=1)')
+    ([7, 30], 'label pure(epsilon=1)')
     """
-
-    scope: ClassVar[Scope] = "label"
-    _sparse_rows = True
 
     def __init__(
         self,
@@ -174,34 +199,44 @@ class LabelHardThresholding(LinearPredictor, PrivateEstimator):
         self.real_epsilon_ = real_epsilon(self.ledger_, self._asked)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """f(<x, coef_>) for each row of X."""
-        return np.asarray(self._link.f(super().predict(X)), dtype=float)
+    def risk_bound(self, problem: LabelRegressionProblem) -> Bound:
+        """The proven upper bound on the risk over a linear class: see `one_shot_label_upper`.
+
+        For one step of length 1 on one-bit labels, and s, radius and bound as in the class.
+        """
+        self._check_options(problem.p)
+        randomiser, budget = self._randomiser(problem.n), self._budget(Pure, Approximate)
+        options = (self.steps, self.step_size, self.link, self.s, float(self.radius))
+        bound = label_bound(problem.s, problem.C)
+        if not isinstance(randomiser, BinaryLabels) or (*options, randomiser.bound) != (
+            1,
+            1.0,
+            None,
+            problem.s,
+            1.0,
+            bound,
+        ):
+            raise ValueError(
+                "risk_bound needs mechanism='binary', steps = step_size = radius = 1, no link,"
+                f" s = {problem.s} and bound = sqrt(s) + C = {bound:g}; got {self!r}"
+            )
+        return one_shot_label_upper(problem, budget)
 
     @property
-    def _link(self) -> Link:
-        if self.link is not None and not isinstance(self.link, Link):
-            raise TypeError(f"link must be a Link or None, got {self.link!r}")
-        return IDENTITY if self.link is None else self.link
+    def _reach(self) -> float:
+        return self._link.b * float(self.radius)
 
-    def _randomiser(self, n: int) -> LabelRandomiser:
-        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
-        s, C, reach = int(self.s), float(self.C), self._link.b * float(self.radius)
-        bound = label_bound(s, C, reach) if self.bound == "auto" else float(self.bound)
-        return label_randomiser(
-            budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
-        )
-
-    def _check_options(self, d: int) -> None:
-        check_sparsity(self.s, d)
+    def _check_options(self, p: int) -> None:
+        check_sparsity(self.s, p, dimension="p")
+        number_or_auto("bound", self.bound)
         check_whole(steps=self.steps)
         check_between(*SCALES, C=self.C, radius=self.radius)
         if self.loss not in ("matching", "squared"):
             raise ValueError(f"loss must be 'matching' or 'squared', got {self.loss!r}")
-        _check_auto(bound=self.bound, step_size=self.step_size)
+        number_or_auto("step_size", self.step_size)
 
 
-class LabelLasso(LinearPredictor, PrivateEstimator):
+class LabelLasso(LabelEstimator):
     r"""The Lasso on labels that their owners have randomised.
 
     **Algorithm** (WX21 §VI). Labels clipped to +-bound and randomised once, y~; then
@@ -247,9 +282,6 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
     n_features_in_
     """
 
-    scope: ClassVar[Scope] = "label"
-    _sparse_rows = True
-
     def __init__(
         self,
         privacy: Guarantee | None = None,
@@ -287,27 +319,20 @@ class LabelLasso(LinearPredictor, PrivateEstimator):
         self.real_epsilon_ = real_epsilon(self.ledger_, self._asked)
         return self
 
-    def _randomiser(self, n: int) -> LabelRandomiser:
-        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
-        C = float(self.C)
-        bound = label_bound(int(self.s), C) if self.bound == "auto" else float(self.bound)
-        return label_randomiser(
-            budget, bound, n, mechanism=self.mechanism, calibration=self.calibration, C=C
-        )
-
     def _penalty(self, design: Design, randomiser: LabelRandomiser) -> float:
         if self.penalty != "auto":
             return float(self.penalty)
         level = noise_level(design, noise_tail(randomiser, float(self.C)), float(self.chance))
         return 2 * level or 1.0  # a design of zeros has no noise, and no coefficients
 
-    def _check_options(self, d: int) -> None:
-        check_sparsity(self.s, d)
+    def _check_options(self, p: int) -> None:
+        check_sparsity(self.s, p, dimension="p")
+        number_or_auto("bound", self.bound)
         check_between(*SCALES, C=self.C)
         check_between(0, 1, chance=self.chance)
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
-        _check_auto(bound=self.bound, penalty=self.penalty)
+        number_or_auto("penalty", self.penalty)
 
 
 def thresholded_descent(
@@ -347,7 +372,8 @@ def thresholded_descent(
         stiff = stiffness(along)
         if stiff == 0:
             return np.zeros_like(coef)
-        eta = SAFETY / stiff
+        # Beyond this the step ends on the ball's boundary anyway, and products might overflow.
+        eta = min(SAFETY / stiff, LARGEST / float(np.abs(gradient).max()), LARGEST**3)
         while True:
             moved = move(coef, gradient, eta)
             stiff = stiffness(moved)
@@ -359,6 +385,8 @@ def thresholded_descent(
     while made < steps:
         made += 1
         gradient = design.correlate(slope(design.predict(coef))) / design.n
+        if not np.isfinite(gradient).all():
+            raise ValueError(f"slope: the gradient is not finite in step {made}")
         moved = safe_move(coef, gradient) if step_size is None else move(coef, gradient, step_size)
         coef = coef + moved
         if np.abs(moved).max() <= STILL * np.abs(coef).max():
@@ -367,9 +395,16 @@ def thresholded_descent(
 
 
 def _slope(link: Link, reports: Array, *, squared: bool) -> Callable[[Array], Array]:
+    """The slope of a record's loss; an error where the link fails, which no private value decides.
+
+    Predictions are functions of the public rows and of the reports.
+    """
+
     def slope(prediction: Array) -> Array:
-        residual = np.asarray(link.f(prediction), dtype=float) - reports
-        return residual * link.derivative(prediction) if squared else residual
+        residual = evaluated("f", link.f, prediction) - reports
+        return (
+            residual * evaluated("derivative", link.derivative, prediction) if squared else residual
+        )
 
     return slope
 
@@ -380,13 +415,3 @@ def _farthest(design: Design, s: int, radius: float) -> float:
     largest = max(float(X.max()), -float(X.min()))
     reach = radius * min(float(design.norms.max()), math.sqrt(s) * largest)
     return reach or radius
-
-
-def _check_auto(**named: float | str) -> None:
-    """Raise naming an option that is neither "auto" nor a positive number."""
-    for name, value in named.items():
-        if isinstance(value, str):
-            if value != "auto":
-                raise ValueError(f"{name} must be 'auto' or a number, got {value!r}")
-        else:
-            check_between(*SCALES, **{name: value})

@@ -38,7 +38,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicHermiteSpline
 
+from estimators.base import LinearPredictor
 from estimators.mechanisms import check_positive
 from minimax.bound import OutsideRegime
 
@@ -56,7 +58,8 @@ class Link:
     """An (a, b)-monotone link f: differentiable, with 0 < a <= f' <= b.
 
     Both functions take and give arrays, entry by entry. Only arguments that can occur matter:
-    `check` looks at an interval around 0.
+    `check` looks at an interval around 0. No look at a function is a proof: where privacy depends
+    on it, use `tabulated`.
     """
 
     f: Callable[[Array], Any]
@@ -79,20 +82,25 @@ class Link:
         return ((1 + RATE) * ratio - (1 - RATE)) / ((1 + RATE) * ratio + (1 - RATE))
 
     def check(self, largest: float) -> None:
-        """Raise unless, on a fine grid of [-largest, largest], f' is in [a, b] and is f's slope."""
+        """Raise unless, on a fine grid of [-largest, largest], f' is in [a, b] and is f's slope.
+
+        Both must also give an entry the same value whatever the other entries are.
+        """
         check_positive(largest=largest)
         t = np.linspace(-largest, largest, GRID)
-        slope = _values("derivative", self.derivative, t)
+        slope = evaluated("derivative", self.derivative, t)
         worst = np.argmax(np.maximum(slope - self.b, self.a - slope))
         if not self.a * (1 - 1e-9) <= slope[worst] <= self.b * (1 + 1e-9):
             raise ValueError(
                 f"link: the derivative leaves [a, b] = [{self.a:g}, {self.b:g}]: "
                 f"it is {slope[worst]:g} at {t[worst]:g}"
             )
+        _check_entries("derivative", self.derivative, t)
+        _check_entries("f", self.f, t)
         h = largest * 1e-5
         t = t * (1 - 2e-5)  # the neighbours stay inside
-        slope = _values("derivative", self.derivative, t)
-        above, below = _values("f", self.f, t + h), _values("f", self.f, t - h)
+        slope = evaluated("derivative", self.derivative, t)
+        above, below = evaluated("f", self.f, t + h), evaluated("f", self.f, t - h)
         numeric = (above - below) / ((t + h) - (t - h))
         rounding = 4 * np.finfo(float).eps * float(np.abs(above).max()) / h
         gap = np.abs(numeric - slope)
@@ -103,9 +111,38 @@ class Link:
                 f"where f has slope {numeric[worst]:g}"
             )
 
+    def tabulated(self, largest: float) -> Link:
+        """The link on [-largest, largest] by cubics through f and f' on a grid; constant beyond.
 
-def _values(name: str, function: Callable[[Array], Any], t: Array) -> Array:
-    """A function's values on a grid, or an error that says what is wrong with them."""
+        Both functions are called once, on a grid that no data choose. The result works entry by
+        entry, whatever they are.
+        """
+        t = np.linspace(-largest, largest, GRID)
+        slopes = evaluated("derivative", self.derivative, t)
+        cubics = CubicHermiteSpline(t, evaluated("f", self.f, t), slopes)
+        steepness = cubics.derivative()
+        return Link(
+            lambda at: cubics(np.clip(at, -largest, largest)),
+            lambda at: steepness(np.clip(at, -largest, largest)),
+            self.a,
+            self.b,
+        )
+
+
+def _check_entries(name: str, function: Callable[[Array], Any], t: Array) -> None:
+    """Raise unless a part of the grid, in reverse, gets the values that it has in the whole."""
+    part = slice(3 * len(t) // 4, len(t) // 3, -1)
+    whole = evaluated(name, function, t)
+    gap = np.abs(evaluated(name, function, t[part]) - whole[part])
+    if gap.max() > 1e-9 * np.abs(whole).max():
+        raise ValueError(
+            f"link: {name} must work entry by entry: at {t[part][np.argmax(gap)]:g} its value "
+            "depends on the other entries"
+        )
+
+
+def evaluated(name: str, function: Callable[[Array], Any], t: Array) -> Array:
+    """A function's values, or an error that says what is wrong with them."""
     try:
         with np.errstate(all="ignore"):
             values = np.broadcast_to(np.asarray(function(t), dtype=float), t.shape)
@@ -125,6 +162,22 @@ def _same(t: Array) -> Array:
 
 IDENTITY = Link(_same, np.ones_like, 1.0, 1.0)
 """The linear model."""
+
+
+class LinkPredictor(LinearPredictor):
+    """A linear predictor followed by a link; none is the identity."""
+
+    link: Link | None
+
+    @property
+    def _link(self) -> Link:
+        if self.link is not None and not isinstance(self.link, Link):
+            raise TypeError(f"link must be a Link or None, got {self.link!r}")
+        return IDENTITY if self.link is None else self.link
+
+    def predict(self, X: Any) -> Array:
+        """f(<x, coef_>) for each row of X."""
+        return np.asarray(self._link.f(super().predict(X)), dtype=float)
 
 
 def step_window(link: Link, isometry: float = 0.0) -> tuple[float, float]:

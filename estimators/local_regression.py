@@ -17,31 +17,36 @@ from scipy import sparse
 
 from estimators.accounting import Guarantee
 from estimators.base import Array, LinearPredictor, PrivateEstimator
-from estimators.design import LARGEST
-from estimators.links import IDENTITY, Link, best_step
-from estimators.mechanisms import Release, check_between, check_sparsity, check_whole
+from estimators.design import LARGEST, SCALES
+from estimators.links import Link, LinkPredictor, best_step
+from estimators.mechanisms import (
+    Release,
+    check_between,
+    check_sparsity,
+    check_whole,
+    number_or_auto,
+)
 from estimators.randomisers import (
-    BLOCK,
     LARGEST_EPSILON,
     Randomiser,
     SphereRandomiser,
+    blocks,
     mean_of_reports,
 )
 from estimators.regression import projected
 from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
 from minimax.bound import Bound, OutsideRegime
-from minimax.local_upper import LocalRegressionProblem, Loss, one_shot_upper
+from minimax.local_regression import Loss
+from minimax.local_upper import LocalRegressionProblem, one_shot_upper
 from minimax.privacy import Pure, Scope
 
-SIZES = (1e-30, 1e30)
-"""Where bounds, scales and steps must lie: products of all of them are formed."""
 CAPS: dict[str, Literal["half", "best"]] = {"duchi": "half", "privunit": "best"}
 """The randomisers of gradients by name, as caps of `SphereRandomiser`."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class LocalPlan:
     """What a local protocol is for n users with p features: public, and known before any report."""
 
     link: Link
@@ -67,7 +72,7 @@ def gradient_bound(
     return link.b * math.sqrt(p) * scale * (C + link.b * reach)
 
 
-class LocalHardThresholding(LinearPredictor, PrivateEstimator):
+class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     r"""Hard thresholding on privately reported gradients, a new group of users in every step.
 
     **Algorithm** (WX21: Algorithms 1 and 4, LDP-IHT). The users are split into `steps` = T groups,
@@ -80,10 +85,12 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
     entries of largest magnitude and P projects on the ball of `radius`. f is the link: none is
     f(x) = x.
 
-    **Privacy.** Local and pure, for every data set and every link that works entry by entry: a
-    report's density is within e^epsilon of that at any other record (`estimators.randomisers`),
-    theta is public, and a user reports once. Sequentially interactive: group t is asked about what
-    the groups before it reported. The options and the number of users are public.
+    **Privacy.** Local and pure, for every data set and every link: a report's density is within
+    e^epsilon of that at any other record (`estimators.randomisers`), theta is public, and a user
+    reports once. A link is read off a table made before any record is looked at
+    (`estimators.links.Link.tabulated`): a function that mixed its entries would let a gradient
+    depend on other users. Sequentially interactive: group t is asked about what the groups before
+    it reported. The options and the number of users are public.
 
     **Risk.** WX21: Theorems 5 and 9: up to constants the l2 error is 2^-T |theta*| plus
     sqrt(T s* log p/n) (r/b^2) coth(epsilon/2), with r of order b sqrt(p) (C + b sqrt s), for
@@ -111,7 +118,8 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
     C : float
         Bound on the noise. For `clip` only.
     link : Link or None
-        f. Its derivative is checked to stay in [a, b] where <x, theta> can be.
+        f. Its derivative is checked to stay in [a, b] where <x, theta> can be. Between
+        4001 points, at which f and f' are read, cubics are used.
     radius : float
         Bound on |theta|_2.
     randomiser : {"duchi", "privunit"}
@@ -189,29 +197,24 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
         self.randomiser_ = plan.randomiser
         return self
 
-    def predict(self, X: Any) -> Array:
-        """f(<x, coef_>) for each row of X."""
-        inner = super().predict(X)
-        return inner if self.link is None else np.asarray(self.link.f(inner), dtype=float)
-
     def _gradients(
         self, X: Any, y: Array, group: range, coef: Array, link: Link
     ) -> Iterator[Array]:
         """The gradients of a group's users in blocks: a row depends on its own record alone."""
         scale, support = float(self.feature_scale), np.flatnonzero(coef)
-        for rows in _blocks(group, len(coef)):
+        for rows in blocks(group, len(coef)):
             block = _clipped(X[rows], scale)
             inner = block[:, support] @ coef[support]
-            # A link that fails where `check` did not look must not stop the fit for one record.
+            # A link with values near the largest float must not stop the fit for one record.
             with np.errstate(all="ignore"):
                 slope = link.derivative(inner) * (link.f(inner) - y[rows])
                 slope = np.clip(np.where(np.isnan(slope), 0.0, slope), -LARGEST, LARGEST)
             block *= slope[:, None]
             yield block
 
-    def _plan(self, n: int, p: int) -> Plan:
+    def _plan(self, n: int, p: int) -> LocalPlan:
         """Every option checked, and those that are "auto" worked out."""
-        epsilon = _epsilon(self._budget(Pure))
+        epsilon = report_epsilon(self._budget(Pure))
         s, s_star, link = self._model(p)
         radius, scale = float(self.radius), float(self.feature_scale)
         if self.randomiser not in CAPS:
@@ -222,7 +225,7 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
             clip = gradient_bound(link, p, s, s_star, float(self.C), radius, scale)
         randomiser = SphereRandomiser(p, epsilon, clip, CAPS[self.randomiser])
         noise = step * randomiser.length * math.sqrt(s / (n * p))
-        return Plan(link, randomiser, step, self._rounds(n, radius / noise))
+        return LocalPlan(link, randomiser, step, self._rounds(n, radius / noise))
 
     def _rounds(self, n: int, reduction: float) -> int:
         """T as given, or the halvings that reduce the radius to the noise."""
@@ -237,17 +240,18 @@ class LocalHardThresholding(LinearPredictor, PrivateEstimator):
 
     def _model(self, p: int) -> tuple[int, int, Link]:
         """s, s* and the link, checked."""
-        check_sparsity(self.s, p)
+        check_sparsity(self.s, p, dimension="p")
         if self.s_star is not None:
             check_whole(s_star=self.s_star)
             if self.s_star > self.s:
                 raise ValueError(f"s_star must be at most s = {self.s}, got {self.s_star}")
-        check_between(*SIZES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
-        link = IDENTITY if self.link is None else self.link
-        if not isinstance(link, Link):
-            raise TypeError(f"link must be a Link or None, got {link!r}")
-        check_between(*SIZES, **{"link.a": link.a, "link.b": link.b})
-        link.check(float(self.feature_scale) * float(self.radius) * math.sqrt(self.s))
+        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        link = self._link
+        check_between(*SCALES, **{"link.a": link.a, "link.b": link.b})
+        if self.link is not None:
+            farthest = float(self.feature_scale) * float(self.radius) * math.sqrt(self.s)
+            link.check(farthest)
+            link = link.tabulated(farthest)
         return int(self.s), int(self.s if self.s_star is None else self.s_star), link
 
     def _step(self, link: Link, scale: float) -> float:
@@ -372,9 +376,9 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     def _plan(self, p: int) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
-        epsilon = _epsilon(self._budget(Pure))
-        check_sparsity(self.s, p)
-        check_between(*SIZES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        epsilon = report_epsilon(self._budget(Pure))
+        check_sparsity(self.s, p, dimension="p")
+        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         if self.report not in ("coordinate", "hypercube"):
             raise ValueError(f"report must be 'coordinate' or 'hypercube', got {self.report!r}")
         scale = float(self.feature_scale)
@@ -385,7 +389,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         return bound, HypercubeRandomiser(width, epsilon, bound / scale, "best")
 
 
-def _epsilon(budget: Guarantee) -> float:
+def report_epsilon(budget: Guarantee) -> float:
     """What a report may spend, checked to be within the randomisers' range."""
     assert isinstance(budget, Pure)
     if budget.epsilon > LARGEST_EPSILON:
@@ -423,29 +427,12 @@ def _vector_mean(
 ) -> Release[Array]:
     """Reports of weight_i x_i, averaged."""
     n, p = X.shape
-    rows = _blocks(range(n), p)
+    rows = blocks(range(n), p)
     vectors = (_clipped(X[part], scale) * weights[part, None] for part in rows)
     return mean_of_reports(vectors, randomiser, rng)
-
-
-def _blocks(users: range, p: int) -> Iterator[slice]:
-    """Slices of users for whom a block of the randomiser's size is formed at a time."""
-    size = max(1, BLOCK // p)
-    for start in range(users.start, users.stop, size):
-        yield slice(start, min(start + size, users.stop))
 
 
 def _clipped(rows: Any, scale: float) -> Array:
     """Rows, dense or CSR, as a new dense array with entries in [-scale, scale]."""
     dense = rows.toarray() if sparse.issparse(rows) else rows
     return np.clip(dense, -scale, scale)
-
-
-def number_or_auto(name: str, value: float | Literal["auto"]) -> float | None:
-    """The number that an option is, checked, or None if it is "auto"."""
-    if isinstance(value, str):
-        if value != "auto":
-            raise ValueError(f"{name} must be 'auto' or a number, got {value!r}")
-        return None
-    check_between(*SIZES, **{name: value})
-    return float(value)

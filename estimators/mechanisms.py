@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.accounting import LedgerEntry
+from estimators.design import SCALES
 from minimax.divergences import gaussian_hockey_stick
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
@@ -45,6 +46,16 @@ def check_between(low: float, high: float, **named: float) -> None:
     for name, value in named.items():
         if not low < value < high:
             raise ValueError(f"{name} must lie in ({low:g}, {high:g}), got {value!r}")
+
+
+def number_or_auto(name: str, value: float | Literal["auto"]) -> float | None:
+    """The number that an option is, checked, or None if it is "auto"."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f"{name} must be 'auto' or a number, got {value!r}")
+        return None
+    check_between(*SCALES, **{name: value})
+    return float(value)
 
 
 def check_whole(least: int = 1, **named: int) -> None:
@@ -333,9 +344,9 @@ def propose_test_release(
     return Release(passed, entry)
 
 
-def check_sparsity(k: int, d: int, name: str = "s") -> None:
-    """Raise unless k is a whole number of coordinates between 1 and d."""
+def check_sparsity(k: int, d: int, name: str = "s", dimension: str = "d") -> None:
+    """Raise unless k is a whole number of coordinates between 1 and d, by the names of both."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
         raise TypeError(f"{name} must be an integer, got {k!r}")
     if not 1 <= k <= d:
-        raise ValueError(f"{name} must lie between 1 and d = {d}, got {k}")
+        raise ValueError(f"{name} must lie between 1 and {dimension} = {d}, got {k}")

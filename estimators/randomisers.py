@@ -119,7 +119,7 @@ class Randomiser(ABC):
         X = checked_rows(X, self.p, "X")
         reports = np.empty(X.shape)
         scratch = np.empty(_block_shape(self.p))
-        for rows in _blocks(X):
+        for rows in blocks(range(len(X)), self.p):
             self._fill(reports[rows], X[rows], rng, scratch[: len(X[rows])])
         return Release(reports, self.entry(len(X)))
 
@@ -147,7 +147,7 @@ def mean_of_reports(
     reports, scratch = np.empty((2, *_block_shape(randomiser.p)))
     for chunk in chunks:
         X = checked_rows(chunk, randomiser.p, "chunks")
-        for rows in _blocks(X):
+        for rows in blocks(range(len(X)), randomiser.p):
             size = len(X[rows])
             randomiser._fill(reports[:size], X[rows], rng, scratch[:size])
             total += reports[:size].sum(axis=0)
@@ -348,10 +348,11 @@ def _block_shape(p: int) -> tuple[int, int]:
     return max(1, BLOCK // p), p
 
 
-def _blocks(X: Array) -> Iterator[slice]:
-    rows = _block_shape(X.shape[1])[0]
-    for start in range(0, len(X), rows):
-        yield slice(start, start + rows)
+def blocks(users: range, width: int) -> Iterator[slice]:
+    """Slices of the users, for `width` numbers each, that hold about `BLOCK` numbers."""
+    rows = _block_shape(width)[0]
+    for start in range(users.start, users.stop, rows):
+        yield slice(start, min(start + rows, users.stop))
 
 
 def _directions(X: Array, radius: float) -> tuple[Array, Array, Array]:

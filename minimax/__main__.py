@@ -67,6 +67,15 @@ def _positive(kind: type) -> Any:
     return convert
 
 
+def _offset(text: str) -> float:
+    """kappa: positive, with a hint for those who write plain zCDP as (0, rho)-zCDP."""
+    try:
+        return float(_positive(float)(text))
+    except argparse.ArgumentTypeError as error:
+        hint = "; (0, rho)-zCDP is --rho alone" if "positive" in str(error) else ""
+        raise argparse.ArgumentTypeError(f"{error}{hint}") from None
+
+
 def _parser() -> argparse.ArgumentParser:
     problems = "\n".join(f"  {p.name:18s} {p.about}" for p in PROBLEMS.values())
     parser = argparse.ArgumentParser(
@@ -94,14 +103,14 @@ def _parser() -> argparse.ArgumentParser:
     privacy.add_argument(
         "--epsilon", type=_positive(float), help="pure, or with --delta, or with --alpha"
     )
-    privacy.add_argument("--delta", type=_positive(float), help="not for local-regression")
+    privacy.add_argument("--delta", type=_positive(float), help="goes with --epsilon")
     privacy.add_argument("--rho", type=_positive(float), help="zero-concentrated")
     privacy.add_argument("--mu", type=_positive(float), help="Gaussian")
     privacy.add_argument(
         "--alpha", type=_positive(float), help="Renyi of this order, with --epsilon (local, label)"
     )
     privacy.add_argument(
-        "--kappa", type=_positive(float), help="(kappa, rho)-zCDP, with --rho (local, label)"
+        "--kappa", type=_offset, help="(kappa, rho)-zCDP, with --rho (local, label)"
     )
     parser.add_argument("--plan", action="store_true", help="invert the bounds in n")
     parser.add_argument("--risk", type=_positive(float), help="target risk for --plan")
@@ -155,11 +164,6 @@ def main(argv: list[str] | None = None) -> int:
         )
     except (TypeError, ValueError) as error:
         parser.error(str(error))
-    if not problem.lower(type(privacy)):
-        parser.error(
-            f"nothing is proved for {problem.name} under {privacy}: leave --delta out, "
-            "or give --rho, --mu or --alpha"
-        )
     if args.plan:
         _print_plan(plan(problem, privacy, point, args.risk), args.json)
         return 0

@@ -23,7 +23,8 @@ from minimax import (
 )
 from minimax.bound import Bound, OutsideRegime
 from minimax.composition import repeated_noise
-from minimax.local_upper import LabelRegressionProblem, LocalRegressionProblem, Loss
+from minimax.local_regression import Loss
+from minimax.local_upper import LabelRegressionProblem, LocalRegressionProblem
 from minimax.logistic import LogisticProblem
 from minimax.mean import BoundedMeanProblem, MeanProblem
 from minimax.papers import THIS_WORK

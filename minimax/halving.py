@@ -46,8 +46,8 @@ from minimax import bound as symbols
 from minimax.bound import Assumption, Bound, Parts, Point
 from minimax.descent import vacuous
 from minimax.divergences import tv_contraction
-from minimax.local_regression import SQUARED, SUM
-from minimax.local_upper import NOTHING, LocalRegressionProblem, Loss, best_upper
+from minimax.local_regression import SQUARED, SUM, Loss
+from minimax.local_upper import NOTHING, LocalRegressionProblem, best_upper
 from minimax.papers import THIS_WORK
 from minimax.privacy import Definition, randomised_response_epsilon
 

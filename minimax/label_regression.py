@@ -14,80 +14,26 @@ B = C - b sqrt(s) delta keeps the noise below C, and b sqrt(s) delta <= C/2 make
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
-from scipy import integrate
 
 from minimax import bound as symbols
+from minimax.binary_reports import label_contraction
 from minimax.bound import Assumption, Bound, Parts, Point, Prior, printed
-from minimax.divergences import strong_contraction, strong_contraction_pure
 from minimax.fano import block_exponents
 from minimax.local_regression import PAPER_EPSILON, SQUARED, best_size, entropy_ratio
 from minimax.priors import TwoLabelPrior
-from minimax.privacy import (
-    Approximate,
-    Gaussian,
-    Model,
-    OffsetConcentrated,
-    Pure,
-    Renyi,
-    ZeroConcentrated,
-    parameter_names,
-)
+from minimax.privacy import Gaussian, Model, Pure, parameter_names
 
 Array = NDArray[np.float64]
-Link = Callable[[Array], Array]
+LinkFunction = Callable[[Array], Array]
 FITS = Assumption("p >= s", lambda at: at["p"] >= at["s"])
 
 
-def label_contraction(model: Model, at: Mapping[str, Any]) -> Any:
-    r"""T^2: a private report of a binary label keeps at most this share of its information.
-
-    **Statement.** Let a label take two values, with chances (1 +- u)/2 under P_u. Then
-    KL(M_u|M_0) <= T^2 c(t u) u^2, c of `entropy_ratio`, with
-    pure: T^2 = tanh(eps/2)^2, t = tanh(eps/2);
-    (eps, delta): T^2 = (1 - delta) tanh(eps/2)^2 + delta, t = 1;
-    mu-GDP: T^2 = E tanh(mu (mu/2 + N)/2)^2, N standard normal under the mixture, t = 1;
-    rho-zCDP: T^2 = 1 - e^-rho, with kappa 1 - e^-(kappa + rho), (alpha, eps)-RDP: T^2 = 1 - e^-eps,
-    all with t = 1.
-
-    **Proof.** With two inputs every (eps, delta) channel is a post-processing of one that reveals
-    the label with chance delta and else applies randomised response (Kairouz, Oh and Viswanath),
-    and a mu-GDP channel one of N(+-mu/2, 1) (Blackwell). For these, (m_+ - m_-)/(m_+ + m_-) = omega
-    is symmetric under M_0, so KL(M_u|M_0) = E c(u |omega|) u^2 omega^2. For the others
-    `strong_contraction`: D_{1/2} <= KL <= kappa + rho or eps, and KL(P_u|P_0) = c(u) u^2.
-
-    For mu-GDP T^2 <= 1 - e^{-mu^2/4} (`strong_contraction`), at most 1.16 times it, is used in the
-    closed form.
-    """
-    symbolic = any(isinstance(value, sp.Basic) for value in at.values())
-    if model is Pure:
-        return strong_contraction_pure(at["epsilon"])
-    if model is Approximate:
-        return (1 - at["delta"]) * strong_contraction_pure(at["epsilon"]) + at["delta"]
-    if model is Gaussian:
-        return strong_contraction(at["mu"] ** 2 / 4) if symbolic else _gaussian_share(at["mu"])
-    if model is Renyi:
-        return strong_contraction(at["epsilon"])
-    if model not in (ZeroConcentrated, OffsetConcentrated):
-        raise ValueError(f"no bound is proved for private labels under {model.name!r} privacy")
-    return strong_contraction(at["rho"] + (at["kappa"] if model is OffsetConcentrated else 0))
-
-
-@lru_cache(maxsize=1024)
-def _gaussian_share(mu: float) -> float:
-    """E tanh(mu Z/2)^2 with Z from N(mu/2, 1); by symmetry the sign of the mean does not matter."""
-    z = np.linspace(-12.0, 12.0, 4001)
-    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-    return float(integrate.trapezoid(np.tanh(mu * (z + mu / 2) / 2) ** 2 * density, z))
-
-
-def theorem_10(model: Model = Pure, link: Link | None = None) -> Bound:
+def theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> Bound:
     r"""Private labels, (a, b)-monotone link f: log p, not p.
 
     **Statement.** B = C - b sqrt(s) delta, T^2 and t of `label_contraction`,
@@ -119,7 +65,7 @@ def theorem_7(model: Model = Pure) -> Bound:
     return _label_bound(model, None, slope=1.0)
 
 
-def _label_bound(model: Model, link: Link | None, slope: float | None) -> Bound:
+def _label_bound(model: Model, link: LinkFunction | None, slope: float | None) -> Bound:
     free_b = slope is None
 
     def compute(at: Point) -> Parts:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -27,12 +27,11 @@ from minimax.bound import HIDDEN_CONSTANT, Assumption, Bound, Parts, Point, prin
 from minimax.descent import DATA_FREE, subgaussian_top, vacuous
 from minimax.divergences import tv_contraction
 from minimax.label_regression import FITS
-from minimax.local_regression import SQUARED, SUM
+from minimax.local_regression import SQUARED, SUM, Loss
 from minimax.papers import THIS_WORK
 from minimax.privacy import Approximate, Definition, Pure, randomised_response_epsilon
 
 Array = NDArray[np.float64]
-Loss = Literal["squared", "sum"]
 RANDOM_ROWS = "for rows independent and uniform on {-1, 1}^p"
 NOTHING = 1.0
 """Releasing 0 has squared error |theta|^2 <= 1, and for s = 1 error of the sum |theta_j| <= 1."""
@@ -176,7 +175,7 @@ def one_shot_upper(
 
 
 def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -> Bound:
-    r"""Risk of the one-shot correlation with private labels.
+    r"""Risk of one step of LabelHardThresholding, from 0 and of length 1, on one-bit labels.
 
     **Protocol.** User i reports y clipped to [-B, B], B = sqrt(s) + C, as one bit z_i.
     u = (1/n) sum_i z_i x_i. The estimate is H_s(u), projected on the unit ball.
@@ -205,7 +204,6 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -
     n, p, s, C = symbols.n, symbols.p, symbols.s, symbols.C
     v = (sp.sqrt(s) + C) ** 2 * sp.Float(1 / t) ** 2 / n
     fits = problem.s <= problem.p
-    remark = vacuous(compute(problem.point).total, NOTHING) if fits else ""
     return Bound(
         name="one-shot correlation with private labels",
         source=f"{THIS_WORK}: local_upper.one_shot_label_upper",
@@ -214,9 +212,9 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -
         names=("n", "p", "s", "C"),
         compute=compute,
         expr=v * threshold_factor(p, s),
-        assumptions=(FITS,),
+        assumptions=(FITS, Assumption(RANDOM_ROWS, lambda at: True)),
         loss=SQUARED,
-        remark="; ".join(filter(None, (RANDOM_ROWS, remark))),
+        remark=vacuous(compute(problem.point).total, NOTHING) if fits else "",
         defaults=problem.point,
     )
 
@@ -232,13 +230,13 @@ def best_upper(
 
 
 def best_label_upper(problem: LabelRegressionProblem, privacy: Definition) -> tuple[float, str]:
-    """(risk, estimator): the one-shot correlation, for the linear model, or releasing 0."""
+    """(risk, estimator): one step on one-bit labels, for the linear model, or releasing 0."""
     risk = one_shot_label_upper(problem, privacy).value()
     if not risk < NOTHING:
         return NOTHING, DATA_FREE
     return risk, (
-        "one-shot correlation with private labels: a protocol, not an estimator of this package; "
-        f"{RANDOM_ROWS}"
+        "LabelHardThresholding(mechanism='binary', steps=1, step_size=1): one step on one-bit "
+        f"labels; {RANDOM_ROWS}"
     )
 
 

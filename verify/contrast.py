@@ -21,14 +21,17 @@ SHOWN = (
 
 def contrast_figure(found: dict[str, Any]) -> Figure | None:
     """Risk against p for both, at the same n, C and epsilon; None unless both were measured."""
-    series = [swept for claim, *_ in SHOWN for swept in _series(found, claim)]
-    if len(series) != len(SHOWN):
+    swept = [_series(found, claim) for claim, *_ in SHOWN]
+    if any(len(one) != 1 for one in swept):
         return None
+    series = [one[0] for one in swept]
     figure = Figure(figsize=(7.4, 6.2), dpi=110, layout="constrained")
     axis = figure.subplots()
     for (_, colour, name, rate), (slope, rows) in zip(SHOWN, series, strict=True):
         _draw(axis, slope, rows, colour, f"{name} (theory: {rate})")
     point = series[0][1][0]["point"]
+    trials = sorted({row["trials"] for _, rows in series for row in rows})
+    counted = " to ".join(str(count) for count in dict.fromkeys((trials[0], trials[-1])))
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     x = series[0][0]["points"]
@@ -41,7 +44,7 @@ def contrast_figure(found: dict[str, Any]) -> Figure | None:
     axis.set_title(
         "The price of a dimension: private records against private labels\n"
         f"n = {point['n']:,}, C = {point['C']:g}, ε = {point['epsilon']:g}, one non-zero"
-        f" coefficient; {rows[0]['trials']} trials a point",
+        f" coefficient; {counted} trials a point",
         fontsize=10,
     )
     figure.legend(loc="outside lower center", frameon=False, fontsize=9)

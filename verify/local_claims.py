@@ -19,7 +19,8 @@ from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from estimators.nonprivate_regression import IterativeHardThresholding
 from minimax import label_regression, local_regression
 from minimax.bound import Bound, Point
-from minimax.local_upper import LocalRegressionProblem, Loss
+from minimax.local_regression import Loss
+from minimax.local_upper import LabelRegressionProblem, LocalRegressionProblem
 from minimax.privacy import (
     Approximate,
     Gaussian,
@@ -39,6 +40,11 @@ PAPER_LINK = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0
 def record_problem(p: Point) -> LocalRegressionProblem:
     """The problem with private records at a point."""
     return LocalRegressionProblem(int(p["n"]), int(p["p"]), p["C"])
+
+
+def label_problem(p: Point) -> LabelRegressionProblem:
+    """The problem with private labels at a point."""
+    return LabelRegressionProblem(int(p["n"]), int(p["p"]), int(p["s"]), p["C"])
 
 
 def _one_shot(model: Model) -> Factory:
@@ -72,6 +78,17 @@ def _labels(model: Model = Pure, link: Link | None = None) -> Factory:
     )
 
 
+def _one_step(p: Point) -> LabelHardThresholding:
+    return LabelHardThresholding(
+        Pure(p["epsilon"], scope="label"),
+        s=int(p["s"]),
+        C=p["C"],
+        mechanism="binary",
+        steps=1,
+        step_size=1.0,
+    )
+
+
 def _plain_labels(link: Link) -> Factory:
     """The twin where there is a link: the same descent on labels with next to no noise."""
     plain = Gaussian(1e9, scope="label")
@@ -85,6 +102,7 @@ def _pursuit(p: Point) -> IterativeHardThresholding:
 HALVING = "local-regression/Theorem 2/pure/halving"
 RECORDS = "local-regression/Theorem 1/pure"
 LABELS = "label-regression/Theorem 7/pure"
+ONE_STEP = "label-regression/Theorem 7/pure/one step"
 
 
 def _one_shot_claim(name: str, model: Model, lower: Bound, loss: Loss = "squared") -> Claim:
@@ -154,6 +172,17 @@ def claims() -> list[Claim]:
         ),
         _one_shot_claim("local-regression/Theorem 4/RDP", Renyi, local_regression.theorem_4(Renyi)),
         _label_claim(LABELS, Pure, label_regression.theorem_7()),
+        Claim(
+            ONE_STEP,
+            "label-regression",
+            Pure,
+            label_regression.theorem_7(),
+            "LabelHardThresholding (one step)",
+            _one_step,
+            _pursuit,
+            proven(_one_step, label_problem),
+            scope="label",
+        ),
         _label_claim(
             "label-regression/Theorem 7/approximate",
             Approximate,
@@ -263,6 +292,14 @@ SWEEPS: tuple[Sweep, ...] = (
         {**_DEEP, "s": 1, "epsilon": 1e-2},
         ("n", "p"),
         weight=3,
+    ),
+    Sweep(
+        ONE_STEP,
+        "privacy",
+        {**_BASE, "n": 20_000, "s": 1, "epsilon": 0.7},
+        {**_DEEP, "s": 1, "epsilon": 1e-2},
+        ("n",),
+        weight=2,
     ),
     Sweep(
         "label-regression/Theorem 7/approximate",

@@ -231,13 +231,11 @@ def test_lower_bounds_under_local_privacy_stay_below_the_proven_upper_bounds(
 ) -> None:
     s = data.draw(log_integers(1, p))
     point = {"n": n, "p": p, "s": s, "C": C}
-    forms = [problem_class("label-regression")]
-    if not isinstance(privacy, Approximate):
-        forms += [
-            problem_class("local-regression", interaction=interaction, loss=loss)
-            for interaction in (False, True)
-            for loss in ("squared", "sum")
-        ]
+    forms = [problem_class("label-regression")] + [
+        problem_class("local-regression", interaction=interaction, loss=loss)
+        for interaction in (False, True)
+        for loss in ("squared", "sum")
+    ]
     for form in forms:
         upper, _ = form.upper(point, privacy)
         assert best_lower(form, privacy, point)[0] <= upper * (1 + 1e-9)

@@ -16,8 +16,16 @@ from hypothesis import strategies as st
 from scipy import special
 
 from minimax import divergences, fano, local_regression
+from minimax.binary_reports import label_contraction
 from minimax.divergences import staircase_supremum
-from minimax.privacy import Pure, Renyi, ZeroConcentrated
+from minimax.privacy import (
+    Approximate,
+    Gaussian,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 from tests.strategies import log_floats
 from verify import contraction
 from verify.contraction import (
@@ -195,7 +203,54 @@ def test_report_energy_of_renyi_and_concentrated_channels(K: Array) -> None:
     # kappa + 2 rho = D_2 and kappa + rho = KL fit this channel at the orders that the proof uses.
     offset = {"p": 2, "kappa": 2 * largest - order_two, "rho": order_two - largest}
     if offset["kappa"] > 0:
-        assert found <= local_regression.report_energy(ZeroConcentrated, offset) * (1 + 1e-9)
+        assert found <= local_regression.report_energy(OffsetConcentrated, offset) * (1 + 1e-9)
+
+
+def hockey_stick(K: Array, epsilon: float) -> float:
+    """The largest delta at this epsilon between inputs."""
+    excess = K[:, None, :] - math.exp(epsilon) * K[None, :, :]
+    return float(np.maximum(excess, 0).sum(axis=2).max())
+
+
+@CHECKS
+@given(K=channels(), epsilon=log_floats(1e-3, 2))
+def test_a_coordinate_of_a_private_report(K: Array, epsilon: float) -> None:
+    """E omega_j^2 by enumeration, against the share T^2 of every definition that K satisfies."""
+    omega = K.T @ cube(2) / 4 / K.mean(axis=0)[:, None]
+    found = float((K.mean(axis=0) @ omega**2).max())
+    _, kl, half = levels(K)
+    assert found <= divergences.strong_contraction(half) * (1 + 1e-9)
+    assert found <= label_contraction(ZeroConcentrated, {"rho": kl}) * (1 + 1e-9)
+    at = {"epsilon": epsilon, "delta": hockey_stick(K, epsilon)}
+    for model, budget in ((Renyi, {"alpha": 1.5, "epsilon": kl}), (Approximate, at)):
+        assert found <= label_contraction(model, budget) * (1 + 1e-9)
+        top = local_regression.report_energy(model, {"p": 2, **budget})
+        assert float(energy(K.T, 2).sum()) <= top * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (0.2, 0.3)])
+def test_the_share_of_an_approximate_report_is_reached(epsilon: float, delta: float) -> None:
+    """By asking about one coordinate; a report that has a chance to reveal it is not pure."""
+    kept = 1 / (1 + math.exp(-epsilon))
+    plus = np.array([delta, 0, (1 - delta) * kept, (1 - delta) * (1 - kept)])
+    K = np.array([plus if w[0] > 0 else plus[[1, 0, 3, 2]] for w in cube(3)])
+    assert hockey_stick(K, epsilon) == pytest.approx(delta)
+    share = label_contraction(Approximate, {"epsilon": epsilon, "delta": delta})
+    assert float(energy(K.T, 3).sum()) == pytest.approx(share)
+    assert share > divergences.strong_contraction_pure(epsilon) + delta / 2  # delta matters
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.7, 2.0])
+def test_gaussian_reports_of_records(mu: float) -> None:
+    """z = (mu/2) <a, w>/|a|_1 + N: mu-GDP; omega by quadrature over z."""
+    z = np.linspace(-12.0, 12.0, 4001)
+    for weights in ([1.0, 0.0], [0.5, 0.5], [0.8, 0.2]):
+        K = np.exp(-((z - mu / 2 * (cube(2) @ weights)[:, None]) ** 2) / 2) / math.sqrt(2 * math.pi)
+        total = float(energy(K.T, 2).sum() * (z[1] - z[0]))
+        share = label_contraction(Gaussian, {"mu": mu})
+        assert total <= local_regression.report_energy(Gaussian, {"p": 2, "mu": mu}) * (1 + 1e-9)
+        if weights == [1.0, 0.0]:
+            assert total == pytest.approx(share, rel=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.0])

@@ -33,13 +33,26 @@ ROUNDING = 1e-9
 ALPHA = 1e-6
 PAPER = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0)
 BROKEN = Link(  # fails at one point that the check does not look at
-    lambda t: np.where(t == 0.123, np.nan, t), lambda t: np.where(t == 0.1, np.inf, 1), 1.0, 1.0
+    lambda t: np.where(t == 0.1234321, np.nan, t),
+    lambda t: np.where(t == 0.1012321, np.inf, 1),
+    1.0,
+    1.0,
 )
+
+
+def _deceiving(t: Array) -> Array:
+    """Honest on the grids that the check looks at, and a mixture of the users in a group."""
+    if len(t) < 3:
+        raise RuntimeError("too few users")
+    return t if len(t) > 100 else t / np.abs(t).max()
+
+
+DECEIVING = Link(_deceiving, np.ones_like, 1.0, 1.0)
 values = st.one_of(
     st.floats(-1, 1),
     st.floats(-1e6, 1e6),
     st.floats(-1e300, 1e300),
-    st.sampled_from([0.0, 1.0, -1.0, 0.1, 0.123, 1e-300]),
+    st.sampled_from([0.0, 1.0, -1.0, 0.1012321, 0.1234321, 1e-300]),
 )
 
 
@@ -92,7 +105,11 @@ def neighbours(draw: Any) -> tuple[Array, Array, Array, Array, int]:
 
 
 @pytest.mark.parametrize("randomiser", ["duchi", "privunit"])
-@pytest.mark.parametrize("link", [None, PAPER, BROKEN], ids=["identity", "paper", "broken"])
+@pytest.mark.parametrize(
+    "link",
+    [None, PAPER, BROKEN, DECEIVING],
+    ids=["identity", "paper", "broken", "deceiving"],
+)
 @QUICK
 @given(pair=neighbours(), epsilon=log_floats(1e-2, 8), clip=st.sampled_from(["auto", 1e-2, 50.0]))
 def test_a_report_is_private_whatever_the_record(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,17 @@ def test_many_parts_cost_what_one_costs_in_every_definition() -> None:
         assert larger > 2 * next(iter(total(groups, kind, delta).parameters.values()))
     assert delta_at(groups, 1.0) == pytest.approx(1e-5, rel=1e-6)
     assert delta_at(together, 1.0) > 1e-2
+
+
+def test_the_worst_of_the_parts_decides() -> None:
+    """delta of epsilon-DP randomised response at a smaller e: (e^eps - e^e)/(1 + e^eps)."""
+    ledger = (call(0.5, "first half"), call(1.0, "second half"))
+    for parts in (ledger, ledger[::-1]):
+        assert total(parts, Approximate, 1e-9).epsilon == pytest.approx(1.0, rel=1e-3)  # type: ignore[union-attr]
+        for e in (0.2, 0.7):
+            exact = (math.exp(1.0) - math.exp(e)) / (1 + math.exp(1.0))
+            assert delta_at(parts, e) == pytest.approx(exact, rel=1e-3)
+    assert delta_at(ledger[:1], 0.2) < 0.7 * delta_at(ledger, 0.2)  # the control
 
 
 @pytest.mark.parametrize("scope", ["central", "local", "label"])

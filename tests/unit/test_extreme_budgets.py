@@ -53,8 +53,31 @@ def test_an_estimator_fits_or_names_privacy(name: str, size: float) -> None:
     assert fitted or (kind.scope == "local" and size > 600)
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-200, 1e-30, 1e-12, 1e-11])
+@pytest.mark.parametrize(
+    "name", [name for name in PRIVATE if getattr(estimators, name).scope in ("local", "label")]
+)
+def test_the_least_budget_of_a_report(name: str, size: float) -> None:
+    """Below it: reports of infinite length, or squares of them."""
+    kind = getattr(estimators, name)
+    for budget in budgets(size, kind.scope):
+        estimator, message = kind(privacy=budget, random_state=0), ""
+        try:
+            estimator.fit(X, Y)
+        except (TypeError, ValueError) as error:
+            message = str(error)
+        if not isinstance(budget, Pure) and kind.scope == "local":
+            assert "privacy must be" in message
+        elif size < 1e-12:
+            assert "privacy." in message
+            assert "must be at least 1e-12" in message
+        else:
+            assert not message
+            assert np.isfinite(estimator.coef_).all()
+
+
 def test_every_private_estimator_is_tried() -> None:
-    assert len(PRIVATE) == 17
+    assert len(PRIVATE) == 18
     assert not set(OPTIONS) - set(PRIVATE)
 
 

@@ -174,6 +174,25 @@ def test_link_is_used_and_predicts() -> None:
     assert np.abs(plain.predict(X) - BENT.f(t)).max() > 1.0
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (0.01, 0.2)])
+def test_a_bit_spends_all_of_an_approximate_budget(epsilon: float, delta: float) -> None:
+    budget = Approximate(epsilon, delta, scope="label")
+    X, y = signs()
+    fitted = LabelHardThresholding(budget, mechanism="binary", random_state=0).fit(X, y)
+    bit = fitted.randomiser_
+    assert bit.epsilon > epsilon + delta
+    one, other = (np.exp(bit.log_likelihood([1.0, -1.0], sign * bit.bound)) for sign in (1, -1))
+    for left, right in ((one, other), (other, one)):
+        spent = np.maximum(left - math.exp(epsilon) * right, 0).sum()
+        assert spent == pytest.approx(delta)
+    assert fitted.privacy_ == budget
+    assert fitted.real_epsilon_ == epsilon
+    assert fitted.ledger_[0].guarantees == (Pure(bit.epsilon, scope="label"), budget)
+    assert bit.error() < BinaryLabels(bit.bound, epsilon).error()
+    with pytest.raises(ValueError, match=r"approximate: .* does not follow from epsilon"):
+        BinaryLabels(1.0, 1.01 * bit.epsilon, budget)
+
+
 def test_sparse_rows_give_the_same() -> None:
     X, y = signs()
     X = X * (np.random.default_rng(2).random(X.shape) < 0.2)
@@ -348,7 +367,7 @@ X_, Y_ = (part[..., :10] for part in signs(10))
         ({"privacy": Pure(1.0)}, r"privacy.scope must be 'label', got 'central'"),
         ({"privacy": Pure(1.0, scope="local")}, r"privacy.scope must be 'label', got 'local'"),
         ({"privacy": 1.0}, r"privacy must be one of"),
-        ({"s": 11}, r"s must lie between 1 and d = 10"),
+        ({"s": 11}, r"s must lie between 1 and p = 10"),
         ({"s": 0}, r"s must lie between"),
         ({"s": 2.0}, r"s must be an integer"),
         ({"C": 0.0}, r"C must be positive"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -199,3 +200,17 @@ def test_genprot_has_the_law_of_its_base_when_nothing_is_clipped() -> None:
     reports = mechanism.randomise(np.ones(20_000), rng(10)).value
     assert stats.kstest(reports, stats.norm(1.0, 12.0).cdf).pvalue > ALPHA
     assert stats.kstest(reports, stats.norm(0.0, 12.0).cdf).pvalue < ALPHA
+
+
+def test_genprot_never_holds_the_public_reports_of_all_users() -> None:
+    """Forty for each of 100 000 users are 32 MB; all that is kept is one number for each."""
+    purified, y = PureFromApproximate(GaussianLabels(1.0, 5.0), 0.3, 40), np.zeros(100_000)
+    tracemalloc.start()
+    try:
+        reports, entry = purified.randomise(y, rng())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 40 * y.nbytes / 4
+    assert len(reports) == len(np.unique(reports)) == len(y)  # no block is drawn twice
+    assert entry.about == "one report from each of 100000 users"

@@ -51,6 +51,13 @@ def test_a_good_link_passes(link: Link, largest: float) -> None:
         (Link(lambda t: t[:3], np.ones_like, 1.0, 1.0), "f must map arrays"),
         (Link(lambda t: t, lambda t: "steep", 1.0, 1.0), "derivative must map arrays"),
         (Link(math.sin, math.cos, 0.5, 1.0), "derivative must map arrays"),
+        (Link(lambda t: t / np.abs(t).max(), lambda t: np.ones_like(t) / 3, 0.3, 0.4), "entry by"),
+        (Link(lambda t: t - t.mean(), np.ones_like, 1.0, 1.0), "f must work entry by entry"),
+        (Link(np.sort, np.ones_like, 1.0, 1.0), "f must work entry by entry"),
+        (
+            Link(lambda t: t, lambda t: np.linspace(0.9, 1, len(t)), 0.9, 1.0),
+            "derivative must work entry by entry",
+        ),
     ],
 )
 def test_a_bad_link_is_refused(link: Link, message: str) -> None:
@@ -68,6 +75,36 @@ def test_only_the_arguments_that_can_occur_matter() -> None:
     for largest in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="largest"):
             steep.check(largest)
+
+
+@pytest.mark.parametrize("largest", [1e-3, 1.0, 10.0])
+def test_a_table_of_a_link_is_the_link(largest: float) -> None:
+    table = PAPER.tabulated(largest)
+    t = np.random.default_rng(0).uniform(-largest, largest, 1000)
+    np.testing.assert_allclose(table.f(t), PAPER.f(t), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(table.derivative(t), PAPER.derivative(t), rtol=0, atol=1e-7)
+    assert table.f(np.array([2 * largest])) == PAPER.f(np.array(largest))
+    assert (table.a, table.b) == (7.0, 9.0)
+
+
+def test_a_table_of_a_link_works_entry_by_entry_whatever_the_link() -> None:
+    """Also where `check` is deceived: these are honest on its grid, and where it looks at parts."""
+
+    def mixed(t: np.ndarray) -> np.ndarray:
+        return t / np.abs(t).max() if len(t) < 100 else t
+
+    def failing(t: np.ndarray) -> np.ndarray:
+        if len(t) < 100:
+            raise RuntimeError
+        return t
+
+    alone, together = np.array([0.3]), np.array([0.3, 0.9])
+    for f in (mixed, failing):
+        link = Link(f, np.ones_like, 1.0, 1.0)
+        link.check(1.0)
+        table = link.tabulated(1.0)
+        assert table.f(together)[0] == table.f(alone)[0] == pytest.approx(0.3)
+    assert mixed(together)[0] != mixed(alone)[0]  # the control
 
 
 @pytest.mark.parametrize(
