@@ -112,9 +112,14 @@ def worst_pair(t: float) -> Array:
     return np.array([[1 - t, t, 0], [1 - t, 0, t]])
 
 
+def cube(p: int) -> Array:
+    """The records {-1, 1}^p, one in each row."""
+    return np.array(list(itertools.product([1.0, -1.0], repeat=p)))
+
+
 def energy(columns: Array, p: int) -> Array:
     """A report's share of E_0 |omega|^2 (`minimax.local_regression`), records being {-1, 1}^p."""
-    W = np.array(list(itertools.product([1.0, -1.0], repeat=p)))
+    W = cube(p)
     return np.asarray(((columns @ W / len(W)) ** 2).sum(axis=1) / columns.mean(axis=1))
 
 

@@ -7,6 +7,7 @@ staircase columns). Where a constant is sharp, nine tenths of it must fail.
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from verify.contraction import (
     FROM_TV,
     Divergence,
     chi2,
+    cube,
     energy,
     hellinger,
     kl,
