@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from scipy import special
 
@@ -27,7 +26,7 @@ from minimax import divergences, fano
 from minimax.divergences import staircase_supremum
 from minimax.local_regression import report_energy
 from minimax.privacy import Pure
-from verify.report import write_json, write_problems
+from verify.report import Terminal, write_json, write_problems
 
 Array = NDArray[np.float64]
 Divergence = Callable[[Array, Array], Array]
@@ -196,7 +195,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     for problem in write_problems(args.json):
         parser.error(f"--json: {problem}")
-    console = Console(width=None if sys.stdout.isatty() else 150)
+    console = Terminal()
     found = list(slacks())
     console.print(_table(found))
     broken, blunt = [row for row in found if not row.holds], loose(found)

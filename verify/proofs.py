@@ -18,15 +18,14 @@ from typing import Any
 
 from joblib import Parallel, delayed
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from verify.ledger import entries
-from verify.ledger.document import counts, document, evidence_text, section
+from verify.ledger.document import counts, document, evidence_text, paragraphs
 from verify.ledger.entry import Entry, Finding, Status, run_entry
 from verify.ledger.figures import findings_figure
-from verify.report import save_figure, write_json, write_problems, write_whole
+from verify.report import Terminal, save_figure, write_json, write_problems, write_whole
 
 EXAMPLES = """\
 examples:
@@ -135,7 +134,15 @@ def print_summary(
             )
     parts = ", ".join(f"{n} {name}" for name, n in counts(findings.values()).items())
     tail = f"; {left_out} slow ones left out" if left_out else ""
-    console.print(f"{len(chosen)} entries: {parts}{tail}")
+    console.print(f"{len(chosen)} {'entry' if len(chosen) == 1 else 'entries'}: {parts}{tail}")
+
+
+def print_list(chosen: list[Entry], console: Console) -> None:
+    """A line for each entry."""
+    width = max(len(entry.id) for entry in chosen)
+    for entry in chosen:
+        line = f"{entry.id:{width}s}  {entry.kind:12s} {entry.summary}"
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -151,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--write", type=Path, metavar="PATH", help="write the ledger as Markdown")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the headline findings")
     parser.add_argument("--list", action="store_true", help="list the entries and stop")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the simulated checks (default 0)")
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
     commands = parser.add_subparsers(dest="command", metavar="show ID")
     show = commands.add_parser("show", help="run one entry and print it whole")
@@ -163,22 +170,21 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     parser = _parser()
     args = parser.parse_args(argv)
-    console = Console(width=None if sys.stdout.isatty() else 150)
+    console = Terminal()
     if args.jobs == 0 or args.jobs < -1:
         parser.error(f"--jobs must be positive, or -1 for all cores; got {args.jobs}")
     if args.seed < 0:
         parser.error(f"--seed must not be negative, got {args.seed}")
+    _check_outputs(parser, args)
     if args.command == "show":
         return _show(parser, args.id, args.seed, console)
     chosen = _chosen(parser, args.only)
-    if args.list:
-        for entry in chosen:
-            console.print(f"{entry.id:28s} {entry.kind:12s} {entry.summary}", highlight=False)
-        return 0
-    for option, path in (("--json", args.json), ("--write", args.write), ("--plot", args.plot)):
-        for problem in write_problems(path):
-            parser.error(f"{option}: {problem}")
     kept = [entry for entry in chosen if not (args.fast and entry.slow)]
+    if not kept:
+        parser.error(f"--fast leaves out everything that --only {args.only!r} matches")
+    if args.list:
+        print_list(kept, console)
+        return 0
     findings = run(kept, seed=args.seed, jobs=args.jobs, console=console)
     print_tables(kept, findings, console)
     print_summary(kept, findings, len(chosen) - len(kept), console)
@@ -186,7 +192,7 @@ def main(argv: list[str] | None = None) -> int:
         write_json(args.json, as_dict(kept, findings))
         console.print(f"JSON in {args.json}")
     if args.write:
-        text = document({entry.id: entry for entry in kept}, findings)
+        text = document({entry.id: entry for entry in kept}, findings, args.seed)
         write_whole(args.write, lambda path: path.write_text(text, encoding="utf-8"))
         console.print(f"the ledger in {args.write}")
     if args.plot:
@@ -196,26 +202,53 @@ def main(argv: list[str] | None = None) -> int:
     return 1 if unexpected(kept, findings) else 0
 
 
+def _check_outputs(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Refuse before hours are spent what could not be written, or would be ignored."""
+    outputs = {"--json": args.json, "--write": args.write, "--plot": args.plot}
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option, path in given.items():
+        if args.command == "show" or args.list:
+            parser.error(f"{option} goes with a run, not with {args.command or '--list'}")
+        for problem in write_problems(path):
+            parser.error(f"{option}: {problem}")
+    if len({path.resolve() for path in given.values()}) < len(given):
+        parser.error(f"{' and '.join(given)} must not be the same file")
+    if args.write and (args.only or args.fast):
+        parser.error("--write writes the whole ledger: leave --only and --fast out")
+
+
 def _chosen(parser: argparse.ArgumentParser, pattern: str | None) -> list[Entry]:
     known = entries()
-    chosen = [e for e in known.values() if pattern is None or fnmatch.fnmatch(e.id, pattern)]
+    wanted = "*" if pattern is None else pattern.casefold()
+    chosen = [e for e in known.values() if fnmatch.fnmatchcase(e.id.casefold(), wanted)]
     if not chosen:
         parser.error(f"--only {pattern!r} matches no entry; nearest: {_nearest(str(pattern))}")
     return chosen
 
 
+def _folded(identifier: str) -> str:
+    """An id whatever its case and spaces."""
+    return "".join(identifier.casefold().split())
+
+
 def _nearest(text: str) -> str:
     known = {identifier.lower(): identifier for identifier in entries()}
     near = difflib.get_close_matches(text.lower(), list(known), n=3, cutoff=0.0)
-    return ", ".join(known[name] for name in near)
+    return ", ".join(repr(known[name]) for name in near)
 
 
 def _show(parser: argparse.ArgumentParser, identifier: str, seed: int, console: Console) -> int:
-    entry = entries().get(identifier)
+    known = {_folded(name): entry for name, entry in entries().items()}
+    entry = known.get(_folded(identifier))
     if entry is None:
         parser.error(f"no entry {identifier!r}; nearest: {_nearest(identifier)}")
     finding = run_entry(entry, seed)
-    console.print(Markdown(section(entry, finding)))
+    console.print(entry.id, style="bold underline", highlight=False, markup=False)
+    for label, text in paragraphs(entry, finding):
+        console.print()
+        if label:
+            console.print(f"{label}:", style="bold", highlight=False, markup=False)
+        console.print(text, highlight=False, markup=False)
     return 0 if finding.status is entry.expected else 1
 
 

@@ -40,6 +40,7 @@ from verify.judge import (
 from verify.measure import Measurement, cell_seed, interval, losses
 from verify.refutation import WorstCase
 from verify.report import (
+    Terminal,
     check_outputs,
     list_claims,
     print_ordering,
@@ -425,7 +426,7 @@ def main(argv: list[str] | None = None, claims: list[Claim] | None = None) -> in
     """Run the command; returns the exit code."""
     parser = _parser()
     args = parser.parse_args(argv)
-    console = Console(width=None if sys.stdout.isatty() else 150)
+    console = Terminal()
     chosen = all_claims() if claims is None else claims
     extras = dict(EXTRAS) if claims is None else {}
     if args.only:

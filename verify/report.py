@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -49,9 +51,14 @@ def write_problems(path: Path | None) -> list[str]:
     """What keeps a file from being written; nothing if all is well."""
     if path is None:
         return []
-    if not path.parent.is_dir():
+    target = path.resolve()
+    if not target.parent.is_dir():
         return [f"no such folder: {path.parent}"]
-    return [f"is a folder: {path}"] if path.is_dir() else _folder_problems(path.parent)
+    if target.is_dir():
+        return [f"is a folder: {path}"]
+    if target.exists() and not target.is_file():
+        return [f"is not a regular file: {path}"]
+    return _folder_problems(target.parent)
 
 
 def _folder_problems(folder: Path) -> list[str]:
@@ -64,7 +71,8 @@ def _folder_problems(folder: Path) -> list[str]:
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write beside the target, then move into place."""
+    """Write beside the target, then move into place; a link stays a link."""
+    path = path.resolve()
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)
@@ -78,8 +86,33 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 def write_json(path: Path, found: dict[str, Any]) -> None:
     """The whole run as JSON."""
-    text = json.dumps(found, indent=1, default=float) + "\n"
+    text = json.dumps(_plain(found), indent=1, allow_nan=False) + "\n"
     write_whole(path, lambda p: p.write_text(text, encoding="utf-8"))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say: numpy's numbers as Python's, and null for what is not finite."""
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+class Terminal(Console):
+    """The console of the commands: 150 columns in a pipe."""
+
+    def __init__(self) -> None:
+        super().__init__(width=None if sys.stdout.isatty() else 150)
+
+    def on_broken_pipe(self) -> None:
+        """A reader that has seen enough is no failure."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0)
 
 
 def list_claims(claims: list[Claim], extras: dict[str, tuple[str, str]], console: Console) -> None:

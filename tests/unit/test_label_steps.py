@@ -62,7 +62,7 @@ def test_one_step_is_the_protocol_of_the_proven_bound(budget: Any) -> None:
         {"C": 0.6},
         {"link": Link(np.array, np.ones_like, 1.0, 1.0)},
     ],
-    ids=str,
+    ids=lambda options: next(iter(options)),
 )
 def test_other_options_have_no_proven_bound(options: Any) -> None:
     model = LabelHardThresholding(PURE, **{**ONE_STEP, **options})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from minimax.papers import PAPERS
@@ -19,15 +21,21 @@ INTRODUCTION = """\
 
 Every numbered statement of the papers, checked. This page is written by
 `python -m verify.proofs --write docs/ledger.md`; the statuses and numbers are those of that run
-(seed 0). A status follows from which forms of a statement hold when they are run:
+(seed {seed}). A status follows from which forms of a statement hold when they are run:
 
 * **holds**: the printed form passes its check, and a deliberately broken form fails it.
 * **holds corrected**: the printed form fails, the corrected one passes.
 * **refuted**: an executed counterexample; a relaxed form shows that the check can be passed.
 * **rate only**: the constant is hidden in the paper; the exponent is checked.
-* **unproved**: a named step of the paper's proof fails, and truth is not known here.
+* **unproved**: a named step of the paper's proof fails; the entry says what is known otherwise.
 * **not checkable**: with the reason.
 """
+
+
+MATHS = re.compile(r"\$([^$]*)\$")
+"""A formula; on the page it is put between backticks too, or Markdown would read it as text."""
+SPECIAL = re.compile(r"([*_|<`])")
+"""Characters that Markdown would take for its own."""
 
 
 def evidence_text(evidence: Mapping[str, Value]) -> str:
@@ -41,37 +49,66 @@ def _value(value: Value) -> str:
     return f"{value:.4g}" if isinstance(value, float) else f"{value:,}"
 
 
+def paragraphs(entry: Entry, finding: Finding) -> list[tuple[str, str]]:
+    """One entry as pairs of a label (or nothing) and a text."""
+    severity = f", {entry.severity}" if entry.severity != "none" else ""
+    method = f" · {entry.method}" if entry.method else ""
+    found = [
+        ("", f"{entry.kind} · {finding.status.value}{severity}{method}"),
+        ("", entry.summary),
+        ("Statement", entry.statement),
+    ]
+    optional = (
+        ("What is wrong", entry.wrong),
+        ("Repeats", entry.same_as),
+        ("Not checkable", entry.not_checkable),
+    )
+    found += [(label, text) for label, text in optional if text]
+    for role, outcome in finding.results.items():
+        verdict = "holds" if outcome.holds else "fails"
+        shown = f"{verdict}; {evidence_text(outcome.evidence)}"
+        found.append((f"{TITLES[role]} ({entry.forms[role].words})", shown))
+    if entry.code:
+        found.append(("Code that implements or uses it", ", ".join(entry.code)))
+    return found
+
+
 def section(entry: Entry, finding: Finding) -> str:
     """One entry as Markdown."""
-    severity = f", {entry.severity}" if entry.severity != "none" else ""
-    lines = [
-        f"### {entry.id}",
-        f"*{entry.kind}* · **{finding.status.value}**{severity}"
-        + (f" · {entry.method}" if entry.method else ""),
-        entry.summary,
-        f"**Statement.** {entry.statement}",
-    ]
-    if entry.wrong:
-        lines.append(f"**What is wrong.** {entry.wrong}")
-    if entry.same_as:
-        lines.append(f"**Repeats** {entry.same_as}.")
-    if entry.not_checkable:
-        lines.append(f"**Not checkable:** {entry.not_checkable}")
-    lines += [
-        f"* {TITLES[role]} ({entry.forms[role].words}):"
-        f" **{'holds' if found.holds else 'fails'}**; {evidence_text(found.evidence)}"
-        for role, found in finding.results.items()
-    ]
-    if entry.code:
-        lines.append("Code: " + ", ".join(f"`{name}`" for name in entry.code))
+    lines = [f"### {entry.id}"]
+    for label, text in paragraphs(entry, finding):
+        start = f"**{_markdown(label)}.** " if label else ""
+        lines.append(start + _markdown(text))
     return "\n\n".join(lines) + "\n"
 
 
-def table(entries: Iterable[Entry], findings: Mapping[str, Finding]) -> str:
+def _markdown(text: str) -> str:
+    """A text with its formulas between backticks, and the rest safe from Markdown."""
+    plain_or_formula = MATHS.split(text)
+    for i, part in enumerate(plain_or_formula):
+        plain_or_formula[i] = f"$`{part}`$" if i % 2 else SPECIAL.sub(r"\\\1", part)
+    return "".join(plain_or_formula)
+
+
+def anchors(entries: Iterable[Entry]) -> dict[str, str]:
+    """The anchor of each entry's heading: letters and digits, numbered where they repeat."""
+    found: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    for entry in entries:
+        kept = [c for c in entry.id.lower() if c.isalnum() or c in " -_"]
+        plain = "".join(kept).replace(" ", "-")
+        found[entry.id] = f"{plain}-{seen[plain]}" if seen[plain] else plain
+        seen[plain] += 1
+    return found
+
+
+def table(entries: list[Entry], findings: Mapping[str, Finding]) -> str:
     """The entries of a paper, a line each."""
+    links = anchors(entries)
     rows = [
-        f"| {_link(entry)} | {findings[entry.id].status.value} | {_severity(entry)} |"
-        f" {entry.summary.replace('|', '∣')} |"
+        f"| [{entry.id.partition(':')[2]}](#{links[entry.id]}) |"
+        f" {findings[entry.id].status.value} | {_severity(entry)} |"
+        f" {_markdown(entry.summary)} |"
         for entry in entries
     ]
     return "\n".join(["| statement | status | severity | |", "|---|---|---|---|", *rows]) + "\n"
@@ -81,22 +118,16 @@ def _severity(entry: Entry) -> str:
     return "" if entry.severity == "none" else entry.severity
 
 
-def _link(entry: Entry) -> str:
-    """To the heading of the entry's section."""
-    kept = [c for c in entry.id.lower() if c.isalnum() or c in " -_"]
-    return f"[{entry.id.partition(':')[2]}](#{''.join(kept).replace(' ', '-')})"
-
-
 def counts(findings: Iterable[Finding]) -> dict[str, int]:
     """How many entries have each status that occurs."""
     found = [finding.status for finding in findings]
     return {status.value: found.count(status) for status in Status if status in found}
 
 
-def document(entries: Mapping[str, Entry], findings: Mapping[str, Finding]) -> str:
+def document(entries: Mapping[str, Entry], findings: Mapping[str, Finding], seed: int = 0) -> str:
     """The whole ledger as Markdown."""
     summary = ", ".join(f"{n} {name}" for name, n in counts(findings.values()).items())
-    parts = [INTRODUCTION, f"{len(entries)} entries: {summary}.\n"]
+    parts = [INTRODUCTION.format(seed=seed), f"{len(entries)} entries: {summary}.\n"]
     for paper in dict.fromkeys(entry.paper for entry in entries.values()):
         own = [entry for entry in entries.values() if entry.paper == paper]
         parts.append(f"## {paper}\n\n{PAPERS[paper].authors}, *{PAPERS[paper].title}*.\n")

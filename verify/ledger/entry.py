@@ -60,7 +60,7 @@ class Status(str, Enum):
     UNPROVED = "unproved"
     NOT_CHECKABLE = "not checkable"
     INVALID = "invalid check"
-    """No form held, none failed, or a control came out wrong. Never expected."""
+    """No form held, none failed, a control came out wrong, or a check raised. Never expected."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ class Form:
 
 
 FORMS = ("printed", "step", "corrected", "mutant", "relaxed")
+RAISED = "raised"
+"""The evidence of a check that could not be run to its end."""
 PASSES = {"corrected": True, "mutant": False, "relaxed": True}
 """Forms whose outcome is known beforehand, or the check is invalid."""
 
@@ -170,6 +172,8 @@ def status_of(entry: Entry, results: Mapping[str, Result]) -> Status:
     """The status that the outcomes of the forms amount to."""
     if entry.not_checkable:
         return Status.NOT_CHECKABLE
+    if any(RAISED in found.evidence for found in results.values()):
+        return Status.INVALID
     outcomes = {role: found.holds for role, found in results.items()}
     if any(outcomes[role] != passes for role, passes in PASSES.items() if role in outcomes):
         return Status.INVALID
@@ -182,9 +186,19 @@ def status_of(entry: Entry, results: Mapping[str, Result]) -> Status:
     return Status.CORRECTED if "corrected" in outcomes else Status.REFUTED
 
 
+def _outcome(form: Form, rng: np.random.Generator) -> Result:
+    """What a form shows; one that raises says so, and the rest of the ledger is still run."""
+    try:
+        return form.run(rng)
+    except Exception as error:
+        return Result(False, {RAISED: f"{type(error).__name__}: {error}"})
+
+
 def run_entry(entry: Entry, seed: int = 0) -> Finding:
     """Run every form of an entry, each from the same random numbers."""
     start = time.perf_counter()
     own = cell_seed(seed, entry.id)
-    results = {role: form.run(np.random.default_rng(own)) for role, form in entry.forms.items()}
+    results = {
+        role: _outcome(form, np.random.default_rng(own)) for role, form in entry.forms.items()
+    }
     return Finding(entry.id, status_of(entry, results), results, time.perf_counter() - start)
