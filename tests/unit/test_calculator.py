@@ -175,8 +175,6 @@ def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
     chosen, risk = PROBLEMS[problem], 0.05
     if problem == "logistic" and isinstance(privacy, Pure):
         pytest.skip("no estimator with a pure budget is proven for logistic regression")
-    if not chosen.lower(type(privacy)):
-        pytest.skip("nothing is proved for (epsilon, delta)-private records")
     sizes = {"d": 30.0, "sigma": 1.0, "radius": 4.0 if problem == "logistic" else 1.5, "s": 3.0}
     sizes |= {"p": 30.0, "C": 2.0}
     point = {name: sizes[name] for name in chosen.needs if name != "n"}

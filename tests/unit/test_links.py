@@ -37,6 +37,8 @@ def contraction(eta: float, link: Link, isometry: float) -> float:
 @pytest.mark.parametrize("largest", [1e-3, 1.0, 10.0])
 def test_a_good_link_passes(link: Link, largest: float) -> None:
     link.check(largest)
+    t = np.linspace(-largest, largest, 7)
+    assert np.all(np.diff(np.broadcast_to(link.f(t), t.shape)) > 0)
 
 
 @pytest.mark.parametrize(
