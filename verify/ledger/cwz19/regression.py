@@ -157,7 +157,7 @@ def proof_prior(prior: EndPrior, least: float) -> Result:
     return result(
         min(total for _, total in found) >= least,
         largest_risk_at_d_a_million=found[-1][0],
-        sum_over_sigma_2_d_there=found[-1][1],
+        sum_over_sigma_squared_d_there=found[-1][1],
         density_at_the_end=float(prior.density(np.array(1.0))),
     )
 
@@ -191,7 +191,7 @@ def lemma_4_1(*, soundness: float) -> Result:
     return result(
         holds and worst >= 0.5 and slack >= -1e-6,
         largest_outsider_mean_over_bound=ratio,
-        least_sum_over_sigma_2_d=worst,
+        least_sum_over_sigma_squared_d=worst,
     )
 
 
@@ -200,7 +200,7 @@ def completeness(constant: float) -> Result:
     worst, slack = worst_sum()
     return result(
         worst >= constant and slack >= -1e-6,
-        least_sum_over_sigma_2_d=worst,
+        least_sum_over_sigma_squared_d=worst,
         least_excess_over_its_bound=round(slack, 6) + 0.0,
     )
 

@@ -65,7 +65,7 @@ def private_fano(rng: np.random.Generator, *, constant: float) -> Result:
             slack = min(slack, 1 - seen / size - stated)
     return result(
         most <= constant and slack >= 0,
-        largest_information_over_eps2_C=most,
+        largest_information_over_eps_squared_C=most,
         constant=constant,
         least_slack_of_the_error=slack,
     )
