@@ -228,7 +228,7 @@ def stein_bound(*, boundary: float) -> Result:
 
 CELLS = [(10**6, 30, 0.5), (10**6, 300, 0.01), (10**12, 1000, 1e-5), (10**6, 10**4, 0.5)]
 CELLS += [(10**6, 10**5, 0.1), (10**9, 10**8, 0.5), (10**17, 10**7, 1e-3)]
-LEAST_CONSTANT = 0.01
+LEAST_CONSTANT = 0.5
 
 
 @lru_cache
@@ -240,7 +240,7 @@ def _known(n: int, d: int, epsilon: float) -> tuple[float, float]:
 
 
 def theorem_4_1(*, capped: bool, power: float = 0.0) -> Result:
-    """Is the stated rate, times 1/100, a lower bound on the minimax risk at every cell?
+    """Is half of the stated rate a lower bound on the minimax risk at every cell?
 
     Yes if the certified lower bound is above it; no if some estimator has less, such as releasing
     0, of risk at most 1/d. What is certified must not exceed what is attained. d is at most n/10 in
