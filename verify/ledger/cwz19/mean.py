@@ -140,11 +140,11 @@ def real_privacy(*, calibration: Calibration) -> Result:
         ratios.append(delta_at(fitted.ledger_, epsilon) / delta)
     return result(
         max(ratios) <= 1 + 1e-9,
-        ratio_at_half_and_1e_5=ratios[0],
-        ratio_at_half_and_1e_8=ratios[1],
-        ratio_at_a_tenth_and_1e_8=ratios[2],
-        ratio_at_nine_tenths_and_1e_8=ratios[3],
-        ratio_at_half_and_a_hundredth=ratios[4],
+        ratio_at_epsilon_half_and_delta_ten_to_minus_5=ratios[0],
+        ratio_at_epsilon_half_and_delta_ten_to_minus_8=ratios[1],
+        ratio_at_epsilon_a_tenth_and_delta_ten_to_minus_8=ratios[2],
+        ratio_at_epsilon_nine_tenths_and_delta_ten_to_minus_8=ratios[3],
+        ratio_at_epsilon_half_and_delta_a_hundredth=ratios[4],
     )
 
 

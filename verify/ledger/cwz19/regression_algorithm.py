@@ -256,7 +256,7 @@ ENTRIES = (
     Entry(
         id="CWZ19:Lemma 4.2",
         kind="lemma",
-        summary="Holds with room: B = 2(R + c₀cₓ)cₓ suffices, and 74 steps spend 3 % of ε.",
+        summary="Holds with room: 1.6 suffices for the 4 where tried, and 74 steps spend 3 % of ε.",
         statement=(
             r"Under (D1) and (P1) Algorithm 4.1 is $(\epsilon,\delta)$-private if"
             r" $B\ge4(R+c_0c_x)c_x$ and $C\le c_0$ (for $\epsilon\le1$)."
@@ -264,7 +264,8 @@ ENTRIES = (
         expected=Status.HOLDS,
         method="exact",
         printed=Form("B = 4(R + c₀cₓ)cₓ", lambda rng: lemma_4_2(factor=4.0)),
-        mutant=Form("B a quarter of that", lambda rng: lemma_4_2(factor=1.0)),
+        relaxed=Form("1.6 for 4", lambda rng: lemma_4_2(factor=1.6)),
+        mutant=Form("1.5 for 4", lambda rng: lemma_4_2(factor=1.5)),
         code=(
             "estimators.regression.NoisyGradientRegression",
             "minimax.regression_upper.gradient_sensitivity",

@@ -107,8 +107,8 @@ def peeling_privacy(*, longest: float, most: float) -> Result:
         at_epsilon=float(epsilon),
         and_delta=delta,
         and_s=s,
-        advanced_composition_at_half_4e_4_s_20=_advanced(0.5, 4e-4, 20),
-        advanced_composition_at_1_and_three_tenths=_advanced(1.0, 0.3, 20),
+        advanced_composition_at_epsilon_half_and_delta_4_in_10000=_advanced(0.5, 4e-4, 20),
+        advanced_composition_at_epsilon_1_and_delta_three_tenths=_advanced(1.0, 0.3, 20),
     )
 
 
@@ -260,7 +260,7 @@ def optimality_gap(rng: np.random.Generator, *, power: int) -> Result:
         gap_at_log_d_1e3=gaps[0][1],
         gap_at_log_d_1e4=gaps[1][1],
         log_squared_n=math.log(N) ** 2,
-        risk_of_algorithm_3_3_at_log_d_1e4=risks[1],
+        risk_of_peeling_at_log_d_1e4=risks[1],
     )
 
 

@@ -121,7 +121,7 @@ def logistic_noise(
     return result(
         epsilon <= BUDGET.epsilon * (1 + 1e-9),
         real_epsilon=epsilon,
-        by_Lemma_3_4=rho + 2 * math.sqrt(rho * math.log(1 / BUDGET.delta)),
+        epsilon_by_the_usual_conversion=rho + 2 * math.sqrt(rho * math.log(1 / BUDGET.delta)),
         rho=rho,
         delta_of_a_first_step_alone=gaussian_hockey_stick(mu / 2, BUDGET.epsilon),
     )

@@ -44,7 +44,7 @@ def label_noise(stated: Callable[[float], float], constant: float) -> Result:
         ratios[worst] <= constant + 1e-9,
         largest_ratio=ratios[worst],
         delta_there=worst,
-        ratio_at_delta_1e_30=ratios[1e-30],
+        ratio_at_the_smallest_delta=ratios[1e-30],
         constant=constant,
     )
 

@@ -107,8 +107,8 @@ def report_cost(stated: Callable[[float, int], float], constant: float) -> Resul
     return result(
         max(ratios.values()) <= constant,
         largest_ratio=max(ratios.values()),
-        ratio_at_C_005_s_8=ratios[0.05, 8, 1.0],
-        ratio_at_C_20_s_8=ratios[20.0, 8, 1.0],
+        ratio_at_C_a_twentieth_and_s_8=ratios[0.05, 8, 1.0],
+        ratio_at_C_20_and_s_8=ratios[20.0, 8, 1.0],
         constant=constant,
     )
 

@@ -120,9 +120,9 @@ def report_noise(stated: Callable[[float, float, float], float], constant: float
         max(ratios.values()) <= constant,
         largest_ratio=max(ratios.values()),
         constant=constant,
-        ratio_at_C_1_s_1=ratios[1.0, 1, 1.0, 900],
-        ratio_at_C_005_s_1=ratios[0.05, 1, 1.0, 900],
-        ratio_at_C_1_s_100=ratios[1.0, 100, 1.0, 900],
+        ratio_at_C_1_and_s_1=ratios[1.0, 1, 1.0, 900],
+        ratio_at_C_a_twentieth_and_s_1=ratios[0.05, 1, 1.0, 900],
+        ratio_at_C_1_and_s_100=ratios[1.0, 100, 1.0, 900],
     )
 
 

@@ -65,7 +65,7 @@ def private_fano(rng: np.random.Generator, *, constant: float) -> Result:
             slack = min(slack, 1 - seen / size - stated)
     return result(
         most <= constant and slack >= 0,
-        largest_information_over_eps2_C=most,
+        largest_information_over_eps_squared_C=most,
         constant=constant,
         least_slack_of_the_error=slack,
     )
@@ -210,7 +210,8 @@ METHODS = (
         expected=Status.HOLDS,
         method="optimisation",
         printed=Form("I ≤ ε²C for one report", lambda rng: private_fano(rng, constant=1.0)),
-        mutant=Form("I ≤ ε²C/10", lambda rng: private_fano(rng, constant=0.1)),
+        relaxed=Form("I ≤ .43 ε²C", lambda rng: private_fano(rng, constant=0.43)),
+        mutant=Form("I ≤ .12 ε²C", lambda rng: private_fano(rng, constant=0.12)),
         code=("minimax.fano.PrivatePacking", "minimax.local_regression.theorem_1_fano"),
         slow=True,
     ),
@@ -227,7 +228,7 @@ METHODS = (
         method="optimisation",
         printed=Form("c = 19", lambda rng: information_by_tv(rng, constant=19.0)),
         relaxed=Form("c = .842", lambda rng: information_by_tv(rng, constant=0.842)),
-        mutant=Form("c = 1/5", lambda rng: information_by_tv(rng, constant=0.2)),
+        mutant=Form("c = .24", lambda rng: information_by_tv(rng, constant=0.24)),
         code=("minimax.divergences.information_from_tv", "minimax.fano.PrivatePacking"),
         slow=True,
     ),
