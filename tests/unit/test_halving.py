@@ -77,6 +77,13 @@ def test_the_chance_of_a_loss_is_from_above_and_near(
     assert np.all(np.array(exact) <= union_bound(tau**2 * users))
 
 
+def test_the_union_bound_is_above_the_exact_chance_and_near_in_its_exponent() -> None:
+    """KEEP P(|S_k| >= |S_j|), two sums of many signs: S_j -+ S_k is N(sqrt(x), 2) in units."""
+    for x in np.geomspace(1, 400, 40):
+        exact = min(1.0, halving.KEEP * 2 * stats.norm.sf(math.sqrt(x / 2)))
+        assert exact <= union_bound(x) <= exact * (1 + 5 * math.sqrt(x))
+
+
 def test_the_union_bounds_constant() -> None:
     """f(9) < .94 and x f(x) falls from 4 on, so that x min(1, f(x)) <= 9; 8.5 is not enough."""
 
