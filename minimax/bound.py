@@ -6,14 +6,25 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal
 
 import mpmath
-import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
+
+from minimax.core.bound import (
+    Assumption,
+    Instance,
+    Labelled,
+    OutsideRegime,
+    Parts,
+    Prior,
+    Sample,
+    fit_arguments,
+)
 
 Point = Mapping[str, float]
+__all__ = ["Instance", "Labelled", "Sample", "fit_arguments"]
+"""Re-exported."""
 
 n, d, s, sigma, radius = sp.symbols("n d s sigma a", positive=True)
 epsilon, delta, rho, mu = sp.symbols("epsilon delta rho mu", positive=True)
@@ -34,65 +45,6 @@ SYMBOLS: dict[str, sp.Symbol] = {
     "alpha": alpha,
     "kappa": kappa,
 }
-
-
-class OutsideRegime(ValueError):
-    """The bound was asked for at a point where it is not proved."""
-
-
-@dataclass(frozen=True)
-class Assumption:
-    """A condition of a theorem, in words and as code."""
-
-    text: str
-    holds: Callable[[Point], bool]
-
-
-@dataclass(frozen=True)
-class Parts:
-    """A bound's value, split where the proof splits it into statistics and privacy."""
-
-    statistical: float | None
-    privacy: float | None
-    total: float
-    free: Mapping[str, float] = field(default_factory=dict)
-    """The free parameters of the proof at which the value was reached."""
-
-
-class Labelled(NamedTuple):
-    """A sample of a regression problem: the arguments of `fit`, in order."""
-
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
-
-
-Sample = NDArray[np.float64] | Labelled
-
-
-def fit_arguments(sample: Sample) -> tuple[NDArray[np.float64], ...]:
-    """What `fit` is called with: X, or X and y."""
-    return tuple(sample) if isinstance(sample, Labelled) else (sample,)
-
-
-class Instance(Protocol):
-    """One draw from a prior: the quantity to estimate, the law of the data given it, the loss."""
-
-    @property
-    def target(self) -> NDArray[np.float64]:
-        """The quantity to estimate."""
-
-    def sample(self, n: int, rng: np.random.Generator) -> Any:
-        """n records: an array, or `Labelled` for a regression problem."""
-
-    def loss(self, estimate: NDArray[np.float64]) -> float:
-        """The loss of an estimate of the target."""
-
-
-class Prior(Protocol):
-    """The prior under which a lower bound was proved."""
-
-    def draw(self, rng: np.random.Generator) -> Instance:
-        """One instance."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +101,7 @@ class Bound:
         """
         failed = self.broken(**given)
         if failed:
-            raise OutsideRegime(f"{self.name}: needs {'; '.join(failed)}")
+            raise OutsideRegime(f"{self.name}: needs {'; '.join(failed)}", tuple(failed))
         point = self.point(given)
         parts = self.compute(point)
         if not math.isfinite(parts.total):
@@ -165,7 +117,7 @@ class Bound:
         """`expr` evaluated at the point (valid, and for a lower bound at most `value`)."""
         failed = self.broken(**given)
         if failed:
-            raise OutsideRegime(f"{self.name}: needs {'; '.join(failed)}")
+            raise OutsideRegime(f"{self.name}: needs {'; '.join(failed)}", tuple(failed))
         point = self.point(given)
         with mpmath.workdps(30):
             arguments = (mpmath.mpf(point[name]) for name in self.names)

@@ -1,0 +1,1 @@
+"""What every bound is made of: the bound itself, privacy, and formulas for any kind of number."""

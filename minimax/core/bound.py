@@ -1,0 +1,357 @@
+"""A theorem as a value: statement, constants, assumptions, proof's prior and source together.
+
+A bound is a *formula* that holds at every point of its regime and for every choice of the free
+parameters of its proof, and a *search* that makes a good choice. The search works in floats and
+need not be exact; the formula, at what the search found, is what is proved. It is written for any
+kind of number (`minimax.core.symbolic`), so that the float that is reported can be held against
+the same formula in 50 digits (`Bound.exact`). Reported floats are rounded outward: a certified
+lower bound errs only downwards, an upper bound only upwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+
+from minimax.core.symbolic import LETTERS, Expression, Number, symbol
+
+Point = Mapping[str, Number]
+Optimum = Mapping[str, float]
+"""The free parameters of a proof, by name."""
+Kind = Literal["certified", "claimed", "refuted"]
+Side = Literal["lower", "upper"]
+ROUNDING = 1e-9
+"""By how much reported floats are rounded outward, relative to their size."""
+
+
+class OutsideRegime(ValueError):
+    """The bound was asked for at a point where it is not proved."""
+
+    def __init__(self, message: str, needs: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.needs = needs
+        """The conditions that fail, in words."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A condition of a theorem, in words and as code."""
+
+    text: str
+    holds: Callable[[Point], bool]
+
+
+class Terms(NamedTuple):
+    """What a formula gives: its terms, where the proof splits it (None where it does not)."""
+
+    statistical: Number | None
+    privacy: Number | None
+
+    @property
+    def total(self) -> Number:
+        """Their sum."""
+        return sum(term for term in self if term is not None)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A bound's value, split where the proof splits it into statistics and privacy."""
+
+    statistical: float | None
+    privacy: float | None
+    total: float
+    optimum: Optimum = field(default_factory=dict)
+    """The free parameters of the proof at which the value was reached."""
+
+    @property
+    def free(self) -> Optimum:
+        return self.optimum
+
+
+class Labelled(NamedTuple):
+    """A sample of a regression problem: the arguments of `fit`, in order."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+Sample = NDArray[np.float64] | Labelled
+
+
+def fit_arguments(sample: Sample) -> tuple[NDArray[np.float64], ...]:
+    """What `fit` is called with: X, or X and y."""
+    return tuple(sample) if isinstance(sample, Labelled) else (sample,)
+
+
+class Instance(Protocol):
+    """One draw from a prior: the quantity to estimate, the law of the data given it, the loss."""
+
+    @property
+    def target(self) -> NDArray[np.float64]:
+        """The quantity to estimate."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Any:
+        """n records: an array, or `Labelled` for a regression problem."""
+
+    def loss(self, estimate: NDArray[np.float64]) -> float:
+        """The loss of an estimate of the target."""
+
+
+class Prior(Protocol):
+    """The prior under which a lower bound was proved."""
+
+    def draw(self, rng: np.random.Generator) -> Instance:
+        """One instance."""
+
+
+def nothing_free(point: Point) -> Optimum:
+    """The search of a formula without free parameters."""
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A bound on a risk: what lower and upper bounds share.
+
+    `kind` is ``certified`` (explicit constant, proved here), ``claimed`` (the paper's rate with the
+    hidden constant set to one) or ``refuted`` (with the reason in `remark`).
+    """
+
+    side: ClassVar[Side]
+    outward: ClassVar[int]
+    """The direction in which a certified number may err."""
+
+    name: str
+    source: str
+    kind: Kind = "certified"
+    parameters: tuple[str, ...]
+    formula: Callable[[Point, Optimum], Terms]
+    """The bound at a point and a choice of the free parameters: true for every choice."""
+    expression: Callable[[], Expression]
+    """The closed form, made when it is asked for."""
+    optimise: Callable[[Point], Optimum] = nothing_free
+    """A good choice of the free parameters."""
+    assumptions: tuple[Assumption, ...] = ()
+    loss: str = "squared l2 distance to the population mean"
+    remark: str = ""
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    """Parameters that need not be given: the problem or budget a bound was made for."""
+    rounding: float = ROUNDING
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.parameters
+
+    @cached_property
+    def expr(self) -> Expression:
+        """The closed form as a sympy expression in `minimax.core.symbolic.symbol`."""
+        return self.expression()
+
+    def point(self, given: Point) -> dict[str, float]:
+        """The named numbers this bound needs, checked to be there, finite and positive."""
+        merged = {**self.defaults, **given}
+        missing = [name for name in self.parameters if name not in merged]
+        if missing:
+            raise TypeError(f"{self.name}: missing {', '.join(missing)}")
+        point = {name: float(merged[name]) for name in self.parameters}
+        for name, value in point.items():
+            if not (value > 0 and math.isfinite(value)):
+                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        return point
+
+    def broken(self, **given: float) -> list[str]:
+        """The assumptions that fail at a point, in words."""
+        point = self.point(given)
+        return [a.text for a in self.assumptions if not a.holds(point)]
+
+    def allowed(self, **given: float) -> dict[str, float]:
+        """The point, if the bound is proved there; raises `OutsideRegime` otherwise."""
+        failed = self.broken(**given)
+        if failed:
+            raise OutsideRegime(f"{self.name}: needs {'; '.join(failed)}", tuple(failed))
+        return self.point(given)
+
+    def parts(self, **given: float) -> Parts:
+        """The value with its split; raises `OutsideRegime` where nothing is proved.
+
+        A value that is not finite is refused too: numbers failed, and nothing is known.
+        """
+        point = self.allowed(**given)
+        optimum = self.optimise(point)
+        terms = self.formula(point, optimum)
+        if not math.isfinite(terms.total):
+            where = ", ".join(f"{name}={value:g}" for name, value in point.items())
+            raise ValueError(f"{self.name}: the value at {where} is {terms.total}, not a number")
+        statistical, privacy, total = map(self._outward, (*terms, terms.total))
+        return Parts(statistical, privacy, total or 0.0, optimum)
+
+    def _outward(self, value: Number | None) -> float | None:
+        """The value as a float, rounded to the side on which it may err."""
+        if value is None:
+            return None
+        if self.kind != "certified":
+            return float(value)
+        return float(value) * (1 + self.outward * self.rounding)
+
+    def value(self, **given: float) -> float:
+        """The bound, at the best free parameters of its proof that were found."""
+        return self.parts(**given).total
+
+    def exact(self, digits: int = 50, **given: float) -> mpmath.mpf:
+        """The formula in so many digits, at the free parameters at which `value` was reached."""
+        point = self.allowed(**given)
+        optimum = self.optimise(point)
+        with mpmath.workdps(digits):
+            precise = {name: mpmath.mpf(value) for name, value in point.items()}
+            return mpmath.mpf(self.formula(precise, optimum).total)
+
+    def closed_form(self, **given: float) -> float:
+        """`expr` evaluated at the point: valid, and on the outer side of `value`."""
+        point = self.allowed(**given)
+        with mpmath.workdps(30):
+            arguments = (mpmath.mpf(point[name]) for name in self.parameters)
+            found = self._outward(mpmath.re(self._function()(*arguments)))
+        assert found is not None
+        return found
+
+    def slope(self, name: str, **given: float) -> float:
+        """x d log(expr)/dx: the local exponent of the bound in one of its parameters."""
+        if self.closed_form(**given) <= 0:
+            raise OutsideRegime(f"{self.name}: the closed form is zero here, it has no slope")
+        point = self.point(given)
+        function = self._function()
+
+        def log_expr(log_x: Number) -> Number:
+            moved = {**point, name: mpmath.exp(log_x)}
+            return mpmath.log(mpmath.re(function(*(mpmath.mpf(moved[k]) for k in self.parameters))))
+
+        # Differentiated at 40 digits: sympy's derivative of nested Min and Max does not evaluate.
+        with mpmath.workdps(40):
+            return float(mpmath.diff(log_expr, mpmath.log(point[name])))
+
+    def latex(self) -> str:
+        """The closed form as LaTeX."""
+        import sympy
+
+        return str(sympy.latex(self.expr))
+
+    def _function(self) -> Callable[..., Number]:
+        return _compiled(self.expr, tuple(map(symbol, self.parameters)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowerBound(Bound):
+    """No estimator has smaller risk, averaged over the prior of the proof."""
+
+    side = "lower"
+    outward = -1
+
+    prior_at: Callable[[Point, Parts], Prior] | None = None
+    slack: float | None = None
+    """Stated factor: value <= slack * expr wherever `slack_regime` holds."""
+    slack_regime: Assumption | None = None
+
+    def prior(self, **given: float) -> Prior:
+        """The prior of the proof at this point, with its free parameters at their optimum."""
+        if self.prior_at is None:
+            raise OutsideRegime(f"{self.name}: a {self.kind} bound has no prior to sample")
+        return self.prior_at(self.point(given), self.parts(**given))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpperBound(Bound):
+    """A named estimator has at most this risk, for every law of the class.
+
+    It is a function of the point like a lower bound: noise and settings are found anew at every
+    point. `defaults` hold the problem and the budget it was made for, so that ``value()`` is that
+    estimator's own, and ``value(n=...)`` what it would be there.
+    """
+
+    side = "upper"
+    outward = 1
+
+    estimator: str = ""
+    """The name in `estimators` of what has this risk."""
+    settings: Callable[[Point, Optimum], Mapping[str, float | int | str]] = lambda point, found: {}
+    """The keyword arguments at which it has it."""
+    zero_release_risk: Callable[[Point], float] | None = None
+    """The largest risk of releasing 0 whatever the data."""
+    resolve: bool = False
+    """Whether `slope` solves for the value again at nearby points: for a closed form in which the
+    settings stand as numbers, or is far from the value."""
+
+    def is_vacuous(self, **given: float) -> bool:
+        """Whether releasing 0, without data, is proved to do as well."""
+        if self.zero_release_risk is None:
+            return False
+        return self.value(**given) >= self.zero_release_risk(self.point(given))
+
+    def slope(self, name: str, **given: float) -> float:
+        """The local exponent in one parameter, with noise and settings solved for again."""
+        if not self.resolve:
+            return super().slope(name, **given)
+        point = self.point(given)
+        step = 0.01
+        up, down = (
+            math.log(self.value(**{**point, name: point[name] * math.exp(sign * step)}))
+            for sign in (1, -1)
+        )
+        return (up - down) / (2 * step)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(expression: Expression, arguments: tuple[Number, ...]) -> Callable[..., Number]:
+    """The expression as an mpmath function, so that no cancellation or overflow can hide in it."""
+    import sympy
+
+    function: Callable[..., Number] = sympy.lambdify(arguments, expression, modules="mpmath")
+    return function
+
+
+HIDDEN_CONSTANT = "constant hidden in the paper, shown as 1"
+
+Rate = Callable[[Point], Terms]
+"""A paper's two terms at a point, for any kind of number."""
+
+
+def claimed_bound(
+    bound: type[LowerBound] | type[UpperBound],
+    name: str,
+    source: str,
+    parameters: tuple[str, ...],
+    rate: Rate,
+    *,
+    kind: Literal["claimed", "refuted"] = "claimed",
+    assumptions: tuple[Assumption, ...] = (),
+    loss: str = Bound.loss,
+    remark: str = HIDDEN_CONSTANT,
+) -> LowerBound | UpperBound:
+    """A paper's statement as printed, from its two terms."""
+
+    def formula(point: Point, found: Optimum) -> Terms:
+        with mpmath.workdps(30):  # a rate outside its regime may leave the range of floats
+            return rate({name: mpmath.mpf(value) for name, value in point.items()})
+
+    return bound(
+        name=name,
+        source=source,
+        kind=kind,
+        parameters=parameters,
+        formula=formula,
+        expression=lambda: rate(LETTERS).total,
+        assumptions=assumptions,
+        loss=loss,
+        remark=remark,
+    )
+
+
+def at_least(name: str, value: float, text: str | None = None) -> Assumption:
+    """The assumption `name >= value`."""
+    return Assumption(text or f"{name} >= {value:g}", lambda point: bool(point[name] >= value))

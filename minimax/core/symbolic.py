@@ -1,0 +1,148 @@
+"""Formulas that are written once: for floats, for mpmath numbers and for sympy expressions.
+
+A formula asks `library` for the functions that fit its arguments. Floats give the value that is
+reported, mpmath numbers the 50-digit value it is held against, sympy expressions the closed form.
+sympy is imported only when an expression is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from functools import cache
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import mpmath
+from scipy import special
+
+if TYPE_CHECKING:
+    import sympy
+
+Number: TypeAlias = Any
+"""A float, an mpmath number or a sympy expression."""
+Expression: TypeAlias = "sympy.Expr"
+Library: TypeAlias = SimpleNamespace
+"""exp, expm1, log, log1p, sqrt, sinh, cosh, tanh, erf, erfc, ndtr, log_ndtr, least, largest,
+choose, pi and is_symbolic, for one kind of number."""
+
+PLAIN_LETTERS = {"radius": "a"}
+"""Parameters whose letter in a formula is not their name."""
+
+
+@cache
+def symbol(name: str) -> sympy.Symbol:
+    """The positive symbol that stands for a parameter."""
+    import sympy
+
+    return sympy.Symbol(PLAIN_LETTERS.get(name, name), positive=True)
+
+
+def symbols(names: str) -> tuple[sympy.Symbol, ...]:
+    """The symbols of several parameters, named with blanks between them."""
+    return tuple(map(symbol, names.split()))
+
+
+class Letters(dict[str, Number]):
+    """A point whose numbers are symbols: ``LETTERS["n"]``. Made on demand."""
+
+    def __missing__(self, name: str) -> Number:
+        return symbol(name)
+
+
+LETTERS = Letters()
+
+
+def is_symbolic(*values: Number) -> bool:
+    """Whether some value is a sympy expression (without importing sympy)."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and any(isinstance(value, sympy.Basic) for value in values)
+
+
+def library(*values: Number) -> Library:
+    """The functions for these values: sympy's if one is symbolic, mpmath's if one is its number."""
+    if is_symbolic(*values):
+        return _symbolic_library()
+    return EXACT if any(isinstance(value, mpmath.mpf) for value in values) else FLOATS
+
+
+def _exp(x: float) -> float:
+    """e^x, infinite where it overflows: the bounds that use it know what to do with that."""
+    return math.exp(x) if x < 709.7 else math.inf
+
+
+def _expm1(x: float) -> float:
+    return math.expm1(x) if x < 709.7 else math.inf
+
+
+def _sinh(x: float) -> float:
+    return math.sinh(x) if abs(x) < 709.7 else math.copysign(math.inf, x)
+
+
+FLOATS: Library = SimpleNamespace(
+    exp=_exp,
+    expm1=_expm1,
+    log=math.log,
+    log1p=math.log1p,
+    sqrt=math.sqrt,
+    sinh=_sinh,
+    cosh=lambda x: math.cosh(x) if abs(x) < 709.7 else math.inf,
+    tanh=math.tanh,
+    erf=math.erf,
+    erfc=math.erfc,
+    erfinv=lambda x: float(special.erfinv(x)),
+    ndtr=lambda x: float(special.ndtr(x)),
+    log_ndtr=lambda x: float(special.log_ndtr(x)),
+    least=min,
+    largest=max,
+    choose=lambda condition, yes, no: yes() if condition else no(),
+    pi=math.pi,
+    is_symbolic=False,
+)
+
+EXACT: Library = SimpleNamespace(
+    exp=mpmath.exp,
+    expm1=mpmath.expm1,
+    log=mpmath.log,
+    log1p=mpmath.log1p,
+    sqrt=mpmath.sqrt,
+    sinh=mpmath.sinh,
+    cosh=mpmath.cosh,
+    tanh=mpmath.tanh,
+    erf=mpmath.erf,
+    erfc=mpmath.erfc,
+    erfinv=mpmath.erfinv,
+    ndtr=lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
+    log_ndtr=lambda x: mpmath.log(mpmath.erfc(-x / mpmath.sqrt(2)) / 2),
+    least=min,
+    largest=max,
+    choose=lambda condition, yes, no: yes() if condition else no(),
+    pi=mpmath.pi,
+    is_symbolic=False,
+)
+
+
+@cache
+def _symbolic_library() -> Library:
+    import sympy as sp
+
+    return SimpleNamespace(
+        exp=sp.exp,
+        expm1=lambda x: sp.exp(x) - 1,
+        log=sp.log,
+        log1p=lambda x: sp.log(1 + x),
+        sqrt=sp.sqrt,
+        sinh=sp.sinh,
+        cosh=sp.cosh,
+        tanh=sp.tanh,
+        erf=sp.erf,
+        erfc=sp.erfc,
+        erfinv=sp.erfinv,
+        ndtr=lambda x: sp.erfc(-x / sp.sqrt(2)) / 2,
+        log_ndtr=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),
+        least=lambda *values: sp.Min(*values, evaluate=False),
+        largest=lambda *values: sp.Max(*values, evaluate=False),
+        choose=lambda condition, yes, no: sp.Piecewise((yes(), condition), (no(), True)),
+        pi=sp.pi,
+        is_symbolic=True,
+    )
