@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attacks.game import check_confidence, check_count, fresh_estimator
-from minimax.bound import Sample, fit_arguments
+from minimax.core.bound import Sample, fit_arguments
 
 Array = NDArray[np.float64]
 Sampler = Callable[[np.random.Generator], Any]
@@ -125,7 +125,7 @@ def audit_epsilon(
 def release_sampler(estimator: Any, X: Sample, attribute: str = "mean_") -> Sampler:
     """A function that fits a fresh copy of the estimator to X and returns its release.
 
-    For regression X is `minimax.bound.Labelled`, and `attribute` is "coef_".
+    For regression X is `minimax.core.bound.Labelled`, and `attribute` is "coef_".
     """
 
     def draw(rng: np.random.Generator) -> Any:

@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
-from minimax.bound import Prior, fit_arguments
-from minimax.privacy import Approximate, Privacy
-from minimax.tracing import Tail, gain
+from minimax.core.bound import Prior, fit_arguments
+from minimax.core.privacy import Approximate, Privacy
+from minimax.methods.tracing import Tail, gain
 
 Array = NDArray[np.float64]
 KEPT_SCORES = 200_000
@@ -168,9 +168,9 @@ class GameResult:
         r"""The largest members' sum that `privacy` (by default the estimator's own) allows.
 
         **Statement.** sum_i E_P A_i <= n G sigma sqrt(v) + n sqrt(delta w), v and w the averages
-        over i of E|V_i|^2 and E_P (A_i^+)^2, G from `minimax.tracing.gains`. **Proof.** That lemma
-        for every i, then Jensen. A private estimator stays below; one that does not is not
-        private, whatever it says.
+        over i of E|V_i|^2 and E_P (A_i^+)^2, G from `minimax.methods.tracing.gains`. **Proof.**
+        That lemma for every i, then Jensen. A private estimator stays below; one that does not is
+        not private, whatever it says.
         """
         held = self.privacy if privacy is None else privacy
         if held is None:

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from attacks.game import Estimate, GameResult
 from attacks.regression import LinearFamily
 from attacks.score import DirectAttack, check_prior
-from minimax.bound import Labelled
-from minimax.divergences import report_variance, strong_contraction, strong_contraction_pure
-from minimax.priors import LinearInstance, RegressionPrior
-from minimax.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
-from minimax.tracing import GAUSSIAN, Tail
+from minimax.core.bound import Labelled
+from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
+from minimax.methods.divergences import report_variance, strong_contraction, strong_contraction_pure
+from minimax.methods.priors import LinearInstance, RegressionPrior
+from minimax.methods.tracing import GAUSSIAN, Tail
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from attacks.score import DirectAttack, LeaveOneOutAttack, check_prior
-from minimax.priors import LogisticPrior
-from minimax.tracing import BOUNDED_PRODUCT, Tail
+from minimax.methods.priors import LogisticPrior
+from minimax.methods.tracing import BOUNDED_PRODUCT, Tail
 
 Array = NDArray[np.float64]
 FAR = 14.0
@@ -60,7 +60,8 @@ class ScoreAttack(DirectAttack):
     **Completeness.** sum_i E A_i = d - E<M - beta, grad log pi> under the ball prior, for every
     estimator: `DirectAttack`.
 
-    **Source.** Cai, Wang and Zhang (2023), the score attack; `minimax.logistic.tracing`.
+    **Source.** Cai, Wang and Zhang (2023), the score attack;
+    `minimax.problems.logistic.lower.tracing`.
     """
 
     prior: LogisticPrior
@@ -80,7 +81,8 @@ class ScoreResidualAttack(LeaveOneOutAttack):
     r"""A_i = <V_i, (y_i - p_i) x_i>, V_i the leave-one-out residual: `LeaveOneOutAttack`.
 
     **Soundness.** E_Q A = 0 and E_Q A^2 <= E|V|^2/(4d); given V, A is a centred number that is
-    sub-Gaussian(1/2) given x, times a weighted sum of signs: `minimax.tracing.BOUNDED_PRODUCT`.
+    sub-Gaussian(1/2) given x, times a weighted sum of signs:
+    `minimax.methods.tracing.BOUNDED_PRODUCT`.
 
     **Completeness.** sum_i E A_i = d - E<M - beta, grad log pi> >= `floor`.
 

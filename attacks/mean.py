@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from minimax.priors import CosinePrior, SignPrior
-from minimax.tracing import GAUSSIAN, SUBGAUSSIAN, Tail
-from minimax.van_trees import cosine_information
+from minimax.methods.priors import CosinePrior, SignPrior
+from minimax.methods.tracing import GAUSSIAN, SUBGAUSSIAN, Tail
+from minimax.methods.van_trees import cosine_information
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,8 @@ class SignAttack:
     the score of n signs; integrate by parts against (1 - p^2)^{u/2 - 1}, where (1 - p^2)^{u/2}
     vanishes at both ends: the result is u E p_j m_j. Finally E p_j^2 = 1/(u+1).
 
-    **Source.** CWZ19: §2.3 and Lemma 2.1; centred as in `minimax.bounded_mean.tracing_signs`.
+    **Source.** CWZ19: §2.3 and Lemma 2.1; centred as in
+    `minimax.problems.bounded_mean.lower.tracing_signs`.
     """
 
     prior: SignPrior

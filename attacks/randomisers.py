@@ -39,7 +39,7 @@ from estimators.label_randomisers import (
 )
 from estimators.randomisers import SphereRandomiser, cap_mass
 from estimators.sign_randomisers import HypercubeRandomiser
-from minimax.privacy import Gaussian, Pure
+from minimax.core.privacy import Gaussian, Pure
 
 Array = NDArray[np.float64]
 POINTS = 2001

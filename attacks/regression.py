@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from attacks.score import DirectAttack, LeaveOneOutAttack, check_prior
-from minimax.priors import RegressionPrior
-from minimax.tracing import GAUSSIAN_PRODUCT, Tail
+from minimax.methods.priors import RegressionPrior
+from minimax.methods.tracing import GAUSSIAN_PRODUCT, Tail
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class RegressionResidualAttack(LeaveOneOutAttack):
     r"""A_i = <V_i, (y_i - <x_i, beta>) x_i>, V_i the leave-one-out residual: `LeaveOneOutAttack`.
 
     **Soundness.** E_Q A = 0, E_Q A^2 = sigma^2 E|V|^2/d, and A is Gaussian times a weighted sum of
-    signs given V: `minimax.tracing.GAUSSIAN_PRODUCT`.
+    signs given V: `minimax.methods.tracing.GAUSSIAN_PRODUCT`.
 
     **Completeness.** sum_i E A_i = sigma^2 (d - E<M - beta, grad log pi>) >= `floor`.
 

@@ -23,9 +23,9 @@ from scipy import stats
 
 from attacks.game import Estimate, check_confidence, check_count
 from estimators.nonprivate import HardThresholdedMean
-from minimax.priors import GaussianInstance
-from minimax.sparse_mean import refuted_lemma_3_2
-from minimax.tracing import GAUSSIAN, Tail
+from minimax.methods.priors import GaussianInstance
+from minimax.methods.tracing import GAUSSIAN, Tail
+from minimax.problems.sparse_mean.lower import refuted_lemma_3_2
 
 Array = NDArray[np.float64]
 

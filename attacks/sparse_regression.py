@@ -24,10 +24,10 @@ from estimators.mechanisms import check_between, propose_test_release
 from estimators.nonprivate_regression import LeastSquares
 from estimators.regression import SCALES, projected
 from estimators.truncation import theoretical_truncation
-from minimax.bound import Labelled
-from minimax.privacy import Approximate
-from minimax.sparse_regression import refuted_lemma_4_3
-from minimax.tracing import GAUSSIAN_PRODUCT, Tail
+from minimax.core.bound import Labelled
+from minimax.core.privacy import Approximate
+from minimax.methods.tracing import GAUSSIAN_PRODUCT, Tail
+from minimax.problems.sparse_regression.lower import refuted_lemma_4_3
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

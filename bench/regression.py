@@ -35,7 +35,7 @@ from estimators.design import Design
 from estimators.losses import SquaredLoss
 from estimators.mechanisms import gaussian
 from estimators.nonprivate_regression import IterativeHardThresholding, LeastSquares
-from minimax.privacy import Approximate
+from minimax.core.privacy import Approximate
 
 EXAMPLES = """examples:
   python bench/regression.py                       everything: about 2 GB of memory, two minutes

@@ -21,8 +21,9 @@ from rich.table import Table
 
 from estimators.mean import NoisyMean
 from estimators.mechanisms import gumbel_top_k, peeling
-from minimax import mean, sparse_mean
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.problems.mean import lower as mean
+from minimax.problems.sparse_mean import lower as sparse_mean
 
 REPETITIONS = 5
 

@@ -20,7 +20,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from scipy import special
 
-from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 Guarantee = Pure | Approximate | ZeroConcentrated | Gaussian
 Ledger = tuple["LedgerEntry", ...]

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from estimators.accounting import Guarantee, LedgerEntry, delta_at, total
 from estimators.design import clamped
-from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 Array = NDArray[np.float64]
 DEFAULT_PRIVACY: dict[Scope, Guarantee] = {

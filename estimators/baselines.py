@@ -17,7 +17,7 @@ from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, LinearPredictor, PrivateEstimator
 from estimators.design import SCALES, Design
 from estimators.mechanisms import check_between, check_whole, gaussian, propose_test_release
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 RELEASES = 3
 """AdaSSP releases an eigenvalue, a matrix and a vector, each with a third of the budget."""

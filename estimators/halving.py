@@ -14,22 +14,21 @@ from estimators.local_regression import coordinate_means, report_epsilon
 from estimators.mechanisms import check_between, number_or_auto
 from estimators.sign_randomisers import HypercubeRandomiser
 from minimax.bound import Bound
-from minimax.halving import halving_upper, rounds
-from minimax.local_regression import Loss
-from minimax.local_upper import LocalRegressionProblem
-from minimax.privacy import Pure, Scope
+from minimax.core.privacy import Pure, Scope
+from minimax.problems.local_regression.halving import halving_upper, rounds
+from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
 
 
 class SequentialHalving(LinearPredictor, PrivateEstimator):
     r"""One bit from each user about one candidate; each round keeps a quarter of the candidates.
 
-    **Algorithm.** `minimax.halving.rounds` splits the users, in their order. In a round with q
-    candidates its i-th user is asked about k, the candidate number i mod q, and reports y x_k/h^2,
-    with y clipped to [-B, B] and x_k to [-h, h], h = `feature_scale`, as the bit
-    +-(B/h) coth(epsilon/2) with this mean. The ceil(q/4) candidates with the largest |mean report|
-    are kept (the first of equal ones). The next round has about half as many users, hence twice as
-    many for each candidate. When one candidate is left, the remaining users are asked about it,
-    and their mean, clipped to [-radius, radius], is its coefficient. All others are 0.
+    **Algorithm.** `minimax.problems.local_regression.halving.rounds` splits the users, in their
+    order. In a round with q candidates its i-th user is asked about k, the candidate number i mod
+    q, and reports y x_k/h^2, with y clipped to [-B, B] and x_k to [-h, h], h = `feature_scale`, as
+    the bit +-(B/h) coth(epsilon/2) with this mean. The ceil(q/4) candidates with the largest |mean
+    report| are kept (the first of equal ones). The next round has about half as many users, hence
+    twice as many for each candidate. When one candidate is left, the remaining users are asked
+    about it, and their mean, clipped to [-radius, radius], is its coefficient. All others are 0.
 
     Below n = 2p + 3.5 sqrt p rounds may be empty: they keep their first candidates.
 
@@ -121,7 +120,8 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
         return self
 
     def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> Bound:
-        """The proven upper bound on the risk over a class: see `minimax.halving.halving_upper`.
+        """The proven upper bound on the risk over a class: see
+        `minimax.problems.local_regression.halving.halving_upper`.
 
         For radius, features and bound as in the class.
         """

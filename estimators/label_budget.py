@@ -20,7 +20,7 @@ from estimators.label_randomisers import (
     purifying_clip,
 )
 from estimators.mechanisms import check_between, check_positive, check_whole
-from minimax.privacy import Approximate, Pure
+from minimax.core.privacy import Approximate, Pure
 
 LabelRandomiser = LaplaceLabels | GaussianLabels | BinaryLabels | PureFromApproximate
 Mechanism = Literal["auto", "laplace", "binary", "gaussian", "genprot"]

@@ -27,14 +27,8 @@ from estimators.mechanisms import (
     gaussian_scale,
 )
 from estimators.randomisers import blocks
-from minimax.privacy import (
-    Approximate,
-    Gaussian,
-    Pure,
-    Scope,
-    ZeroConcentrated,
-    randomised_response_epsilon,
-)
+from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.randomised_response import randomised_response_epsilon
 
 Array = NDArray[np.float64]
 LARGEST_CLIP = math.log(2)

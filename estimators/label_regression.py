@@ -33,8 +33,9 @@ from estimators.nonprivate_regression import Risk
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.bound import Bound
-from minimax.local_upper import LabelRegressionProblem, one_shot_label_upper
-from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.problems.label_regression.problem import LabelRegressionProblem
+from minimax.problems.label_regression.upper import one_shot_label_upper
 
 STILL = 1e-10
 """A step that moves no coefficient by more than this share of the largest one ends the descent."""

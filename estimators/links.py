@@ -42,7 +42,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 from estimators.base import LinearPredictor
 from estimators.mechanisms import check_positive
-from minimax.bound import OutsideRegime
+from minimax.core.bound import OutsideRegime
 
 Array = NDArray[np.float64]
 RATE = 2 / 7

@@ -36,10 +36,11 @@ from estimators.randomisers import (
 from estimators.regression import projected
 from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
-from minimax.bound import Bound, OutsideRegime
-from minimax.local_regression import Loss
-from minimax.local_upper import LocalRegressionProblem, one_shot_upper
-from minimax.privacy import Pure, Scope
+from minimax.bound import Bound
+from minimax.core.bound import OutsideRegime
+from minimax.core.privacy import Pure, Scope
+from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
+from minimax.problems.local_regression.upper import one_shot_upper
 
 CAPS: dict[str, Literal["half", "best"]] = {"duchi": "half", "privunit": "best"}
 """The randomisers of gradients by name, as caps of `SphereRandomiser`."""
@@ -289,8 +290,9 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     **Source.** WX21: Theorem 1's problem, one-sparse and non-interactive, for which the paper has
     no estimator. Under the prior of the theorem's proof y is +-B, and the report of "coordinate" is
-    randomised response on sign(y) x_j: `minimax.local_upper.randomised_response_risk` is the
-    exact Bayes risk of the posterior mean, below which no estimate from these reports can go.
+    randomised response on sign(y) x_j:
+    `minimax.problems.local_regression.randomised_response.randomised_response_risk` is the exact
+    Bayes risk of the posterior mean, below which no estimate from these reports can go.
 
     **Departures from the paper.** None.
 

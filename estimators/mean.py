@@ -22,8 +22,10 @@ from estimators.mechanisms import (
 )
 from estimators.truncation import LEVELS, TruncatingEstimator, Truncation
 from minimax.bound import Bound
-from minimax.mean import BoundedMeanProblem, MeanProblem, noisy_mean_upper
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.problems.bounded_mean.problem import BoundedMeanProblem
+from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.mean.upper import noisy_mean_upper
 
 LAST_BIN = 2**50
 """Bins are numbered -LAST_BIN..LAST_BIN: up to here rounding cannot change the number of a bin."""

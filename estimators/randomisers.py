@@ -33,7 +33,7 @@ from scipy import optimize, special
 
 from estimators.accounting import LedgerEntry
 from estimators.mechanisms import Release, check_positive, check_whole
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]

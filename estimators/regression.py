@@ -15,10 +15,10 @@ from estimators.design import SCALES, Design
 from estimators.mechanisms import check_between, check_positive, check_whole, gaussian
 from estimators.truncation import LEVELS, TruncatingEstimator, Truncation, theoretical_truncation
 from minimax.bound import Bound
-from minimax.composition import Composition, repeated_noise
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.regression import RegressionProblem
-from minimax.regression_upper import gradient_sensitivity, noisy_gradient_upper
+from minimax.core.calibration import Composition, gradient_sensitivity, repeated_noise
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.regression.upper import noisy_gradient_upper
 
 GRAM_FEATURES, GRAM_STEPS = 200, 6
 """Up to so many features and from so many steps on the Gram matrix is formed: it costs about as

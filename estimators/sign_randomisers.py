@@ -18,7 +18,7 @@ from scipy import special
 from estimators.accounting import LedgerEntry
 from estimators.mechanisms import Release, check_positive
 from estimators.randomisers import Array, Randomiser, checked_rows
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
 
 
 @dataclass(frozen=True)

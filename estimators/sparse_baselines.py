@@ -31,7 +31,7 @@ from estimators.mechanisms import (
     gumbel_top_k,
     report_noisy_max,
 )
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
 LossName = Literal["squared", "logistic"]
 Selection = Literal["exponential", "laplace"]

@@ -27,12 +27,12 @@ from estimators.mechanisms import (
 )
 from estimators.regression import projected
 from minimax.bound import Bound
-from minimax.composition import repeated_noise
-from minimax.logistic import LogisticProblem
-from minimax.privacy import Approximate, Gaussian, ZeroConcentrated
-from minimax.regression_upper import noisy_logistic_upper
-from minimax.sparse_regression import SparseRegressionProblem
-from minimax.sparse_upper import noisy_thresholding_upper
+from minimax.core.calibration import repeated_noise
+from minimax.core.privacy import Approximate, Gaussian, ZeroConcentrated
+from minimax.problems.logistic.problem import LogisticProblem
+from minimax.problems.regression.upper import noisy_logistic_upper
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
+from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
 
 Spendable = Approximate | ZeroConcentrated | Gaussian
 SIZES = (1e-50, 1e50)
@@ -193,11 +193,11 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     G, so replacing it moves g by at most 2G/n; the rest of a step sees the data only through
     g + u. The T Gaussian releases are together one, with mu = sqrt(T) (2G/n)/tau.
 
-    **Risk.** `risk_bound`, for the class of `minimax.sparse_regression`. In general, WG19:
-    Theorem 5.4: up to constants kappa^2 s* |grad L(theta*)|_inf^2/mu^2 (statistics) plus
-    kappa^3 G^2 s* log d log(n)/(mu^2 n^2 rho) (privacy), with mu and kappa the sparse strong
+    **Risk.** `risk_bound`, for the class of `minimax.problems.sparse_regression.lower`. In
+    general, WG19: Theorem 5.4: up to constants kappa^2 s* |grad L(theta*)|_inf^2/mu^2 (statistics)
+    plus kappa^3 G^2 s* log d log(n)/(mu^2 n^2 rho) (privacy), with mu and kappa the sparse strong
     convexity and condition number, s >= C kappa^2 s*, T of order kappa log n and no gradient
-    shortened; `minimax.erm_upper` has the constants.
+    shortened; `minimax.problems.erm.upper` has the constants.
 
     **Source.** WG19: Algorithm 1, Theorems 5.2 and 5.4, Corollaries 5.6 and 5.8; WX21: Algorithm 3,
     Theorem 8.

@@ -21,8 +21,10 @@ from estimators.tuning import (
     tuning_grid,
 )
 from minimax.bound import Bound
-from minimax.privacy import Pure, ZeroConcentrated
-from minimax.sparse_mean import Scales, SparseMeanProblem, sparse_mean_upper, sparse_scales
+from minimax.core.calibration import Scales, sparse_scales
+from minimax.core.privacy import Pure, ZeroConcentrated
+from minimax.problems.sparse_mean.problem import SparseMeanProblem
+from minimax.problems.sparse_mean.upper import sparse_mean_upper
 
 Indices = NDArray[np.intp]
 

@@ -25,10 +25,15 @@ from estimators.tuning import (
     tuning_grid,
 )
 from minimax.bound import Bound
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
-from minimax.sparse_mean import Scales, gumbel_range_rms, laplace_maximum_rms
-from minimax.sparse_regression import SparseRegressionProblem
-from minimax.sparse_upper import gradient_bound, private_thresholding_upper, step_scales
+from minimax.core.calibration import Scales
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.problems.sparse_mean.upper import gumbel_range_rms, laplace_maximum_rms
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
+from minimax.problems.sparse_regression.upper import (
+    gradient_bound,
+    private_thresholding_upper,
+    step_scales,
+)
 
 LIMITS = (1e-20, 1e20)
 """Where bounds and step sizes must lie, so that products of a few of them can be squared."""

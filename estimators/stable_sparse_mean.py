@@ -17,7 +17,7 @@ from estimators.mechanisms import (
 )
 from estimators.sparse_mean import Indices
 from estimators.truncation import TruncatingEstimator, Truncation
-from minimax.privacy import Approximate
+from minimax.core.privacy import Approximate
 
 CHOICE_MARGIN = 20.0
 """Odds, per competitor, at which the exponential mechanism is to prefer a better size."""

@@ -15,7 +15,7 @@ from estimators.mechanisms import (
     above_threshold_quantile,
     check_between,
 )
-from minimax.privacy import Approximate, Gaussian, Pure
+from minimax.core.privacy import Approximate, Gaussian, Pure
 
 Truncation = float | Literal["theory", "quantile"]
 THEORY_FACTOR = 4.0

@@ -18,7 +18,7 @@ from estimators.mechanisms import (
     exponential_mechanism,
 )
 from estimators.truncation import TruncatingEstimator, pure_share
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
 Method = Literal["gumbel", "peeling"]
 SparseCalibration = Literal["zcdp", "paper"]

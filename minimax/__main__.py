@@ -22,7 +22,7 @@ from minimax.calculator import (
     rows,
     upper_rows,
 )
-from minimax.privacy import from_parameters
+from minimax.core.privacy import from_parameters
 
 EXAMPLES = """\
 examples:

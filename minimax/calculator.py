@@ -7,31 +7,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from minimax import (
-    erm_upper,
-    halving,
-    label_regression,
-    local_regression,
-    local_upper,
-    logistic,
-    mean,
-    regression,
-    regression_upper,
-    sparse_mean,
-    sparse_regression,
-    sparse_upper,
-)
-from minimax.bound import Bound, OutsideRegime
-from minimax.composition import repeated_noise
-from minimax.local_regression import Loss
-from minimax.local_upper import LabelRegressionProblem, LocalRegressionProblem
-from minimax.logistic import LogisticProblem
-from minimax.mean import BoundedMeanProblem, MeanProblem
+from minimax.bound import Bound
+from minimax.core.bound import OutsideRegime
+from minimax.core.calibration import repeated_noise
+from minimax.core.privacy import Pure, Scope
 from minimax.papers import THIS_WORK
-from minimax.privacy import Pure, Scope
-from minimax.regression import RegressionProblem
-from minimax.sparse_mean import SparseMeanProblem
-from minimax.sparse_regression import SparseRegressionProblem
+from minimax.problems.bounded_mean import lower as bounded_mean
+from minimax.problems.bounded_mean.problem import BoundedMeanProblem
+from minimax.problems.erm import upper as erm_upper
+from minimax.problems.label_regression import lower as label_regression
+from minimax.problems.label_regression import upper as label_upper
+from minimax.problems.label_regression.problem import LabelRegressionProblem
+from minimax.problems.local_regression import halving
+from minimax.problems.local_regression import lower as local_regression
+from minimax.problems.local_regression import problem as local_problem
+from minimax.problems.local_regression import upper as local_upper
+from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
+from minimax.problems.logistic import lower as logistic
+from minimax.problems.logistic.problem import LogisticProblem
+from minimax.problems.mean import lower as mean
+from minimax.problems.mean import upper as mean_upper
+from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.regression import lower as regression
+from minimax.problems.regression import problem as regression_problem
+from minimax.problems.regression import upper as regression_upper
+from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.sparse_mean import lower as sparse_mean
+from minimax.problems.sparse_mean import upper as sparse_mean_upper
+from minimax.problems.sparse_mean.problem import SparseMeanProblem
+from minimax.problems.sparse_regression import lower as sparse_regression
+from minimax.problems.sparse_regression import upper as sparse_upper
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
 POPULATION_LOSS = "squared l2 distance to the population mean"
 LARGEST_N = 10**15
@@ -62,14 +68,14 @@ class ProblemClass:
 
 def _mean_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
     problem = MeanProblem(int(point["n"]), int(point["d"]), point["sigma"], point["radius"])
-    risk, R = mean.best_upper(problem, privacy)
+    risk, R = mean_upper.best_upper(problem, privacy)
     return risk, f"NoisyMean with R = {R:.4g}"
 
 
 def _bounded_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
     sigma = point["sigma"]
     problem = BoundedMeanProblem(int(point["n"]), int(point["d"]), sigma, sigma)
-    risk, R = mean.best_upper(problem, privacy)
+    risk, R = mean_upper.best_upper(problem, privacy)
     return risk, f"NoisyMean with R = {R:.4g}"
 
 
@@ -77,7 +83,7 @@ def _sparse_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
     problem = SparseMeanProblem(
         int(point["n"]), int(point["d"]), int(point["s"]), point["sigma"], point["radius"]
     )
-    risk, R = sparse_mean.best_upper(problem, privacy)
+    risk, R = sparse_mean_upper.best_upper(problem, privacy)
     return risk, f"SparseMean with s = {problem.s}, R = {R:.4g}"
 
 
@@ -132,7 +138,7 @@ def _logistic_theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
 
 
 def _local_regression(interaction: bool = False, loss: Loss = "squared") -> ProblemClass:
-    measured = local_regression.SUM if loss == "sum" else local_regression.SQUARED
+    measured = local_problem.SUM if loss == "sum" else local_problem.SQUARED
 
     def at(point: dict[str, float]) -> LocalRegressionProblem:
         return LocalRegressionProblem(int(point["n"]), int(point["p"]), point["C"])
@@ -170,12 +176,12 @@ def _label_regression(link: bool = False) -> ProblemClass:
 
     def upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
         if link:
-            return local_upper.NOTHING, "releasing 0: no estimator is proven here for a link f"
-        return local_upper.best_label_upper(at(point), privacy)
+            return local_problem.NOTHING, "releasing 0: no estimator is proven here for a link f"
+        return label_upper.best_label_upper(at(point), privacy)
 
     def theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
-        claimed = local_upper.claimed_label_bounds(privacy, link=link)
-        return claimed if link else [local_upper.one_shot_label_upper(at(point), privacy), *claimed]
+        claimed = label_upper.claimed_label_bounds(privacy, link=link)
+        return claimed if link else [label_upper.one_shot_label_upper(at(point), privacy), *claimed]
 
     model = "f(<x, theta>) + noise, f' <= b" if link else "<x, theta> + noise"
     return ProblemClass(
@@ -185,7 +191,7 @@ def _label_regression(link: bool = False) -> ProblemClass:
         ("n", "p", "s", "C", *(("b",) if link else ())),
         lambda model: label_regression.lower_bounds(model, link=link),
         upper,
-        local_regression.SQUARED,
+        local_problem.SQUARED,
         theorems=theorems,
         scope="label",
         options=("b", "alpha", "kappa"),
@@ -206,7 +212,7 @@ PROBLEMS: dict[str, ProblemClass] = {
             "bounded-mean",
             "records in [-sigma, sigma]^d",
             ("n", "d", "sigma", "radius"),
-            mean.bounded_lower_bounds,
+            bounded_mean.bounded_lower_bounds,
             _bounded_upper,
         ),
         ProblemClass(
@@ -222,7 +228,7 @@ PROBLEMS: dict[str, ProblemClass] = {
             ("n", "d", "sigma", "radius"),
             regression.lower_bounds,
             _regression_upper,
-            regression.LOSS,
+            regression_problem.LOSS,
             1.0,
             lambda point, privacy: [regression_upper.claimed_theorem_4_2()],
         ),
@@ -232,7 +238,7 @@ PROBLEMS: dict[str, ProblemClass] = {
             ("n", "d", "s", "sigma", "radius"),
             sparse_regression.lower_bounds,
             _sparse_regression_upper,
-            regression.LOSS,
+            regression_problem.LOSS,
             1.0,
             _sparse_theorems,
         ),
@@ -242,7 +248,7 @@ PROBLEMS: dict[str, ProblemClass] = {
             ("n", "d", "radius"),
             logistic.lower_bounds,
             _logistic_upper,
-            regression.LOSS,
+            regression_problem.LOSS,
             1.0,
             _logistic_theorems,
         ),

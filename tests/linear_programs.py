@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
-from minimax.privacy import Approximate, Pure
+from minimax.core.privacy import Approximate, Pure
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from minimax.privacy import (
+from minimax.core.privacy import (
     Approximate,
     Gaussian,
     OffsetConcentrated,

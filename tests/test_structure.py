@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.papers import cite
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 ROOT = Path(__file__).resolve().parents[1]
 ORDER = ["minimax", "estimators", "attacks", "verify"]

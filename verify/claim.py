@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from sklearn.base import BaseEstimator
 
-from minimax.bound import Bound, Point
-from minimax.privacy import Model, Scope
+from minimax.bound import Bound
+from minimax.core.bound import Point
+from minimax.core.privacy import Model, Scope
 
 Factory = Callable[[Point], BaseEstimator]
 Regime = Literal["privacy", "statistics"]

@@ -2,9 +2,9 @@
 
 On small alphabets the epsilon-LDP channels form a polytope whose extreme points are staircase
 mechanisms; a linear program finds the supremum over all of them. Each bound of
-`minimax.divergences` must be above it; the slack is their ratio. Control: nine tenths of a bound
-must be below the supremum somewhere, or the constant could be smaller. Exit code 0: every bound
-holds and every control breaks. 1: otherwise. 2: bad usage.
+`minimax.methods.divergences` must be above it; the slack is their ratio. Control: nine tenths of a
+bound must be below the supremum somewhere, or the constant could be smaller. Exit code 0: every
+bound holds and every control breaks. 1: otherwise. 2: bad usage.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from rich.table import Table
 from scipy import special
 
-from minimax import divergences, fano
-from minimax.divergences import staircase_supremum
-from minimax.local_regression import report_energy
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
+from minimax.methods import divergences, fano
+from minimax.methods.divergences import staircase_supremum
+from minimax.problems.local_regression.lower import report_energy
 from verify.report import Terminal, write_json, write_problems
 
 Array = NDArray[np.float64]
@@ -117,7 +117,8 @@ def cube(p: int) -> Array:
 
 
 def energy(columns: Array, p: int) -> Array:
-    """A report's share of E_0 |omega|^2 (`minimax.local_regression`), records being {-1, 1}^p."""
+    """A report's share of E_0 |omega|^2 (`minimax.problems.local_regression.lower`), records being
+    {-1, 1}^p."""
     W = cube(p)
     return np.asarray(((columns @ W / len(W)) ** 2).sum(axis=1) / columns.mean(axis=1))
 

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from minimax.bound import Bound, Point
-from minimax.local_regression import theorem_1, theorem_1_fano, theorem_2
-from minimax.local_upper import randomised_response_risk
-from minimax.privacy import Pure
+from minimax.bound import Bound
+from minimax.core.bound import Point
+from minimax.core.privacy import Pure
+from minimax.problems.local_regression.lower import theorem_1, theorem_1_fano, theorem_2
+from minimax.problems.local_regression.randomised_response import randomised_response_risk
 from verify.judge import judge_level
 from verify.measure import Measurement
 

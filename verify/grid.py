@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from minimax.bound import Point
+from minimax.core.bound import Point
 from verify.claim import Claim, Regime, Sweep
 from verify.claims import SWEEPS
 

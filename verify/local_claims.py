@@ -17,11 +17,9 @@ from estimators.label_regression import LabelHardThresholding
 from estimators.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from estimators.nonprivate_regression import IterativeHardThresholding
-from minimax import label_regression, local_regression
-from minimax.bound import Bound, Point
-from minimax.local_regression import Loss
-from minimax.local_upper import LabelRegressionProblem, LocalRegressionProblem
-from minimax.privacy import (
+from minimax.bound import Bound
+from minimax.core.bound import Point
+from minimax.core.privacy import (
     Approximate,
     Gaussian,
     Model,
@@ -29,8 +27,12 @@ from minimax.privacy import (
     Renyi,
     ZeroConcentrated,
     at_point,
-    randomised_response_epsilon,
 )
+from minimax.core.randomised_response import randomised_response_epsilon
+from minimax.problems.label_regression import lower as label_regression
+from minimax.problems.label_regression.problem import LabelRegressionProblem
+from minimax.problems.local_regression import lower as local_regression
+from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
 from verify.claim import Claim, Factory, Sweep, proven
 
 PAPER_LINK = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0)

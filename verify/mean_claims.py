@@ -8,18 +8,15 @@ from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
 from estimators.nonprivate import HardThresholdedMean, SampleMean
 from estimators.sparse_mean import SparseMean
 from estimators.stable_sparse_mean import StableSparseMean
-from minimax import mean, sparse_mean
-from minimax.bound import Point
-from minimax.mean import BoundedMeanProblem, MeanProblem
-from minimax.privacy import (
-    Approximate,
-    Gaussian,
-    Model,
-    Pure,
-    ZeroConcentrated,
-    at_point,
-)
-from minimax.sparse_mean import SparseMeanProblem
+from minimax.core.bound import Point
+from minimax.core.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
+from minimax.problems.bounded_mean import lower as bounded_mean
+from minimax.problems.bounded_mean.problem import BoundedMeanProblem
+from minimax.problems.mean import lower as mean
+from minimax.problems.mean import upper as mean_upper
+from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.sparse_mean import lower as sparse_mean
+from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from verify.claim import Claim, Factory, Sweep, proven
 
 UNIT = {"sigma": 1.0, "radius": 1.0}
@@ -52,7 +49,7 @@ def _noisy_mean_best(model: Model) -> Factory:
 
     def make(p: Point) -> NoisyMean:
         privacy = at_point(model, p)
-        _, R = mean.best_upper(mean_problem(p), privacy)
+        _, R = mean_upper.best_upper(mean_problem(p), privacy)
         return NoisyMean(privacy=privacy, R=R, sigma=p["sigma"], radius=p["radius"])
 
     return make
@@ -186,7 +183,7 @@ def _bounded_claims() -> list[Claim]:
                 f"bounded-mean/tracing/{model.name}",
                 "bounded-mean",
                 model,
-                mean.tracing_signs_additive(model),
+                bounded_mean.tracing_signs_additive(model),
                 "NoisyMean",
                 make,
                 _sample_mean,

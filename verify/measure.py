@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from minimax.bound import Point, Prior, fit_arguments
+from minimax.core.bound import Point, Prior, fit_arguments
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from scipy import stats
 
 from estimators.accounting import total
-from minimax.privacy import Approximate
+from minimax.core.privacy import Approximate
 from verify.measure import cell_seed, interval
 from verify.ordering_experiments import (
     CLIPPED,

@@ -22,7 +22,7 @@ from estimators.regression import NoisyGradientRegression
 from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
-from minimax.privacy import Approximate
+from minimax.core.privacy import Approximate
 
 Array = NDArray[np.float64]
 Sample = tuple[Array, Array, Array]

@@ -22,9 +22,9 @@ from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from minimax.bound import Point
+from minimax.core.bound import Point
+from minimax.core.privacy import Approximate, at_point
 from minimax.papers import THIS_WORK
-from minimax.privacy import Approximate, at_point
 from verify import exactness, ordering, refutation
 from verify.claim import Claim
 from verify.claims import all_claims

@@ -19,8 +19,8 @@ from scipy import special
 
 from estimators.stable_sparse_mean import stable_release
 from estimators.truncation import theoretical_truncation
-from minimax.packing import BlockPacking, information_bound, packing_bound
-from minimax.privacy import Approximate
+from minimax.core.privacy import Approximate
+from minimax.methods.packing import BlockPacking, information_bound, packing_bound
 from verify.measure import Measurement, cell_seed, interval
 
 Array = NDArray[np.float64]

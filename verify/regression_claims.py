@@ -16,12 +16,14 @@ from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from estimators.sparse_regression import PrivateHardThresholding
 from estimators.truncation import theoretical_truncation
-from minimax import logistic, regression, sparse_regression
-from minimax.bound import Point
-from minimax.logistic import LogisticProblem
-from minimax.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
-from minimax.regression import RegressionProblem
-from minimax.sparse_regression import SparseRegressionProblem
+from minimax.core.bound import Point
+from minimax.core.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
+from minimax.problems.logistic import lower as logistic
+from minimax.problems.logistic.problem import LogisticProblem
+from minimax.problems.regression import lower as regression
+from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.sparse_regression import lower as sparse_regression
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from verify.claim import Claim, Factory, Sweep, proven
 
 

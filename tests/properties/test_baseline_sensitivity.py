@@ -27,7 +27,7 @@ from estimators.baselines import (
 from estimators.design import Design
 from estimators.mechanisms import Release, gumbel_top_k
 from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
 ROUNDING = 1e-11
 values = st.one_of(

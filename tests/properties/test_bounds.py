@@ -10,26 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from minimax import (
-    label_regression,
-    local_regression,
-    logistic,
-    mean,
-    regression,
-    sparse_mean,
-    sparse_regression,
-)
-from minimax.bound import Bound, OutsideRegime
+from minimax.bound import Bound
 from minimax.calculator import PROBLEMS, best_lower, problem_class
-from minimax.halving import halving_upper
-from minimax.local_upper import (
-    LabelRegressionProblem,
-    LocalRegressionProblem,
-    one_shot_label_upper,
-    one_shot_upper,
-)
-from minimax.mean import BoundedMeanProblem, MeanProblem
-from minimax.privacy import (
+from minimax.core.bound import OutsideRegime
+from minimax.core.privacy import (
     Approximate,
     Gaussian,
     OffsetConcentrated,
@@ -37,8 +21,25 @@ from minimax.privacy import (
     Renyi,
     ZeroConcentrated,
 )
-from minimax.sparse_mean import SparseMeanProblem
-from minimax.tracing import ScoreModel
+from minimax.methods.tracing import ScoreModel
+from minimax.problems.bounded_mean import lower as bounded_mean
+from minimax.problems.bounded_mean.problem import BoundedMeanProblem
+from minimax.problems.label_regression import lower as label_regression
+from minimax.problems.label_regression.problem import LabelRegressionProblem
+from minimax.problems.label_regression.upper import one_shot_label_upper
+from minimax.problems.local_regression import lower as local_regression
+from minimax.problems.local_regression.halving import halving_upper
+from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.upper import one_shot_upper
+from minimax.problems.logistic import lower as logistic
+from minimax.problems.mean import lower as mean
+from minimax.problems.mean import upper as mean_upper
+from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.regression import lower as regression
+from minimax.problems.sparse_mean import lower as sparse_mean
+from minimax.problems.sparse_mean import upper as sparse_mean_upper
+from minimax.problems.sparse_mean.problem import SparseMeanProblem
+from minimax.problems.sparse_regression import lower as sparse_regression
 from tests.strategies import local_privacies, log_floats, log_integers, privacies
 
 MODELS = (Pure, Approximate, ZeroConcentrated, Gaussian)
@@ -47,7 +48,7 @@ BOUNDS: dict[str, Bound] = {
     for model in MODELS
     for problem, bounds in (
         ("mean", mean.lower_bounds(model)),
-        ("bounded", mean.bounded_lower_bounds(model)),
+        ("bounded", bounded_mean.bounded_lower_bounds(model)),
         ("sparse", sparse_mean.lower_bounds(model)),
         ("regression", regression.lower_bounds(model)),
         ("sparse-regression", sparse_regression.lower_bounds(model)),
@@ -177,15 +178,19 @@ def test_lower_bounds_stay_below_the_proven_upper_bounds(
     pairs = [
         (
             [mean.statistical_gaussian(), mean.tracing_gaussian(type(privacy), shifted=True)],
-            mean.best_upper(MeanProblem(n, d, sigma, sigma), privacy)[0],
+            mean_upper.best_upper(MeanProblem(n, d, sigma, sigma), privacy)[0],
         ),
         (
-            [b for b in mean.bounded_lower_bounds(type(privacy)) if "in-sample" not in b.name],
-            mean.best_upper(BoundedMeanProblem(n, d, sigma, sigma), privacy)[0],
+            [
+                b
+                for b in bounded_mean.bounded_lower_bounds(type(privacy))
+                if "in-sample" not in b.name
+            ],
+            mean_upper.best_upper(BoundedMeanProblem(n, d, sigma, sigma), privacy)[0],
         ),
         (
             [sparse_mean.statistical(), sparse_mean.known_support(type(privacy))],
-            sparse_mean.best_upper(SparseMeanProblem(n, d, s, sigma, sigma), privacy)[0],
+            sparse_mean_upper.best_upper(SparseMeanProblem(n, d, s, sigma, sigma), privacy)[0],
         ),
     ]
     for bounds, upper in pairs:
@@ -285,18 +290,18 @@ def test_a_bound_refuses_bad_points() -> None:
 
 def test_the_upper_bound_covers_the_whole_class_not_just_gaussians() -> None:
     """A two-point coordinate that is exactly sub-Gaussian(1) and skewed beats the Gaussian bias."""
-    from minimax.packing import kearns_saul
+    from minimax.methods.packing import kearns_saul
 
     R, alpha = 3.0869, 0.042393
     height = 1 / math.sqrt(float(kearns_saul(alpha)))
     values, chances = np.array([1 - height * alpha, 1 + height * (1 - alpha)]), [1 - alpha, alpha]
     bias = abs(float(np.dot(np.clip(values, -R, R), chances)) - 1)
-    assert bias > 2 * mean.clip_bias(R, 1.0, 1.0)
-    assert bias <= mean.subgaussian_clip_bias(R, 1.0, 1.0)
+    assert bias > 2 * mean_upper.clip_bias(R, 1.0, 1.0)
+    assert bias <= mean_upper.subgaussian_clip_bias(R, 1.0, 1.0)
 
 
 def test_an_upper_bound_belongs_to_its_problem() -> None:
-    bound = mean.noisy_mean_upper(MeanProblem(100, 5), R=3.0, noise_variance=0.1)
+    bound = mean_upper.noisy_mean_upper(MeanProblem(100, 5), R=3.0, noise_variance=0.1)
     assert bound.value(n=100) == bound.value()
     with pytest.raises(TypeError, match="n belong"):
         bound.value(n=200)
@@ -317,5 +322,5 @@ def test_estimator_and_calculator_use_the_same_noise() -> None:
 
     for privacy in (Pure(0.5), Approximate(0.5, 1e-6), ZeroConcentrated(0.1), Gaussian(0.3)):
         problem = MeanProblem(1000, 20, 1.0, 1.0)
-        risk, R = mean.best_upper(problem, privacy, law="Gaussian")
+        risk, R = mean_upper.best_upper(problem, privacy, law="Gaussian")
         assert NoisyMean(privacy=privacy, R=R).risk_bound(problem).value() == pytest.approx(risk)

@@ -16,10 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from minimax import divergences, fano, local_regression
-from minimax.binary_reports import label_contraction
-from minimax.divergences import staircase_supremum
-from minimax.privacy import (
+from minimax.core.privacy import (
     Approximate,
     Gaussian,
     OffsetConcentrated,
@@ -27,6 +24,10 @@ from minimax.privacy import (
     Renyi,
     ZeroConcentrated,
 )
+from minimax.methods import divergences, fano
+from minimax.methods.binary_reports import label_contraction
+from minimax.methods.divergences import staircase_supremum
+from minimax.problems.local_regression import lower as local_regression
 from tests.strategies import log_floats
 from verify import contraction
 from verify.contraction import (

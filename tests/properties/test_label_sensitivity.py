@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from attacks.randomisers import index_tradeoff, tradeoff
 from estimators import LabelHardThresholding, LabelLasso
 from estimators.label_randomisers import BinaryLabels, GaussianLabels, LaplaceLabels
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from tests.strategies import log_floats
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True)

@@ -24,7 +24,7 @@ from estimators.local_regression import LocalHardThresholding, OneShotThreshold,
 from estimators.mechanisms import Release
 from estimators.randomisers import Randomiser, mean_of_reports
 from estimators.sign_randomisers import HypercubeRandomiser
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
 from tests.strategies import log_floats
 
 Array = NDArray[np.float64]

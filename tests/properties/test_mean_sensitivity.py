@@ -26,7 +26,7 @@ from estimators.mean import (
     bin_counts,
     centred_clipped_mean,
 )
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Array = NDArray[np.float64]
 BUDGET = Approximate(1.0, 1e-6)

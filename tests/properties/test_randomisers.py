@@ -27,7 +27,7 @@ from estimators.label_randomisers import (
 )
 from estimators.randomisers import Randomiser, SphereRandomiser, privunit
 from estimators.sign_randomisers import HypercubeRandomiser
-from minimax.privacy import Scope
+from minimax.core.privacy import Scope
 from tests.strategies import log_floats
 
 Array = NDArray[np.float64]

@@ -17,8 +17,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from estimators.regression import NoisyGradientRegression, clipped_gradient
-from minimax.privacy import Approximate, Gaussian, ZeroConcentrated
-from minimax.regression_upper import gradient_sensitivity
+from minimax.core.calibration import gradient_sensitivity
+from minimax.core.privacy import Approximate, Gaussian, ZeroConcentrated
 from tests.strategies import log_floats
 
 Array = NDArray[np.float64]

@@ -19,7 +19,7 @@ from estimators import sparse_erm
 from estimators.losses import LogisticLoss, SquaredLoss
 from estimators.mechanisms import Release, gaussian
 from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
-from minimax.privacy import ZeroConcentrated
+from minimax.core.privacy import ZeroConcentrated
 
 ROUNDING = 1 + 1e-12
 BUDGET = ZeroConcentrated(0.5)

@@ -20,7 +20,7 @@ from estimators import sparse_regression, tuning
 from estimators.accounting import LedgerEntry
 from estimators.mechanisms import Release, exponential_mechanism
 from estimators.sparse_regression import PrivateHardThresholding
-from minimax.privacy import ZeroConcentrated
+from minimax.core.privacy import ZeroConcentrated
 
 ROUNDING = 1 + 1e-12
 BUDGET = ZeroConcentrated(0.5)

@@ -20,7 +20,7 @@ from estimators import sparse_mean, tuning
 from estimators.mechanisms import Release, exponential_mechanism, gumbel_top_k
 from estimators.sparse_mean import SparseMean, choose_sparsity
 from estimators.stable_sparse_mean import largest_first, stability_distances
-from minimax.privacy import ZeroConcentrated
+from minimax.core.privacy import ZeroConcentrated
 
 ROUNDING = 1 + 1e-12
 BUDGET = ZeroConcentrated(0.5)

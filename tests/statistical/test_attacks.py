@@ -30,7 +30,7 @@ from estimators.mean import NoisyMean
 from estimators.mechanisms import gaussian, gaussian_scale, laplace
 from estimators.nonprivate import HardThresholdedMean, SampleMean
 from minimax import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.priors import CosinePrior, SignPrior
+from minimax.methods.priors import CosinePrior, SignPrior
 
 ALPHA = 1e-6
 CHECKS = 150

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from estimators import OneShotThreshold, SequentialHalving
-from minimax.halving import Rounds, halving_upper, rounds
-from minimax.local_upper import LocalRegressionProblem
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
+from minimax.problems.local_regression.halving import Rounds, halving_upper, rounds
+from minimax.problems.local_regression.problem import LocalRegressionProblem
 
 Array = np.ndarray
 ERRORS = 5.0

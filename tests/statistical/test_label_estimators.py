@@ -19,9 +19,9 @@ from estimators import IterativeHardThresholding, LabelHardThresholding, LabelLa
 from estimators.design import Design
 from estimators.label_budget import label_randomiser, noise_level, noise_tail
 from estimators.label_regression import thresholded_descent
-from minimax.label_regression import theorem_7
-from minimax.priors import RegressionPrior
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.methods.priors import RegressionPrior
+from minimax.problems.label_regression.lower import theorem_7
 
 ALPHA = 1e-6
 CHECKS = 120

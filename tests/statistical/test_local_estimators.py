@@ -19,9 +19,9 @@ from attacks import GameResult, RegressionAttack, local_ceiling, play
 from estimators.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from estimators.nonprivate_regression import IterativeHardThresholding
-from minimax.local_upper import randomised_response_risk
-from minimax.priors import RegressionPrior, TwoLabelPrior
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
+from minimax.methods.priors import RegressionPrior, TwoLabelPrior
+from minimax.problems.local_regression.randomised_response import randomised_response_risk
 
 Array = NDArray[np.float64]
 ALPHA = 1e-6

@@ -12,24 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimax.local_regression import theorem_1
-from minimax.local_upper import (
-    LabelRegressionProblem,
-    LocalRegressionProblem,
-    one_shot_label_upper,
-    one_shot_upper,
-    sum_factor,
-    threshold_factor,
-)
-from minimax.privacy import (
+from minimax.core.privacy import (
     Approximate,
     Gaussian,
     OffsetConcentrated,
     Pure,
     Renyi,
     ZeroConcentrated,
-    randomised_response_epsilon,
 )
+from minimax.core.randomised_response import randomised_response_epsilon
+from minimax.problems.label_regression.problem import LabelRegressionProblem
+from minimax.problems.label_regression.upper import one_shot_label_upper
+from minimax.problems.local_regression.lower import theorem_1
+from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.upper import one_shot_upper, sum_factor, threshold_factor
 
 Array = np.ndarray
 ERRORS = 5.0

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from minimax.bound import Bound, Parts, Point
+from minimax.bound import Bound
+from minimax.core.bound import Parts, Point
 from verify import refutation
 from verify.claim import Claim
 from verify.claims import SWEEPS, all_claims

@@ -27,8 +27,8 @@ from estimators.nonprivate_regression import IterativeHardThresholding, LeastSqu
 from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from minimax import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.priors import LogisticPrior, RegressionPrior
-from minimax.tracing import GAUSSIAN_PRODUCT
+from minimax.methods.priors import LogisticPrior, RegressionPrior
+from minimax.methods.tracing import GAUSSIAN_PRODUCT
 
 ALPHA = 1e-6
 CHECKS = 160

@@ -17,12 +17,15 @@ import pytest
 from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
-from minimax import descent, erm_upper, regression_upper, sparse_upper
-from minimax.logistic import LogisticProblem
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
-from minimax.regression import RegressionProblem
-from minimax.sparse_mean import Scales
-from minimax.sparse_regression import SparseRegressionProblem
+from minimax.core.calibration import Scales
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.methods import recursion as descent
+from minimax.problems.erm import upper as erm_upper
+from minimax.problems.logistic.problem import LogisticProblem
+from minimax.problems.regression import upper as regression_upper
+from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.sparse_regression import upper as sparse_upper
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
 Array = np.ndarray
 ERRORS = 5.0

@@ -11,7 +11,7 @@ from estimators.accounting import LedgerEntry, NotAccountable, delta_at, total
 from estimators.label_randomisers import GaussianLabels
 from estimators.mean import NoisyMean
 from estimators.randomisers import SphereRandomiser
-from minimax.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 
 def call(epsilon: float, part: str = "", scope: Scope = "central") -> LedgerEntry:

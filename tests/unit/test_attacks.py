@@ -29,8 +29,8 @@ from attacks.sparse_mean import _derivative
 from estimators.mean import NoisyMean
 from estimators.nonprivate import HardThresholdedMean, SampleMean
 from minimax import Approximate, Pure, ZeroConcentrated
-from minimax.priors import CosinePrior, GaussianInstance, SignPrior
-from minimax.tracing import GAUSSIAN, gain
+from minimax.methods.priors import CosinePrior, GaussianInstance, SignPrior
+from minimax.methods.tracing import GAUSSIAN, gain
 
 SIGNS = SignPrior(d=6, sigma=2.0, u=3.0)
 COSINE = CosinePrior(d=5, radius=1.5, sigma=0.7)

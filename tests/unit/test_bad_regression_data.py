@@ -12,7 +12,7 @@ import estimators
 from estimators.accounting import LedgerEntry, total
 from estimators.baselines import AdaptiveSufficientStatistics
 from estimators.sparse_baselines import Perturbation, linear_term
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 NAMES = [
     "NoisyGradientRegression",

@@ -33,7 +33,7 @@ from estimators.sparse_baselines import (
     quieter,
     round_epsilon,
 )
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 APPROXIMATE = Approximate(1.0, 1e-6)
 CONCENTRATED = ZeroConcentrated(0.1)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from estimators.sparse_regression import PrivateHardThresholding
-from minimax import sparse_upper
 from minimax.__main__ import main
-from minimax.bound import OutsideRegime
 from minimax.calculator import PROBLEMS, best_lower, plan
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
-from minimax.sparse_regression import SparseRegressionProblem
+from minimax.core.bound import OutsideRegime
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.problems.sparse_regression import upper as sparse_upper
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
 KEYS = {"name", "source", "kind", "statistical", "privacy", "total", "assumptions"}
 APPROXIMATE = ["--epsilon", ".5", "--delta", str(10 / 10_000**1.1)]

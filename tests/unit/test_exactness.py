@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from minimax.bound import Bound, Parts, Point
-from minimax.local_regression import theorem_1
+from minimax.bound import Bound
+from minimax.core.bound import Parts, Point
+from minimax.problems.local_regression.lower import theorem_1
 from verify import exactness
 from verify.exactness import Tightness
 

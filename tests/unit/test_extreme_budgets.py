@@ -10,7 +10,7 @@ import pytest
 import estimators
 from estimators.accounting import LedgerEntry, total
 from estimators.base import PrivateEstimator
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], size=(60, 4))

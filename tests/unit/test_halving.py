@@ -15,12 +15,21 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import SequentialHalving
 from estimators.accounting import total
-from minimax import halving
-from minimax.bound import OutsideRegime
 from minimax.calculator import problem_class
-from minimax.halving import Rounds, failure, halving_upper, lost, rounds, union_bound, worst_loss
-from minimax.local_upper import LocalRegressionProblem, one_shot_upper
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.bound import OutsideRegime
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.problems.local_regression import halving
+from minimax.problems.local_regression.halving import (
+    Rounds,
+    failure,
+    halving_upper,
+    lost,
+    rounds,
+    union_bound,
+    worst_loss,
+)
+from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.upper import one_shot_upper
 
 Array = np.ndarray
 QUIET = Pure(600.0, scope="local")

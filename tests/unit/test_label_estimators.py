@@ -31,7 +31,7 @@ from estimators.label_randomisers import (
 )
 from estimators.label_regression import thresholded_descent
 from estimators.nonprivate_regression import IterativeHardThresholding
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 PURE = Pure(1.0, scope="label")
 APPROXIMATE = Approximate(1.0, 1e-3, scope="label")

@@ -22,7 +22,7 @@ from estimators.label_randomisers import (
     purifying_clip,
 )
 from estimators.randomisers import Array
-from minimax.privacy import Approximate, Pure
+from minimax.core.privacy import Approximate, Pure
 
 ALPHA = 1e-6
 

@@ -17,8 +17,9 @@ from estimators import (
 )
 from estimators.design import Design
 from estimators.label_regression import thresholded_descent
-from minimax.local_upper import LabelRegressionProblem, one_shot_label_upper
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.problems.label_regression.problem import LabelRegressionProblem
+from minimax.problems.label_regression.upper import one_shot_label_upper
 
 PURE = Pure(1.0, scope="label")
 APPROXIMATE = Approximate(1.0, 1e-3, scope="label")

@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from minimax import bounded_mean, logistic, mean, regression, sparse_mean
-from minimax.bound import Bound, Parts
-from minimax.priors import (
+from minimax.bound import Bound
+from minimax.core.bound import Parts
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.methods.priors import (
     BlockPrior,
     CosinePrior,
     DilutedPrior,
@@ -29,8 +30,13 @@ from minimax.priors import (
     RegressionPrior,
     SignPrior,
 )
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.van_trees import ball_exponent, sign_bayes_risk
+from minimax.methods.van_trees import ball_exponent, sign_bayes_risk
+from minimax.problems.bounded_mean import lower as bounded_mean
+from minimax.problems.bounded_mean.diluted import dilution, in_sample
+from minimax.problems.logistic import lower as logistic
+from minimax.problems.mean import lower as mean
+from minimax.problems.regression import lower as regression
+from minimax.problems.sparse_mean import lower as sparse_mean
 from tests.linear_programs import (
     Array,
     FiniteProblem,
@@ -202,10 +208,8 @@ CASES = {
     "signs-statistics": Case(
         lambda model: bounded_mean.statistical_signs(), signs, UNIT, (1, 2, 5, 8), 1.2
     ),
-    "in-sample": Case(bounded_mean.in_sample, sample_means, UNIT, (1, 2, 5, 8), 1.5),
-    "dilution": Case(
-        bounded_mean.dilution, diluted, {**UNIT, "radius": 1.0}, (1, 2, 4), 1.5, 31, **FEW
-    ),
+    "in-sample": Case(in_sample, sample_means, UNIT, (1, 2, 5, 8), 1.5),
+    "dilution": Case(dilution, diluted, {**UNIT, "radius": 1.0}, (1, 2, 4), 1.5, 31, **FEW),
     "logistic": Case(
         logistic.tracing, logistic_signs, {"d": 1, "radius": 5.0}, (2, 4, 12), 1.5, **FEW
     ),

@@ -11,7 +11,7 @@ import pytest
 
 from estimators.links import IDENTITY, Link, best_step, step_window
 from estimators.sparse_erm import hard_threshold
-from minimax.bound import OutsideRegime
+from minimax.core.bound import OutsideRegime
 
 PAPER = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0)
 """f of WX21 §VIII."""

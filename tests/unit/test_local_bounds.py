@@ -14,19 +14,9 @@ import sympy as sp
 from hypothesis import given, settings
 from scipy import stats
 
-from minimax import label_regression, le_cam, local_regression
-from minimax.bound import Bound, OutsideRegime
-from minimax.divergences import report_information, strong_contraction
-from minimax.fano import (
-    PrivatePacking,
-    donsker_varadhan,
-    error_probability,
-    fano,
-    separation_exponent,
-)
-from minimax.local_upper import randomised_response_risk
-from minimax.priors import TwoLabelInstance, TwoLabelPrior
-from minimax.privacy import (
+from minimax.bound import Bound
+from minimax.core.bound import OutsideRegime
+from minimax.core.privacy import (
     Approximate,
     Gaussian,
     OffsetConcentrated,
@@ -34,6 +24,19 @@ from minimax.privacy import (
     Renyi,
     ZeroConcentrated,
 )
+from minimax.methods import le_cam
+from minimax.methods.divergences import report_information, strong_contraction
+from minimax.methods.fano import (
+    PrivatePacking,
+    donsker_varadhan,
+    error_probability,
+    fano,
+    separation_exponent,
+)
+from minimax.methods.priors import TwoLabelInstance, TwoLabelPrior
+from minimax.problems.label_regression import lower as label_regression
+from minimax.problems.local_regression import lower as local_regression
+from minimax.problems.local_regression.randomised_response import randomised_response_risk
 from tests.strategies import log_floats, log_integers
 
 POINT = {"n": 10**4, "p": 20, "C": 2.0, "epsilon": 0.5}

@@ -10,7 +10,7 @@ import pytest
 
 from minimax.__main__ import main
 from minimax.calculator import best_lower, plan, problem_class
-from minimax.privacy import Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.core.privacy import Gaussian, Pure, Renyi, ZeroConcentrated
 
 RECORDS = ["local-regression", "--n", "10000", "--p", "20"]
 LABELS = ["label-regression", "--n", "10000", "--p", "20", "--s", "1"]

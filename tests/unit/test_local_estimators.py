@@ -24,8 +24,8 @@ from estimators.local_regression import (
 )
 from estimators.mechanisms import Release
 from estimators.randomisers import Randomiser, privunit
-from minimax.bound import OutsideRegime
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.bound import OutsideRegime
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Array = np.ndarray
 QUIET = Pure(600.0, scope="local")

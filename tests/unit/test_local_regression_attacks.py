@@ -16,10 +16,10 @@ from attacks.local_regression import (
     reported_share,
 )
 from estimators import LeastSquares
-from minimax.bound import Labelled
-from minimax.divergences import staircase_supremum
-from minimax.priors import RegressionPrior
-from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.core.bound import Labelled
+from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.methods.divergences import staircase_supremum
+from minimax.methods.priors import RegressionPrior
 
 PRIOR = RegressionPrior(d=3, radius=1.0, sigma=0.5)
 

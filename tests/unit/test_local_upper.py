@@ -8,15 +8,11 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from minimax.local_upper import (
-    LabelRegressionProblem,
-    LocalRegressionProblem,
-    one_shot_label_upper,
-    one_shot_upper,
-    sum_factor,
-    threshold_factor,
-)
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.problems.label_regression.problem import LabelRegressionProblem
+from minimax.problems.label_regression.upper import one_shot_label_upper
+from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.upper import one_shot_upper, sum_factor, threshold_factor
 
 
 @pytest.mark.parametrize(

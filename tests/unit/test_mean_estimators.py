@@ -25,8 +25,8 @@ from estimators.mean import (
     stable_argmax,
 )
 from estimators.truncation import theoretical_truncation
-from minimax.mean import MeanProblem
-from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.problems.mean.problem import MeanProblem
 
 Estimator = NoisyMean | KarwaVadhanMean | CoinPressMean
 BUDGET = Approximate(1.0, 1e-6)

@@ -29,8 +29,8 @@ from estimators.mechanisms import (
     real_delta,
     report_noisy_max,
 )
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.sparse_mean import paper_peeling_scale
+from minimax.core.calibration import paper_peeling_scale
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 ALPHA = 1e-6
 DRAWS = 20_000

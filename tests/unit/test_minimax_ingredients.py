@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from minimax import bounded_mean, tracing
-from minimax.binomial import binomial_cdf
-from minimax.bound import Parts
-from minimax.packing import (
+from minimax.core.bound import Parts
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.methods import tracing
+from minimax.methods.binomial import binomial_cdf
+from minimax.methods.packing import (
     BlockPacking,
     block_exponent,
     free_exponent,
@@ -21,9 +22,10 @@ from minimax.packing import (
     log_guess_probability,
     packing_bound,
 )
-from minimax.priors import CosinePrior, SignPrior
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.van_trees import cosine_information, sign_bayes_risk
+from minimax.methods.priors import CosinePrior, SignPrior
+from minimax.methods.van_trees import cosine_information, sign_bayes_risk
+from minimax.problems.bounded_mean import diluted
+from minimax.problems.bounded_mean import lower as bounded_mean
 
 
 def test_cosine_prior_has_the_stated_information_and_law() -> None:
@@ -233,7 +235,7 @@ def test_binomial_cdf_at_its_ends() -> None:
 
 def test_dilution_does_not_break_where_the_sample_size_fills_an_integer() -> None:
     # The value is smooth in n: n^2 times it changes by as little as n does.
-    bound, rest = bounded_mean.dilution(Approximate), {"d": 1e7, "epsilon": 0.01, "delta": 2.33e-19}
+    bound, rest = diluted.dilution(Approximate), {"d": 1e7, "epsilon": 0.01, "delta": 2.33e-19}
     sizes = np.array([1.9e9, 2e9, 2071301177, 2**31 - 1, 2**31 + 1, 2.3e9])
     values = [bound.value(n=n, sigma=1, radius=1, **rest) for n in sizes]
     assert np.diff(values).max() < 0

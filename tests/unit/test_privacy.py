@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from dp_accounting.rdp import RdpAccountant
 
-from minimax.divergences import gaussian_hockey_stick, group_delta, kl_pure
-from minimax.privacy import (
+from minimax.core.privacy import (
     Approximate,
     Gaussian,
     OffsetConcentrated,
@@ -20,8 +19,9 @@ from minimax.privacy import (
     Renyi,
     ZeroConcentrated,
     from_parameters,
-    randomised_response_epsilon,
 )
+from minimax.core.randomised_response import randomised_response_epsilon
+from minimax.methods.divergences import gaussian_hockey_stick, group_delta, kl_pure
 
 
 @pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 4.0])

@@ -38,7 +38,7 @@ from estimators.randomisers import (
     privunit,
 )
 from estimators.sign_randomisers import HypercubeRandomiser, randomised_response
-from minimax.privacy import Gaussian, Pure
+from minimax.core.privacy import Gaussian, Pure
 
 ALPHA = 1e-6
 VECTORS: list[Randomiser] = [

@@ -26,10 +26,15 @@ from attacks.sparse_regression import (
 )
 from estimators.nonprivate_regression import LeastSquares
 from minimax import Approximate, Pure, ZeroConcentrated
-from minimax.bound import Labelled
-from minimax.priors import LinearInstance, LogisticPrior, RegressionBlockPrior, RegressionPrior
-from minimax.tracing import BOUNDED_PRODUCT, GAUSSIAN, GAUSSIAN_PRODUCT, ScoreModel
-from minimax.van_trees import ball_exponent, ball_information
+from minimax.core.bound import Labelled
+from minimax.methods.priors import (
+    LinearInstance,
+    LogisticPrior,
+    RegressionBlockPrior,
+    RegressionPrior,
+)
+from minimax.methods.tracing import BOUNDED_PRODUCT, GAUSSIAN, GAUSSIAN_PRODUCT, ScoreModel
+from minimax.methods.van_trees import ball_exponent, ball_information
 
 LINEAR = RegressionPrior(d=5, radius=1.5, sigma=0.7)
 LOGISTIC = LogisticPrior(d=5, radius=2.0)

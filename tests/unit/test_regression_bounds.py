@@ -10,13 +10,12 @@ import pytest
 import sympy as sp
 from scipy import integrate, optimize, special, stats
 
-from minimax import logistic, regression
-from minimax.composition import repeated_noise
-from minimax.concentration import largest_eigenvalue
-from minimax.packing import RegressionPacking, poisson_mode
-from minimax.priors import LogisticPrior, RegressionBlockPrior, RegressionPrior
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.tracing import (
+from minimax.core.calibration import repeated_noise
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.methods.concentration import largest_eigenvalue
+from minimax.methods.packing import RegressionPacking, poisson_mode
+from minimax.methods.priors import LogisticPrior, RegressionBlockPrior, RegressionPrior
+from minimax.methods.tracing import (
     BOUNDED_PRODUCT,
     GAUSSIAN,
     GAUSSIAN_PRODUCT,
@@ -25,7 +24,9 @@ from minimax.tracing import (
     ScoreModel,
     gain,
 )
-from minimax.van_trees import ball_exponent, ball_information
+from minimax.methods.van_trees import ball_exponent, ball_information
+from minimax.problems.logistic import lower as logistic
+from minimax.problems.regression import lower as regression
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 7, 20, 101, 1000])

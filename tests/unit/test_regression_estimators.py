@@ -21,9 +21,9 @@ from estimators.regression import (
     expected_spectrum,
     projected,
 )
-from minimax.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
-from minimax.regression import RegressionProblem
-from minimax.regression_upper import gradient_sensitivity
+from minimax.core.calibration import gradient_sensitivity
+from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.problems.regression.problem import RegressionProblem
 
 Array = NDArray[np.float64]
 BUDGET = Approximate(1.0, 1e-6)

@@ -20,9 +20,9 @@ from estimators.sparse_erm import (
     NoisyHardThresholdingClassifier,
     hard_threshold,
 )
-from minimax.composition import repeated_noise
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.sparse_regression import SparseRegressionProblem
+from minimax.core.calibration import repeated_noise
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
 ALPHA = 1e-6
 BUDGETS = [Approximate(1.0, 1e-6), ZeroConcentrated(0.3), Gaussian(0.7)]

@@ -15,7 +15,7 @@ from estimators.accounting import delta_at, total
 from estimators.nonprivate import HardThresholdedMean, SampleMean
 from estimators.sparse_mean import SparseMean, sparse_scales
 from estimators.stable_sparse_mean import StableSparseMean, stable_release
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 ALPHA = 1e-6
 BUDGETS = [Pure(1.0), Approximate(1.0, 1e-6), ZeroConcentrated(0.1)]

@@ -14,9 +14,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from estimators.accounting import delta_at, total
 from estimators.sparse_regression import PrivateHardThresholding, clipped_entries
-from minimax.bound import OutsideRegime
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.sparse_regression import SparseRegressionProblem
+from minimax.core.bound import OutsideRegime
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
 ALPHA = 1e-6
 BUDGETS = [Pure(1.0), Approximate(1.0, 1e-6), ZeroConcentrated(0.1)]

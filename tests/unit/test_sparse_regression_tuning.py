@@ -11,7 +11,7 @@ import pytest
 from estimators import sparse_regression
 from estimators.accounting import total
 from estimators.sparse_regression import PrivateHardThresholding, choose_smallest_loss
-from minimax.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
 BUDGETS = [Pure(1.0), Approximate(1.0, 1e-6), ZeroConcentrated(0.1)]
 Pair = tuple[np.ndarray, np.ndarray]

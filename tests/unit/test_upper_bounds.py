@@ -12,15 +12,20 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from minimax import descent, erm_upper, regression_upper, sparse_upper
-from minimax.bound import Bound, OutsideRegime
-from minimax.descent import DATA_FREE
-from minimax.logistic import LogisticProblem
+from minimax.bound import Bound
+from minimax.core import calibration
+from minimax.core.bound import OutsideRegime
+from minimax.core.calibration import Scales
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.methods import recursion as descent
+from minimax.methods.recursion import DATA_FREE
 from minimax.papers import cite
-from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.regression import RegressionProblem
-from minimax.sparse_mean import Scales
-from minimax.sparse_regression import SparseRegressionProblem
+from minimax.problems.erm import upper as erm_upper
+from minimax.problems.logistic.problem import LogisticProblem
+from minimax.problems.regression import upper as regression_upper
+from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.sparse_regression import upper as sparse_upper
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
 BUDGET = Approximate(0.5, 3.98e-4)
 
@@ -157,7 +162,7 @@ def test_excess_of_a_gaussian(u: float) -> None:
 
 def test_gradient_sensitivity_is_reached_and_not_exceeded() -> None:
     R, c, c0 = 1.5, 2.0, 0.7
-    claim = regression_upper.gradient_sensitivity(10, R, c, c0)
+    claim = calibration.gradient_sensitivity(10, R, c, c0)
     A = c * c0
     s = 2 * A / (R + math.sqrt(R * R + 8 * A * A))
     m = math.asin(s)

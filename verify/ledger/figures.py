@@ -13,7 +13,7 @@ from estimators.design import Design
 from estimators.label_randomisers import GaussianLabels, label_bound, paper_label_scale
 from estimators.label_regression import thresholded_descent
 from estimators.mechanisms import gaussian_scale
-from minimax.privacy import Approximate, Gaussian
+from minimax.core.privacy import Approximate, Gaussian
 from verify.ledger.wx21.interaction import interactive_rate, lone_rate
 from verify.refutation import SHOWN, worst_case
 

@@ -202,7 +202,7 @@ ENTRIES = (
         method="execution",
         printed=Form("8 on the noise", lambda rng: missed_mass(rng, on_noise=8.0)),
         mutant=Form("7 on the noise", lambda rng: missed_mass(rng, on_noise=7.0)),
-        code=("estimators.mechanisms.peeling", "minimax.descent.selection_error"),
+        code=("estimators.mechanisms.peeling", "minimax.methods.recursion.selection_error"),
     ),
     Entry(
         id="CWZ19:(A.4)",

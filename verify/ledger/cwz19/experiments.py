@@ -7,8 +7,8 @@ import math
 from scipy import integrate, stats
 
 from estimators.truncation import theoretical_truncation
-from minimax.divergences import gaussian_hockey_stick
-from minimax.privacy import Approximate
+from minimax.core.privacy import Approximate
+from minimax.methods.divergences import gaussian_hockey_stick
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 SAMPLES = (50, 120, 2000, 10_000, 100_000)
@@ -217,7 +217,7 @@ ENTRIES = (
             " the experiments: the proof's constant is far from what is needed, and they run where"
             " it says nothing."
         ),
-        code=("minimax.sparse_upper.private_thresholding_upper",),
+        code=("minimax.problems.sparse_regression.upper.private_thresholding_upper",),
     ),
     Entry(
         id="CWZ19:Section 5, truncation",

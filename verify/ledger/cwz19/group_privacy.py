@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from scipy import optimize, stats
 
-from minimax.divergences import group_delta
+from minimax.methods.divergences import group_delta
 from verify.ledger.cwz19.privacy import RATIO, excess, leaky_response, product
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
@@ -194,7 +194,7 @@ ENTRIES = (
             "What changes is M's input, not its output. A record of Z is in Y several times, and"
             " that is paid for by group privacy, as the proof goes on to say."
         ),
-        code=("minimax.privacy.Approximate.group",),
+        code=("minimax.core.privacy.Approximate.group",),
     ),
     Entry(
         id="CWZ19:Lemma 8.1",
@@ -217,7 +217,7 @@ ENTRIES = (
             " the lemma states 1.00 δ. Iterating the definition m times gives the geometric sum."
             " The proof's next step, δe^{εm} for a group of m, follows from e − 1 only."
         ),
-        code=("minimax.divergences.group_delta", "minimax.privacy.Approximate.group"),
+        code=("minimax.methods.divergences.group_delta", "minimax.core.privacy.Approximate.group"),
     ),
     Entry(
         id="CWZ19:Section 8.1, group term",
@@ -239,7 +239,7 @@ ENTRIES = (
             " for ε near log(n)/n is n times larger. The union bound has n/k terms, k of order"
             " log(1/δ)/ε, where the proof counts n, and that makes up for it."
         ),
-        code=("minimax.divergences.group_delta",),
+        code=("minimax.methods.divergences.group_delta",),
     ),
     Entry(
         id="CWZ19:Section 8.1, dichotomy",
@@ -336,6 +336,6 @@ ENTRIES = (
             "As written the noise is averaged out and the release is exact. The next line equates"
             " it with M applied to X_S and zeros, which is private and all the proof needs."
         ),
-        code=("minimax.bounded_mean.dilution",),
+        code=("minimax.problems.bounded_mean.diluted.dilution",),
     ),
 )

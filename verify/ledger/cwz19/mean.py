@@ -11,10 +11,12 @@ import numpy as np
 from estimators.accounting import delta_at
 from estimators.mean import NoisyMean
 from estimators.mechanisms import Calibration, gaussian_scale
-from minimax.bounded_mean import dilution
-from minimax.mean import MeanProblem, noise_variance, noisy_mean_upper
-from minimax.priors import SignPrior
-from minimax.privacy import Approximate
+from minimax.core.calibration import noise_variance
+from minimax.core.privacy import Approximate
+from minimax.methods.priors import SignPrior
+from minimax.problems.bounded_mean.diluted import dilution
+from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.mean.upper import noisy_mean_upper
 from verify.ledger.cwz19.privacy import strictness
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
@@ -212,7 +214,7 @@ ENTRIES = (
         method="brute force",
         printed=Form("e^{λ²σ²}", lambda rng: class_members(factor=1.0)),
         mutant=Form("e^{λ²σ²/4}", lambda rng: class_members(factor=0.25)),
-        code=("minimax.mean.MeanProblem",),
+        code=("minimax.problems.mean.problem.MeanProblem",),
     ),
     Entry(
         id="CWZ19:Lemma 3.1",
@@ -234,7 +236,7 @@ ENTRIES = (
             " the bound on average over random Z, so a bad Z exists for each M; Theorem 3.1 needs"
             " no more."
         ),
-        code=("minimax.bounded_mean.dilution",),
+        code=("minimax.problems.bounded_mean.diluted.dilution",),
         slow=True,
     ),
     Entry(
@@ -256,7 +258,7 @@ ENTRIES = (
             "Where all m signs of a coordinate agree its mean is ±σ, and for d ≫ m that happens."
             " Theorem 3.1 mixes in zeros, which brings the mean back inside."
         ),
-        code=("minimax.priors.DilutedPrior",),
+        code=("minimax.methods.priors.DilutedPrior",),
     ),
     Entry(
         id="CWZ19:Theorem 3.1",
@@ -277,9 +279,9 @@ ENTRIES = (
         printed=Form("log(1/δ), at δ far below 1/d", lambda rng: lower_rate(log_exponent=1.0)),
         mutant=Form("log²(1/δ)", lambda rng: lower_rate(log_exponent=2.0)),
         code=(
-            "minimax.bounded_mean.dilution",
-            "minimax.mean.tracing_gaussian",
-            "minimax.mean.claimed_theorem_3_1",
+            "minimax.problems.bounded_mean.diluted.dilution",
+            "minimax.problems.mean.lower.tracing_gaussian",
+            "minimax.problems.mean.lower.claimed_theorem_3_1",
         ),
         slow=True,
     ),
@@ -340,7 +342,10 @@ ENTRIES = (
         method="brute force",
         printed=Form("with log n", lambda rng: upper_rate(log_n=True)),
         mutant=Form("without log n", lambda rng: upper_rate(log_n=False)),
-        code=("minimax.mean.noisy_mean_upper", "estimators.mean.NoisyMean.risk_bound"),
+        code=(
+            "minimax.problems.mean.upper.noisy_mean_upper",
+            "estimators.mean.NoisyMean.risk_bound",
+        ),
     ),
     Entry(
         id="CWZ19:Theorem 3.2, case 1",
@@ -359,6 +364,6 @@ ENTRIES = (
             "The noise is scaled to T, whatever σ is, so the hidden constant is 4(T/σ)². Where T is"
             " of the order of σ, as for Bernoulli data, nothing changes."
         ),
-        code=("minimax.mean.BoundedMeanProblem",),
+        code=("minimax.problems.bounded_mean.problem.BoundedMeanProblem",),
     ),
 )

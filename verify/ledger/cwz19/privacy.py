@@ -16,7 +16,7 @@ import numpy as np
 from estimators.base import clipped_sum
 from estimators.mean import NoisyMean
 from estimators.mechanisms import gaussian_scale, laplace, real_delta
-from minimax.privacy import Approximate, Pure
+from minimax.core.privacy import Approximate, Pure
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Law = tuple[Fraction, ...]
@@ -228,7 +228,7 @@ ENTRIES = (
         method="exact",
         printed=Form("every event", lambda rng: definition_1(events=every_event)),
         mutant=Form("single outputs only", lambda rng: definition_1(events=single_outputs)),
-        code=("minimax.privacy.Approximate",),
+        code=("minimax.core.privacy.Approximate",),
     ),
     Entry(
         id="CWZ19:Definition 2",

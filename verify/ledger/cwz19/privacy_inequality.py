@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy import optimize
 
-from minimax.tracing import moment_bound
+from minimax.methods.tracing import moment_bound
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 SCORES = np.concatenate([-np.geomspace(0.1, 30, 12)[::-1], [0.0], np.geomspace(0.1, 30, 12)])
@@ -149,7 +149,7 @@ ENTRIES = (
             " ∫_T^∞ P(A'⁻ > t)dt. A moment bound needs neither T nor tails:"
             " E A ≤ sinh(ε) E|A'| + √δ (…)."
         ),
-        code=("minimax.tracing.moment_bound",),
+        code=("minimax.methods.tracing.moment_bound",),
     ),
     Entry(
         id="CWZ19:(B.3)",
@@ -170,7 +170,7 @@ ENTRIES = (
             " beyond T = 1, and the right side is .1; the missing integral is .9. (The last line of"
             " the proof also prints E|A_i| for E|A'_i|.)"
         ),
-        code=("minimax.tracing.moment_bound",),
+        code=("minimax.methods.tracing.moment_bound",),
     ),
     Entry(
         id="CWZ19:Lemma B.2, 2 epsilon",
@@ -181,6 +181,6 @@ ENTRIES = (
         method="brute force",
         printed=Form("ε < 1", lambda rng: exponential(largest=1.0)),
         mutant=Form("ε < 1.3", lambda rng: exponential(largest=1.3)),
-        code=("minimax.tracing.moment_bound",),
+        code=("minimax.methods.tracing.moment_bound",),
     ),
 )

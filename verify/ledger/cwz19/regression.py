@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from attacks.regression import RegressionAttack, lemma_4_1_boundary
-from minimax.bound import Labelled
-from minimax.priors import LinearInstance, RegressionPrior
-from minimax.privacy import Approximate
-from minimax.regression import RegressionProblem, claimed_theorem_4_1, tracing
-from minimax.regression_upper import best_upper
-from minimax.van_trees import cosine_information
+from minimax.core.bound import Labelled
+from minimax.core.privacy import Approximate
+from minimax.methods.priors import LinearInstance, RegressionPrior
+from minimax.methods.van_trees import cosine_information
+from minimax.problems.regression.lower import claimed_theorem_4_1, tracing
+from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.regression.upper import best_upper
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -322,7 +323,7 @@ ENTRIES = (
             lambda rng: lemma_4_1(soundness=1.0),
         ),
         mutant=Form("bound of part (1) halved", lambda rng: lemma_4_1(soundness=0.5)),
-        code=("attacks.regression.RegressionAttack", "minimax.tracing.ScoreModel"),
+        code=("attacks.regression.RegressionAttack", "minimax.methods.tracing.ScoreModel"),
     ),
     Entry(
         id="CWZ19:Lemma 4.1(2)",
@@ -337,7 +338,7 @@ ENTRIES = (
         method="quadrature",
         printed=Form("constant 1/2, cosine prior", lambda rng: completeness(0.5)),
         mutant=Form("constant 2", lambda rng: completeness(2.0)),
-        code=("minimax.van_trees.cosine_information",),
+        code=("minimax.methods.van_trees.cosine_information",),
     ),
     Entry(
         id="CWZ19:Section B.4, prior",
@@ -408,10 +409,10 @@ ENTRIES = (
             " matching upper bound.)"
         ),
         code=(
-            "minimax.regression.claimed_theorem_4_1",
-            "minimax.regression.tracing",
-            "minimax.regression.statistical",
-            "minimax.regression_upper.best_upper",
+            "minimax.problems.regression.lower.claimed_theorem_4_1",
+            "minimax.problems.regression.lower.tracing",
+            "minimax.problems.regression.lower.statistical",
+            "minimax.problems.regression.upper.best_upper",
         ),
         slow=True,
     ),
@@ -434,7 +435,7 @@ ENTRIES = (
             " loses its factor √d. B.7 repeats the step with √s for √d. (M in the ball is the"
             " paper's convention; no loss, as M may be projected.)"
         ),
-        code=("minimax.regression.RegressionLeak",),
+        code=("minimax.problems.regression.lower.RegressionLeak",),
     ),
     Entry(
         id="CWZ19:Section B.5, delta",
@@ -454,6 +455,6 @@ ENTRIES = (
             "The tail level T is of order σ|M − β|, and |M − β| is bounded by 2, not by a multiple"
             " of σ. Needed is σ√d ≥ nδ√log(1/δ), a condition that the theorem does not have."
         ),
-        code=("minimax.regression.RegressionLeak",),
+        code=("minimax.problems.regression.lower.RegressionLeak",),
     ),
 )

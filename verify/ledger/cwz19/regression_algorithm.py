@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from estimators.regression import NoisyGradientRegression, projected
-from minimax.composition import Composition, repeated_noise
-from minimax.divergences import gaussian_hockey_stick
-from minimax.privacy import Approximate, Gaussian
-from minimax.regression_upper import gradient_sensitivity
+from minimax.core.calibration import Composition, gradient_sensitivity, repeated_noise
+from minimax.core.privacy import Approximate, Gaussian
+from minimax.methods.divergences import gaussian_hockey_stick
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -176,7 +175,7 @@ ENTRIES = (
         method="execution",
         printed=Form("B = 4(R + c₀cₓ)cₓ", lambda rng: algorithm_4_1(rng, factor=4.0)),
         mutant=Form("B = 2(R + c₀cₓ)cₓ", lambda rng: algorithm_4_1(rng, factor=2.0)),
-        code=("estimators.regression.NoisyGradientRegression", "minimax.composition"),
+        code=("estimators.regression.NoisyGradientRegression", "minimax.core.calibration"),
     ),
     Entry(
         id="CWZ19:Algorithm 4.1, loss",
@@ -213,8 +212,8 @@ ENTRIES = (
         printed=Form("as printed", lambda rng: enough_noise(composition="basic")),
         mutant=Form("a tenth of it", lambda rng: enough_noise(composition="basic", share=0.1)),
         code=(
-            "minimax.composition.repeated_noise",
-            "minimax.regression_upper.gradient_sensitivity",
+            "minimax.core.calibration.repeated_noise",
+            "minimax.core.calibration.gradient_sensitivity",
         ),
     ),
     Entry(
@@ -226,7 +225,7 @@ ENTRIES = (
         method="brute force",
         printed=Form("rows of norm at most cₓ", lambda rng: bounded_rows(1.0)),
         mutant=Form("rows of norm up to 3cₓ", lambda rng: bounded_rows(3.0)),
-        code=("minimax.regression_upper.gradient_sensitivity",),
+        code=("minimax.core.calibration.gradient_sensitivity",),
     ),
     Entry(
         id="CWZ19:(D2)",
@@ -240,7 +239,10 @@ ENTRIES = (
         method="exact",
         printed=Form("rows in {±1/√d}^d", lambda rng: normalised_rows(scaled=True)),
         mutant=Form("rows in {±1}^d", lambda rng: normalised_rows(scaled=False)),
-        code=("minimax.regression.RegressionProblem", "minimax.priors.RegressionPrior"),
+        code=(
+            "minimax.problems.regression.problem.RegressionProblem",
+            "minimax.methods.priors.RegressionPrior",
+        ),
     ),
     Entry(
         id="CWZ19:(P1)",
@@ -268,7 +270,7 @@ ENTRIES = (
         mutant=Form("1.5 for 4", lambda rng: lemma_4_2(factor=1.5)),
         code=(
             "estimators.regression.NoisyGradientRegression",
-            "minimax.regression_upper.gradient_sensitivity",
+            "minimax.core.calibration.gradient_sensitivity",
         ),
     ),
     Entry(
@@ -284,6 +286,6 @@ ENTRIES = (
         method="brute force",
         printed=Form("4 is enough", lambda rng: enough_for_a_step(4.0)),
         mutant=Form("1.9 is enough", lambda rng: enough_for_a_step(1.9)),
-        code=("minimax.regression_upper.gradient_sensitivity",),
+        code=("minimax.core.calibration.gradient_sensitivity",),
     ),
 )

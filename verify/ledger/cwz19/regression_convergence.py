@@ -11,8 +11,8 @@ from scipy import stats
 from estimators.regression import NoisyGradientRegression
 from estimators.truncation import theoretical_truncation
 from minimax.bound import Bound
-from minimax.privacy import Approximate
-from minimax.regression_upper import claimed_theorem_4_2
+from minimax.core.privacy import Approximate
+from minimax.problems.regression.upper import claimed_theorem_4_2
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 N, D, EPSILON = 400_000, 4, 0.9
@@ -138,8 +138,8 @@ ENTRIES = (
             " (c₀cₓ + σ√log n)² for σ² log n. For fixed σ and large n it is a matter of constants."
         ),
         code=(
-            "minimax.regression_upper.claimed_theorem_4_2",
-            "minimax.regression_upper.noisy_gradient_upper",
+            "minimax.problems.regression.upper.claimed_theorem_4_2",
+            "minimax.problems.regression.upper.noisy_gradient_upper",
         ),
         slow=True,
     ),

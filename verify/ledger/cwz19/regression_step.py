@@ -182,7 +182,7 @@ ENTRIES = (
         method="optimisation",
         printed=Form("1 + 8L² on the noise", lambda rng: noisy_step(rng, on_noise=1.0)),
         mutant=Form("a tenth of it", lambda rng: noisy_step(rng, on_noise=0.1)),
-        code=("minimax.descent.Recursion",),
+        code=("minimax.methods.recursion.Recursion",),
     ),
     Entry(
         id="CWZ19:(A.5), second inequality",
@@ -236,7 +236,7 @@ ENTRIES = (
             " d = n/2 the event almost never occurs. Matrix Chernoff gives 2d e^{−cn/d}. In Theorem"
             " 4.2, where n ≫ d^{3/2}, the term c₁e^{−c₂ log n} hides it."
         ),
-        code=("minimax.descent.chernoff_interval",),
+        code=("minimax.methods.recursion.chernoff_interval",),
     ),
     Entry(
         id="CWZ19:Lemma A.2",

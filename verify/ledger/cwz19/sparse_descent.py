@@ -17,7 +17,8 @@ from scipy import special, stats
 from scipy.linalg import hadamard
 
 from estimators.mechanisms import peeling
-from minimax.sparse_mean import laplace_maximum_rms, paper_peeling_scale
+from minimax.core.calibration import paper_peeling_scale
+from minimax.problems.sparse_mean.upper import laplace_maximum_rms
 from verify.ledger.cwz19.sparse_mean import GivenNoise
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
 from verify.measure import interval
@@ -300,7 +301,7 @@ ENTRIES = (
         method="brute force",
         printed=Form("c₃ = 1/s", lambda rng: contraction(rng, noise_weight=1.0)),
         mutant=Form("c₃ = 1/(10s)", lambda rng: contraction(rng, noise_weight=0.1)),
-        code=("estimators.sparse_regression.PrivateHardThresholding", "minimax.descent"),
+        code=("estimators.sparse_regression.PrivateHardThresholding", "minimax.methods.recursion"),
     ),
     Entry(
         id="CWZ19:(8.3)",
@@ -395,6 +396,9 @@ ENTRIES = (
             " one c does two jobs, and then calls both c₃. That c₃ = O(1/s) is possible is seen in"
             " Lemma 8.3."
         ),
-        code=("minimax.sparse_upper", "estimators.sparse_regression.PrivateHardThresholding"),
+        code=(
+            "minimax.problems.sparse_regression.upper",
+            "estimators.sparse_regression.PrivateHardThresholding",
+        ),
     ),
 )

@@ -10,10 +10,12 @@ import numpy as np
 from scipy import integrate, stats
 
 from attacks.sparse_mean import SupportAttack, TopNormalPrior, lemma_3_2_counterexample
-from minimax.mean import MeanProblem, noise_variance, noisy_mean_upper
-from minimax.priors import GaussianInstance
-from minimax.privacy import Approximate
-from minimax.sparse_mean import refuted_theorem_3_3
+from minimax.core.calibration import noise_variance
+from minimax.core.privacy import Approximate
+from minimax.methods.priors import GaussianInstance
+from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.mean.upper import noisy_mean_upper
+from minimax.problems.sparse_mean.lower import refuted_theorem_3_3
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
 from verify.refutation import WorstCase, worst_case
 
@@ -211,7 +213,7 @@ ENTRIES = (
         ),
         code=(
             "attacks.sparse_mean.lemma_3_2_counterexample",
-            "minimax.sparse_mean.refuted_lemma_3_2",
+            "minimax.problems.sparse_mean.lower.refuted_lemma_3_2",
         ),
     ),
     Entry(
@@ -226,7 +228,7 @@ ENTRIES = (
         method="quadrature",
         printed=Form("constant 1", lambda rng: outsider_mean(factor=1.0)),
         mutant=Form("constant 1/2", lambda rng: outsider_mean(factor=0.5)),
-        code=("attacks.sparse_mean.SupportAttack", "minimax.tracing.GAUSSIAN"),
+        code=("attacks.sparse_mean.SupportAttack", "minimax.methods.tracing.GAUSSIAN"),
     ),
     Entry(
         id="CWZ19:Lemma 3.2(2)",
@@ -247,7 +249,7 @@ ENTRIES = (
             " to be sparse like μ, soft-thresholding this one would do: it multiplies each term"
             " by a slope between 0 and 1."
         ),
-        code=("estimators.mean.NoisyMean", "minimax.sparse_mean.refuted_lemma_3_2"),
+        code=("estimators.mean.NoisyMean", "minimax.problems.sparse_mean.lower.refuted_lemma_3_2"),
     ),
     Entry(
         id="CWZ19:Theorem 3.3",
@@ -272,8 +274,8 @@ ENTRIES = (
         code=(
             "estimators.stable_sparse_mean.StableSparseMean",
             "verify.refutation.worst_case",
-            "minimax.sparse_mean.refuted_theorem_3_3",
-            "minimax.sparse_mean.packing",
+            "minimax.problems.sparse_mean.lower.refuted_theorem_3_3",
+            "minimax.problems.sparse_mean.lower.packing",
         ),
         slow=True,
     ),
@@ -298,6 +300,6 @@ ENTRIES = (
             " such a condition, n ≳ √(d log(1/δ))/ε; here it is left out. With it M = 0"
             " is no counterexample; no more is shown, and (3.3) has another (Theorem 3.3)."
         ),
-        code=("minimax.sparse_mean.refuted_theorem_3_3",),
+        code=("minimax.problems.sparse_mean.lower.refuted_theorem_3_3",),
     ),
 )

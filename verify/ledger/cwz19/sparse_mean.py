@@ -15,15 +15,12 @@ from estimators.accounting import delta_at
 from estimators.mechanisms import peeling
 from estimators.sparse_mean import SparseMean
 from estimators.truncation import theoretical_truncation
-from minimax.divergences import kl_pure
-from minimax.mean import clip_bias
-from minimax.privacy import Approximate, ZeroConcentrated
-from minimax.sparse_mean import (
-    SparseMeanProblem,
-    paper_peeling_scale,
-    sparse_mean_upper,
-    sparse_scales,
-)
+from minimax.core.calibration import paper_peeling_scale, sparse_scales
+from minimax.core.privacy import Approximate, ZeroConcentrated
+from minimax.methods.divergences import kl_pure
+from minimax.problems.mean.upper import clip_bias
+from minimax.problems.sparse_mean.problem import SparseMeanProblem
+from minimax.problems.sparse_mean.upper import sparse_mean_upper
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
 from verify.measure import interval
 from verify.refutation import DELTA, EPSILON, N, worst_case
@@ -278,7 +275,7 @@ ENTRIES = (
         method="simulation",
         printed=Form("the printed scale", lambda rng: first_choice(rng, share=1.0)),
         mutant=Form("half of it", lambda rng: first_choice(rng, share=0.5)),
-        code=("estimators.mechanisms.peeling", "minimax.sparse_mean.paper_peeling_scale"),
+        code=("estimators.mechanisms.peeling", "minimax.core.calibration.paper_peeling_scale"),
     ),
     Entry(
         id="CWZ19:Lemma 3.3",
@@ -301,7 +298,7 @@ ENTRIES = (
             " (5/24) ε²/log(1/δ). Advanced composition, which the constants suggest, ends earlier:"
             " it gives 1.086 at ε = 1, δ = .3, where peeling is still private."
         ),
-        code=("estimators.mechanisms.peeling", "minimax.sparse_mean.sparse_scales"),
+        code=("estimators.mechanisms.peeling", "minimax.core.calibration.sparse_scales"),
     ),
     Entry(
         id="CWZ19:Lemma 3.4",
@@ -349,7 +346,7 @@ ENTRIES = (
         printed=Form("log n", lambda rng: upper_rate(log_n_exponent=1.0)),
         mutant=Form("log² n", lambda rng: upper_rate(log_n_exponent=2.0)),
         code=(
-            "minimax.sparse_mean.sparse_mean_upper",
+            "minimax.problems.sparse_mean.upper.sparse_mean_upper",
             "estimators.sparse_mean.SparseMean.risk_bound",
         ),
     ),
@@ -373,7 +370,10 @@ ENTRIES = (
             " multiple of log n (at n = 10⁸, log d = 10⁴, K = 10). What the proof needs is true all"
             " the same: clipped coordinates are sub-Gaussian about a mean within σ/n of μ."
         ),
-        code=("minimax.mean.clip_bias", "minimax.sparse_mean.clip_distance"),
+        code=(
+            "minimax.problems.mean.upper.clip_bias",
+            "minimax.problems.sparse_mean.upper.clip_distance",
+        ),
     ),
     Entry(
         id="CWZ19:Section 3.4, optimality",

@@ -14,8 +14,8 @@ from attacks.sparse_regression import (
     VisibleColumnsRegression,
     lemma_4_3_counterexample,
 )
-from minimax.privacy import Approximate
-from minimax.sparse_regression import claimed_theorem_4_3
+from minimax.core.privacy import Approximate
+from minimax.problems.sparse_regression.lower import claimed_theorem_4_3
 from verify.ledger.cwz19.regression import SIGMA, SIGN_ROWS, games, sound, tells_apart
 from verify.ledger.cwz19.stein import growth
 from verify.ledger.cwz19.top_entries import TopEntries
@@ -222,7 +222,7 @@ ENTRIES = (
         code=(
             "attacks.sparse_regression.lemma_4_3_counterexample",
             "attacks.sparse_regression.VisibleColumnsRegression",
-            "minimax.sparse_regression.refuted_lemma_4_3",
+            "minimax.problems.sparse_regression.lower.refuted_lemma_4_3",
         ),
         slow=True,
     ),
@@ -279,9 +279,9 @@ ENTRIES = (
             " log(d/s) and about log(ε/δ)."
         ),
         code=(
-            "minimax.sparse_regression.claimed_theorem_4_3",
-            "minimax.sparse_regression.known_support",
-            "minimax.regression.packing",
+            "minimax.problems.sparse_regression.lower.claimed_theorem_4_3",
+            "minimax.problems.sparse_regression.lower.known_support",
+            "minimax.problems.regression.lower.packing",
         ),
     ),
     Entry(
@@ -302,7 +302,7 @@ ENTRIES = (
             " Like that of Theorem 4.1, the bound can only be the smaller of the rate and 1/s."
             " Theorem 4.4 has the condition. It does not prove (4.6)."
         ),
-        code=("minimax.sparse_regression.claimed_theorem_4_3",),
+        code=("minimax.problems.sparse_regression.lower.claimed_theorem_4_3",),
     ),
     Entry(
         id="CWZ19:(B.5)",

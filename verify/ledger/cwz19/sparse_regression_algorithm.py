@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from estimators.nonprivate_regression import IterativeHardThresholding
 from estimators.regression import projected
 from estimators.sparse_regression import PrivateHardThresholding
-from minimax.privacy import Approximate
-from minimax.sparse_mean import paper_peeling_scale
-from minimax.sparse_upper import claimed_theorem_4_4, gradient_bound
+from minimax.core.calibration import paper_peeling_scale
+from minimax.core.privacy import Approximate
+from minimax.problems.sparse_regression.upper import claimed_theorem_4_4, gradient_bound
 from verify.ledger.cwz19.regression_algorithm import paper_B
 from verify.ledger.cwz19.regression_convergence import small_noise
 from verify.ledger.entry import Entry, Form, Result, Status, result
@@ -252,7 +252,7 @@ ENTRIES = (
         mutant=Form("B = 2(R + c₀cₓ)cₓ/√s", lambda rng: algorithm_4_2(rng, factor=2.0)),
         code=(
             "estimators.sparse_regression.PrivateHardThresholding",
-            "minimax.sparse_mean.paper_peeling_scale",
+            "minimax.core.calibration.paper_peeling_scale",
         ),
     ),
     Entry(
@@ -295,7 +295,7 @@ ENTRIES = (
             " large. The proofs need one scale only, |I| of the order of s, and there the"
             " assumptions agree."
         ),
-        code=("minimax.sparse_regression.SparseRegressionProblem",),
+        code=("minimax.problems.sparse_regression.problem.SparseRegressionProblem",),
     ),
     Entry(
         id="CWZ19:(D2')",
@@ -327,8 +327,8 @@ ENTRIES = (
             " what the proof of Theorem 4.4 uses; smaller sets follow by interlacing."
         ),
         code=(
-            "minimax.sparse_regression.SparseRegressionProblem",
-            "minimax.sparse_upper.restricted_interval",
+            "minimax.problems.sparse_regression.problem.SparseRegressionProblem",
+            "minimax.problems.sparse_regression.upper.restricted_interval",
         ),
     ),
     Entry(
@@ -367,7 +367,7 @@ ENTRIES = (
         method="brute force",
         printed=Form("4 is enough", lambda rng: enough_for_an_entry(4.0)),
         mutant=Form("1.9 is enough", lambda rng: enough_for_an_entry(1.9)),
-        code=("minimax.sparse_upper.gradient_bound",),
+        code=("minimax.problems.sparse_regression.upper.gradient_bound",),
     ),
     Entry(
         id="CWZ19:Theorem 4.4",
@@ -401,8 +401,8 @@ ENTRIES = (
             " (D1'), (D2') at one scale.)"
         ),
         code=(
-            "minimax.sparse_upper.claimed_theorem_4_4",
-            "minimax.sparse_upper.private_thresholding_upper",
+            "minimax.problems.sparse_regression.upper.claimed_theorem_4_4",
+            "minimax.problems.sparse_regression.upper.private_thresholding_upper",
         ),
         slow=True,
     ),
@@ -424,6 +424,6 @@ ENTRIES = (
             "|I^t| can be 2s + s*, and with s = ρL⁴s* that is larger than s + s* by a factor near"
             " 2. Where (D2') is read at one scale it must be that of 2s + s*."
         ),
-        code=("minimax.sparse_upper.restricted_interval",),
+        code=("minimax.problems.sparse_regression.upper.restricted_interval",),
     ),
 )

@@ -208,7 +208,7 @@ ENTRIES = (
         method="quadrature",
         printed=Form("normal, Student, logistic, cosine", lambda rng: stein(SMOOTH)),
         mutant=Form("normal cut off at ±1, as the proofs use it", lambda rng: stein(CUT)),
-        code=("minimax.van_trees.van_trees",),
+        code=("minimax.methods.van_trees.van_trees",),
         slow=True,
     ),
     Entry(

@@ -309,7 +309,7 @@ ENTRIES = (
         method="execution",
         printed=Form("4 on the noise", lambda rng: peeling_error(rng, on_noise=4.0)),
         mutant=Form("3.5 on the noise", lambda rng: peeling_error(rng, on_noise=3.5)),
-        code=("estimators.mechanisms.peeling", "minimax.descent.thresholding_factor"),
+        code=("estimators.mechanisms.peeling", "minimax.methods.recursion.thresholding_factor"),
     ),
     Entry(
         id="CWZ19:(A.7)",

@@ -15,9 +15,9 @@ import numpy as np
 from scipy import special, stats
 
 from attacks.mean import lemma_2_1_threshold
-from minimax.bounded_mean import in_sample
-from minimax.mean import noise_variance
-from minimax.privacy import Approximate
+from minimax.core.calibration import noise_variance
+from minimax.core.privacy import Approximate
+from minimax.problems.bounded_mean.diluted import in_sample
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 C = 0.5
@@ -176,7 +176,7 @@ ENTRIES = (
         method="optimisation",
         printed=Form("W with weight 1/α = 3, as in the proof", lambda rng: members(weight=3.0)),
         mutant=Form("weight 1/α = 0.1", lambda rng: members(weight=0.1)),
-        code=("attacks.mean.SignAttack", "minimax.bounded_mean.in_sample"),
+        code=("attacks.mean.SignAttack", "minimax.problems.bounded_mean.diluted.in_sample"),
     ),
     Entry(
         id="CWZ19:Lemma 2.1, proof: range",
@@ -224,6 +224,6 @@ ENTRIES = (
         method="optimisation",
         printed=Form("n = c₁√(d/log(1/δ))", lambda rng: preliminary(stretch=1.0)),
         mutant=Form("n 100,000 times larger", lambda rng: preliminary(stretch=1e5)),
-        code=("minimax.bounded_mean.in_sample",),
+        code=("minimax.problems.bounded_mean.diluted.in_sample",),
     ),
 )

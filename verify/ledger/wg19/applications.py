@@ -22,11 +22,11 @@ from estimators.sparse_erm import (
     paper_noise,
     slope_caps,
 )
-from minimax.divergences import gaussian_hockey_stick
-from minimax.erm_upper import theorem_5_4
-from minimax.privacy import Approximate, ZeroConcentrated
-from minimax.sparse_regression import SparseRegressionProblem
-from minimax.sparse_upper import noisy_thresholding_upper
+from minimax.core.privacy import Approximate, ZeroConcentrated
+from minimax.methods.divergences import gaussian_hockey_stick
+from minimax.problems.erm.upper import theorem_5_4
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
+from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -134,7 +134,8 @@ def certified_rate(*, loss: Literal["squared", "logistic"], exponent: float) -> 
     """Exponent in eps of the certified privacy term, gradients clipped and noise put right.
 
     Variance 12 T G^2 log(1/delta)/(n eps)^2, which is enough by Remark 5.3 with its factor 2. The
-    class of `minimax.sparse_regression`, d = 200, s* = 2, s = 4, at eps where noise dominates.
+    class of `minimax.problems.sparse_regression.lower`, d = 200, s* = 2, s = 4, at eps where noise
+    dominates.
     """
     n, T, terms = 10**9, 10, []
     problem = SparseRegressionProblem(n=n, d=200, s=2, sigma=1e-6, radius=1.0)
@@ -313,7 +314,7 @@ ENTRIES = (
         rate=True,
         printed=Form("1/ε²", lambda rng: certified_rate(loss="squared", exponent=-2.0)),
         mutant=Form("1/ε", lambda rng: certified_rate(loss="squared", exponent=-1.0)),
-        code=("minimax.sparse_upper.noisy_thresholding_upper",),
+        code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
     ),
     Entry(
         id="WG19:Remark 5.7",
@@ -334,7 +335,7 @@ ENTRIES = (
             " noise is scaled to K, so at μ = 1 the error of the algorithm itself, not only its"
             " bound, has a factor d; the claimed dependence on log d alone is lost."
         ),
-        code=("minimax.sparse_upper.claimed_corollary_5_6",),
+        code=("minimax.problems.sparse_regression.upper.claimed_corollary_5_6",),
     ),
     Entry(
         id="WG19:Remark 5.7, length of rows",
@@ -375,7 +376,10 @@ ENTRIES = (
             " T = 1. Even one step from θ = 0, where the gradient moves by K/n only (as it does"
             " anywhere if a record is removed, not replaced), has δ = 4.3 × 10⁻⁵ in place of 10⁻⁵."
         ),
-        code=("estimators.sparse_erm.paper_noise", "minimax.sparse_upper.claimed_corollary_5_8"),
+        code=(
+            "estimators.sparse_erm.paper_noise",
+            "minimax.problems.sparse_regression.upper.claimed_corollary_5_8",
+        ),
     ),
     Entry(
         id="WG19:Corollary 5.8, rate",
@@ -387,7 +391,7 @@ ENTRIES = (
         rate=True,
         printed=Form("1/ε²", lambda rng: certified_rate(loss="logistic", exponent=-2.0)),
         mutant=Form("1/ε", lambda rng: certified_rate(loss="logistic", exponent=-1.0)),
-        code=("minimax.sparse_upper.noisy_thresholding_upper",),
+        code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
     ),
     Entry(
         id="WG19:Remark 5.9",
@@ -406,7 +410,7 @@ ENTRIES = (
             "K² of Corollary 5.8 is dropped; the Hessian is at most X^⊤X/4n, so K² ≥ 4μd and the"
             " noise, scaled to K, puts a factor d into the error."
         ),
-        code=("minimax.sparse_upper.claimed_corollary_5_8",),
+        code=("minimax.problems.sparse_regression.upper.claimed_corollary_5_8",),
     ),
     Entry(
         id="WG19:Table 1",

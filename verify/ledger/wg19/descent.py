@@ -20,8 +20,8 @@ from estimators.sparse_erm import (
     hard_threshold,
     slope_caps,
 )
-from minimax.erm_upper import theorem_5_4
-from minimax.privacy import Gaussian, ZeroConcentrated
+from minimax.core.privacy import Gaussian, ZeroConcentrated
+from minimax.problems.erm.upper import theorem_5_4
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -380,7 +380,7 @@ ENTRIES = (
             "As Theorem 5.2; twice the variance is enough. Where ε and log(1/δ) are small, as at"
             " (1, .01), Lemma 3.4 has enough room to make up for it and the claim is true."
         ),
-        code=("minimax.privacy.Gaussian.delta",),
+        code=("minimax.core.privacy.Gaussian.delta",),
     ),
     Entry(
         id="WG19:Remark 5.3, constant",
@@ -420,7 +420,7 @@ ENTRIES = (
             " 0 and the noise is not: C₅ cannot help. For ρ of constant order only constants"
             " change."
         ),
-        code=("minimax.erm_upper.theorem_5_4",),
+        code=("minimax.problems.erm.upper.theorem_5_4",),
     ),
     Entry(
         id="WG19:Theorem 5.4, assumptions",
@@ -442,7 +442,7 @@ ENTRIES = (
             " 3.2 speak of θ in dom f, and on a ball both can hold; but then θ must be kept there,"
             " or gradients be clipped, and the algorithm does neither (Remark 5.3 names clipping)."
         ),
-        code=("minimax.erm_upper.theorem_5_4", "estimators.sparse_erm.clipped_gradient"),
+        code=("minimax.problems.erm.upper.theorem_5_4", "estimators.sparse_erm.clipped_gradient"),
     ),
     Entry(
         id="WG19:Theorem 5.4, sparsity",
@@ -454,7 +454,10 @@ ENTRIES = (
         rate=True,
         printed=Form("s = κ²s*", lambda rng: enough_entries(power=2)),
         mutant=Form("s = κs*", lambda rng: enough_entries(power=1)),
-        code=("minimax.erm_upper.theorem_5_4", "minimax.descent.thresholding_factor"),
+        code=(
+            "minimax.problems.erm.upper.theorem_5_4",
+            "minimax.methods.recursion.thresholding_factor",
+        ),
     ),
     Entry(
         id="WG19:Theorem 5.4, dimension",
@@ -469,7 +472,7 @@ ENTRIES = (
         rate=True,
         printed=Form("log d", lambda rng: dimension_rate(exponent=1.0)),
         mutant=Form("log² d", lambda rng: dimension_rate(exponent=2.0)),
-        code=("minimax.erm_upper.theorem_5_4",),
+        code=("minimax.problems.erm.upper.theorem_5_4",),
     ),
     Entry(
         id="WG19:Remark 5.5",

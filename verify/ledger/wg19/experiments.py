@@ -6,7 +6,7 @@ import numpy as np
 
 from estimators.nonprivate_regression import IterativeHardThresholding
 from estimators.sparse_erm import paper_noise
-from minimax.privacy import Approximate, Gaussian
+from minimax.core.privacy import Approximate, Gaussian
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Rng = np.random.Generator

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import integrate, optimize, special
 
 from estimators.losses import LogisticLoss
-from minimax.privacy import Gaussian
+from minimax.core.privacy import Gaussian
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -254,7 +254,7 @@ ENTRIES = (
         method="brute force",
         printed=Form("ε = 1, Gaussian noise", lambda rng: private(epsilon=1.0)),
         mutant=Form("ε = 1/2, the same δ", lambda rng: private(epsilon=0.5)),
-        code=("minimax.privacy.Approximate",),
+        code=("minimax.core.privacy.Approximate",),
     ),
     Entry(
         id="WG19:Definition 3.1",
@@ -301,7 +301,7 @@ ENTRIES = (
             " ball, which dom f may mean, μ > 0; but Algorithm 1 does not keep θ there. With"
             " `radius` our estimator does."
         ),
-        code=("minimax.sparse_upper.noisy_thresholding_upper",),
+        code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
     ),
     Entry(
         id="WG19:Definition 3.2, level",
@@ -336,7 +336,7 @@ ENTRIES = (
         method="exact",
         printed=Form("ρ = ε²/2", lambda rng: concentrated(factor=1.0)),
         mutant=Form("ρ = ε²/4", lambda rng: concentrated(factor=0.5)),
-        code=("minimax.privacy.ZeroConcentrated", "minimax.privacy.Pure.to_zcdp"),
+        code=("minimax.core.privacy.ZeroConcentrated", "minimax.core.privacy.Pure.to_zcdp"),
     ),
     Entry(
         id="WG19:Lemma 3.4",
@@ -350,7 +350,7 @@ ENTRIES = (
         method="optimisation",
         printed=Form("factor 2", lambda rng: conversion(factor=2.0)),
         mutant=Form("factor √2", lambda rng: conversion(factor=math.sqrt(2))),
-        code=("minimax.privacy.ZeroConcentrated.to_approximate",),
+        code=("minimax.core.privacy.ZeroConcentrated.to_approximate",),
     ),
     Entry(
         id="WG19:Definition 3.5",
@@ -378,7 +378,7 @@ ENTRIES = (
         method="quadrature",
         printed=Form("Δ²/2σ²", lambda rng: gaussian_mechanism(factor=1.0)),
         mutant=Form("Δ²/4σ²", lambda rng: gaussian_mechanism(factor=0.5)),
-        code=("estimators.mechanisms.gaussian", "minimax.privacy.Gaussian.to_zcdp"),
+        code=("estimators.mechanisms.gaussian", "minimax.core.privacy.Gaussian.to_zcdp"),
     ),
     Entry(
         id="WG19:Lemma 3.7",

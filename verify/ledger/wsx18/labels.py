@@ -49,7 +49,7 @@ ENTRIES = (
         method="exact",
         printed=Form("c = 1,000", lambda rng: rows_for_isometry(constant=1000.0)),
         mutant=Form("c = 1/10", lambda rng: rows_for_isometry(constant=0.1)),
-        code=("minimax.descent.chernoff_interval",),
+        code=("minimax.methods.recursion.chernoff_interval",),
         same_as="WX19:Assumption 1, rows",
     ),
     repeat(

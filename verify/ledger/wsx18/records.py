@@ -12,8 +12,9 @@ from typing import Literal
 import mpmath
 import sympy as sp
 
-from minimax.bound import Assumption, Bound
-from minimax.local_regression import (
+from minimax.bound import Bound
+from minimax.core.bound import Assumption
+from minimax.problems.local_regression.lower import (
     PAPER_EPSILON,
     claimed_theorem,
     theorem_1,
@@ -100,7 +101,7 @@ LOWER_BOUNDS = (
         + " The lower bounds, the paper's only use of this class, stay true: here for a trivial"
         " reason, as no estimator, private or not, has a risk below 1/4 for any n, and with"
         " E[σ|x] = 0 for the right one.",
-        code=("minimax.local_regression", "minimax.priors.TwoLabelPrior"),
+        code=("minimax.problems.local_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
         same_as="WX19:(1)",
     ),
     repeat(
@@ -124,8 +125,8 @@ LOWER_BOUNDS = (
         printed=Form("23/35", lambda rng: exponential_against_square(sp.Rational(23, 35))),
         mutant=Form("2/3", lambda rng: exponential_against_square(sp.Rational(2, 3))),
         code=(
-            "minimax.divergences.symmetrised_kl_quadratic",
-            "minimax.divergences.report_variance",
+            "minimax.methods.divergences.symmetrised_kl_quadratic",
+            "minimax.methods.divergences.report_variance",
         ),
     ),
     repeat(

@@ -11,11 +11,17 @@ import math
 
 import sympy as sp
 
-from minimax.divergences import tv_contraction
-from minimax.le_cam import squared_risk
-from minimax.local_regression import claimed_theorem, report_energy, reverse_ratio, theorem_1
-from minimax.local_upper import LocalRegressionProblem, one_shot_upper
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
+from minimax.methods.divergences import tv_contraction
+from minimax.methods.le_cam import squared_risk
+from minimax.problems.local_regression.lower import (
+    claimed_theorem,
+    report_energy,
+    reverse_ratio,
+    theorem_1,
+)
+from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.upper import one_shot_upper
 from verify.ledger.entry import Entry, Form, Result, Status, result
 from verify.ledger.repeats import repeat
 from verify.ledger.wx21.interaction import blow_up, central_rate
@@ -65,7 +71,7 @@ def upper_tail(*, exponential: bool, constant: float) -> Result:
     r"""Is |error|^2 <= h^2 = constant p log p/(n eps^2) but for chance e^{-p/1000}, or else 1/p?
 
     From below: theta = +-d e_j, d = 1.01 h, for the j about which the reports tell least. As in
-    `minimax.local_regression.interactive`, the squared affinity is at least e^-S,
+    `minimax.problems.local_regression.lower.interactive`, the squared affinity is at least e^-S,
     S = n A k(tau) d^2/(p (C - d)^2), and no estimate is within h of both, so the chance is at least
     (1 - sqrt(1 - e^-S))/2 >= e^-S/4. From above: `OneShotThreshold` has errors e_j with proxy
     v = (3 coth(eps/2))^2/floor(n/p) and squared error at most 5 max e_j^2.
@@ -125,7 +131,7 @@ LOWER_BOUNDS = (
         wrong=BOUNDED_NOISE
         + " The lower bounds stay true, for a trivial reason: no estimator, private or not, has a"
         " risk below 1/4 for any n. The upper bounds of Theorems 1 and 4 are false on this class.",
-        code=("minimax.local_regression", "minimax.priors.TwoLabelPrior"),
+        code=("minimax.problems.local_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
     ),
     repeat(
         "WX21:Theorem 1",
@@ -155,9 +161,9 @@ LOWER_BOUNDS = (
         " claimed: one bit from each user is ε-LDP, so that the rate is Θ without a δ, which the"
         " lower bound does not cover.",
         code=(
-            "minimax.local_upper.one_shot_upper",
+            "minimax.problems.local_regression.upper.one_shot_upper",
             "estimators.local_regression.OneShotThreshold",
-            "minimax.local_regression.theorem_1",
+            "minimax.problems.local_regression.lower.theorem_1",
         ),
         slow=True,
     ),
@@ -190,7 +196,10 @@ LOWER_BOUNDS = (
             " then as good as an ε-LDP one). For a fixed δ > 0 hidden in the O it says nothing: a"
             " share δ of all records may then be sent as they are."
         ),
-        code=("minimax.local_regression.interactive", "minimax.local_upper.one_shot_upper"),
+        code=(
+            "minimax.problems.local_regression.lower.interactive",
+            "minimax.problems.local_regression.upper.one_shot_upper",
+        ),
     ),
     repeat("WX21:Theorem 2", "WX19:(3)", kind="equation"),
     repeat("WX21:Theorem 2", "WX19:Theorem 2"),
@@ -214,7 +223,7 @@ LOWER_BOUNDS = (
             " fully interactive model. WX21 restricts k to O(p), where nothing is left either. (The"
             " claim may be true; it does not follow.)"
         ),
-        code=("minimax.local_regression.theorem_2",),
+        code=("minimax.problems.local_regression.lower.theorem_2",),
         same_as="WX21:Corollary 1",
     ),
     Entry(
@@ -231,8 +240,8 @@ LOWER_BOUNDS = (
         printed=Form("without log(1/δ)", lambda rng: central_rate(logarithm=False)),
         mutant=Form("with it, as in WX21", lambda rng: central_rate(logarithm=True)),
         code=(
-            "minimax.regression.claimed_theorem_4_1",
-            "minimax.sparse_regression.claimed_theorem_4_3",
+            "minimax.problems.regression.lower.claimed_theorem_4_1",
+            "minimax.problems.sparse_regression.lower.claimed_theorem_4_3",
         ),
     ),
     repeat("WX21:Theorem 3", "WX19:Theorem 3"),

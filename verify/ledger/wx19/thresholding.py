@@ -15,7 +15,7 @@ import sympy as sp
 from estimators.links import IDENTITY, RATE, step_window
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
-from minimax.descent import Interval, contraction
+from minimax.methods.recursion import Interval, contraction
 from verify.ledger.entry import Entry, Form, Result, Status, result
 from verify.ledger.repeats import FINAL, repeat
 from verify.ledger.wx21.isometry import failure
@@ -181,7 +181,7 @@ ENTRIES = (
         method="exact",
         printed=Form("c = 1,000", lambda rng: rows_for_isometry(constant=1000.0)),
         mutant=Form("c = 1/10", lambda rng: rows_for_isometry(constant=0.1)),
-        code=("minimax.descent.chernoff_interval",),
+        code=("minimax.methods.recursion.chernoff_interval",),
     ),
     repeat(
         "WX21:Theorem 5",
@@ -208,7 +208,7 @@ ENTRIES = (
             " up to 7/4, so that 2^(−T) needs δ′ ≤ 2/7, as Theorem 5 asks and Theorem 4 (WX21:"
             " Theorem 5) does not. It costs a constant in n."
         ),
-        code=("estimators.links.step_window", "minimax.descent.contraction"),
+        code=("estimators.links.step_window", "minimax.methods.recursion.contraction"),
     ),
     repeat(
         "WX21:Theorem 5",

@@ -12,8 +12,8 @@ from scipy import special
 
 from estimators.losses import LogisticLoss
 from estimators.mechanisms import gaussian_scale
-from minimax.descent import gaussian_top
-from minimax.privacy import Approximate, Gaussian
+from minimax.core.privacy import Approximate, Gaussian
+from minimax.methods.recursion import gaussian_top
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -255,7 +255,7 @@ ENTRIES = (
         method="quadrature",
         printed=Form("calibrated noise", lambda rng: gaussian_release(shrink=1.0)),
         mutant=Form("5 % less", lambda rng: gaussian_release(shrink=0.95)),
-        code=("minimax.privacy.Approximate", "estimators.mechanisms.gaussian_scale"),
+        code=("minimax.core.privacy.Approximate", "estimators.mechanisms.gaussian_scale"),
     ),
     Entry(
         id="WX21:Definition 7",
@@ -269,7 +269,7 @@ ENTRIES = (
         method="brute force",
         printed=Form("least eigenvalue", lambda rng: squared_curvature(rng, factor=1.0)),
         mutant=Form("1 % more", lambda rng: squared_curvature(rng, factor=1.01)),
-        code=("estimators.losses.SquaredLoss", "minimax.erm_upper.theorem_5_4"),
+        code=("estimators.losses.SquaredLoss", "minimax.problems.erm.upper.theorem_5_4"),
     ),
     Entry(
         id="WX21:Definition 8",
@@ -334,7 +334,7 @@ ENTRIES = (
             " cited work on hard thresholding, a comparison with the best k*-sparse vector for a"
             " smaller k* must be meant; that is less than the excess risk of Definition 5."
         ),
-        code=("minimax.erm_upper.theorem_5_4",),
+        code=("minimax.problems.erm.upper.theorem_5_4",),
     ),
     Entry(
         id="WX21:Remark 3",
@@ -349,7 +349,7 @@ ENTRIES = (
         rate=True,
         printed=Form("power 0 of p", lambda rng: dimension_power(0.0)),
         mutant=Form("power 1/2 of p", lambda rng: dimension_power(0.5)),
-        code=("minimax.descent.gaussian_top", "minimax.erm_upper"),
+        code=("minimax.methods.recursion.gaussian_top", "minimax.problems.erm.upper"),
     ),
     Entry(
         id="WX21:Definition 9",
@@ -369,6 +369,6 @@ ENTRIES = (
             "8x + 2 cos x with (7, 9)",
             lambda rng: monotone(8 * X_SYMBOL + 2 * sp.cos(X_SYMBOL), sp.Integer(7), sp.Integer(9)),
         ),
-        code=("minimax.label_regression.theorem_10",),
+        code=("minimax.problems.label_regression.lower.theorem_10",),
     ),
 )

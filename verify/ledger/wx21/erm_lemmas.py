@@ -120,7 +120,7 @@ ENTRIES = (
         method="brute force",
         printed=Form("constant 8", lambda rng: distance_by_gradient(rng, constant=8.0)),
         mutant=Form("constant 4", lambda rng: distance_by_gradient(rng, constant=4.0)),
-        code=("minimax.erm_upper",),
+        code=("minimax.problems.erm.upper",),
     ),
     Entry(
         id="WX21:Lemma 13",
@@ -132,7 +132,7 @@ ENTRIES = (
         rate=True,
         printed=Form("power 1 of log p", lambda rng: maximum_rate(1.0)),
         mutant=Form("power 1/2", lambda rng: maximum_rate(0.5)),
-        code=("minimax.descent.gaussian_top",),
+        code=("minimax.methods.recursion.gaussian_top",),
     ),
     Entry(
         id="WX21:Lemma 14",
@@ -148,6 +148,6 @@ ENTRIES = (
         printed=Form("exponent s/2", lambda rng: sparse_packing(0.5)),
         relaxed=Form("exponent .8 s", lambda rng: sparse_packing(0.8)),
         mutant=Form("exponent 1.1 s", lambda rng: sparse_packing(1.1)),
-        code=("minimax.label_regression.theorem_7",),
+        code=("minimax.problems.label_regression.lower.theorem_7",),
     ),
 )

@@ -12,8 +12,8 @@ from scipy import special
 from estimators.label_regression import LabelHardThresholding
 from estimators.links import IDENTITY, Link, step_window
 from estimators.local_regression import LocalHardThresholding
-from minimax.bound import OutsideRegime
-from minimax.privacy import Approximate, Pure
+from minimax.core.bound import OutsideRegime
+from minimax.core.privacy import Approximate, Pure
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
 from verify.local_claims import PAPER_LINK
 from verify.measure import interval

@@ -10,13 +10,13 @@ import numpy as np
 import sympy as sp
 
 from estimators.halving import SequentialHalving
-from minimax.halving import halving_upper
-from minimax.local_regression import theorem_1
-from minimax.local_upper import LocalRegressionProblem
-from minimax.priors import TwoLabelPrior
-from minimax.privacy import Pure
-from minimax.regression import claimed_theorem_4_1
-from minimax.sparse_regression import claimed_theorem_4_3
+from minimax.core.privacy import Pure
+from minimax.methods.priors import TwoLabelPrior
+from minimax.problems.local_regression.halving import halving_upper
+from minimax.problems.local_regression.lower import theorem_1
+from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.regression.lower import claimed_theorem_4_1
+from minimax.problems.sparse_regression.lower import claimed_theorem_4_3
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
 from verify.measure import Measurement, interval, losses
 
@@ -148,9 +148,9 @@ ENTRIES = (
         ),
         code=(
             "estimators.halving.SequentialHalving",
-            "minimax.halving.halving_upper",
-            "minimax.local_regression.theorem_1",
-            "minimax.local_regression.theorem_2",
+            "minimax.problems.local_regression.halving.halving_upper",
+            "minimax.problems.local_regression.lower.theorem_1",
+            "minimax.problems.local_regression.lower.theorem_2",
         ),
     ),
     Entry(
@@ -166,7 +166,10 @@ ENTRIES = (
         method="simulation",
         printed=Form("at most the proven bound", lambda rng: halved(rng, share=1.0)),
         mutant=Form("at most a third of it", lambda rng: halved(rng, share=1 / 3)),
-        code=("estimators.halving.SequentialHalving", "minimax.halving.halving_upper"),
+        code=(
+            "estimators.halving.SequentialHalving",
+            "minimax.problems.local_regression.halving.halving_upper",
+        ),
         slow=True,
     ),
     Entry(
@@ -188,7 +191,7 @@ ENTRIES = (
             " which for k of order p is 1/ε², free of p. The argument proves a polynomial"
             " dependence for k ≤ p^(1−c), c > 0, only. Whether the claim is true is not known here."
         ),
-        code=("minimax.local_regression.theorem_2",),
+        code=("minimax.problems.local_regression.lower.theorem_2",),
     ),
     Entry(
         id="WX21:Remark 2",
@@ -212,8 +215,8 @@ ENTRIES = (
             " has a gap of its own. The conclusion stands: p against s log p."
         ),
         code=(
-            "minimax.regression.claimed_theorem_4_1",
-            "minimax.sparse_regression.claimed_theorem_4_3",
+            "minimax.problems.regression.lower.claimed_theorem_4_1",
+            "minimax.problems.sparse_regression.lower.claimed_theorem_4_3",
         ),
     ),
 )

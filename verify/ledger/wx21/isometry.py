@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
-from minimax.descent import Interval, contraction
+from minimax.methods.recursion import Interval, contraction
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -161,7 +161,10 @@ WHOLE_RECORDS = (
         method="brute force",
         printed=Form("4,000 rows a group", lambda rng: grouped_design(rng, rows=4000)),
         mutant=Form("16 rows a group, fewer than 17", lambda rng: grouped_design(rng, rows=16)),
-        code=("minimax.descent.chernoff_interval", "minimax.descent.coherence_interval"),
+        code=(
+            "minimax.methods.recursion.chernoff_interval",
+            "minimax.methods.recursion.coherence_interval",
+        ),
     ),
     Entry(
         id="WX21:Assumption 1, range of Delta",
@@ -184,7 +187,7 @@ WHOLE_RECORDS = (
             " and e₂ have the same labels, and no estimator meets the bound of Theorem 11 at both."
             " (The proof has 5a² − 9b², which is negative, and a for a² in the lower end.)"
         ),
-        code=("minimax.descent.contraction",),
+        code=("minimax.methods.recursion.contraction",),
     ),
 )
 
@@ -201,7 +204,7 @@ LABELS = (
         method="exact",
         printed=Form("1,024 rows, 2,048 columns", lambda rng: two_bases(10)),
         mutant=Form("256 rows, 512 columns", lambda rng: two_bases(8)),
-        code=("minimax.label_regression.theorem_7",),
+        code=("minimax.problems.label_regression.lower.theorem_7",),
     ),
 )
 
@@ -232,7 +235,7 @@ LEMMA_5 = (
             " the matrix has fewer rows than columns, hence a kernel. For s ≤ p/2, which covers"
             " every use, the two agree up to the constant."
         ),
-        code=("minimax.descent.chernoff_interval",),
+        code=("minimax.methods.recursion.chernoff_interval",),
     ),
     Entry(
         id="WX21:Lemma 5, meaning of Delta",
@@ -252,6 +255,6 @@ LEMMA_5 = (
             " X'X/n − I. Off the support (X'X/n − I)x is of order √(p/n), which the property does"
             " not bound: for one column of signs the block is 0."
         ),
-        code=("minimax.descent.coherence_interval",),
+        code=("minimax.methods.recursion.coherence_interval",),
     ),
 )

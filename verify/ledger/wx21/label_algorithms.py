@@ -14,7 +14,7 @@ from estimators.design import Design
 from estimators.label_randomisers import GaussianLabels, paper_label_scale
 from estimators.label_regression import LabelHardThresholding, thresholded_descent
 from estimators.links import IDENTITY, Link, best_step
-from minimax.privacy import Approximate
+from minimax.core.privacy import Approximate
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
 from verify.ledger.wx21.contraction_proof import halved
 from verify.local_claims import PAPER_LINK

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from estimators.label_randomisers import BinaryLabels, label_bound, purified_epsilon
 from minimax.bound import Bound
-from minimax.divergences import information_from_tv
-from minimax.fano import block_exponents
-from minimax.local_upper import LabelRegressionProblem, one_shot_label_upper
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
+from minimax.methods.divergences import information_from_tv
+from minimax.methods.fano import block_exponents
+from minimax.problems.label_regression.problem import LabelRegressionProblem
+from minimax.problems.label_regression.upper import one_shot_label_upper
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -30,11 +31,12 @@ def uniform_noise_bound(n: float, p: int, s: int, C: float, b: float, epsilon: f
     **Statement.** R >= sup over delta <= 1 and beta of
     delta^2 [1 - (h_m(beta) + n (e^eps - 1)^2 b^2 delta^2/(4 C^2 s))/beta], m = floor(p/s).
 
-    **Proof.** The block prior of `minimax.label_regression` with the paper's noise, uniform on
-    [-C, C]: the label laws of theta, theta' are at total variation at most b|<x, theta - theta'>|
-    /(2C), whose mean square over independent theta, theta' is at most b^2 delta^2/(2 C^2) for every
-    row x. `information_from_tv`, n times, and Donsker and Varadhan over s blocks. There is no
-    isometry of X and, other than with labels of two values, no upper limit on delta from C.
+    **Proof.** The block prior of `minimax.problems.label_regression.lower` with the paper's noise,
+    uniform on [-C, C]: the label laws of theta, theta' are at total variation at most b|<x, theta
+    - theta'>| /(2C), whose mean square over independent theta, theta' is at most b^2 delta^2/(2
+    C^2) for every row x. `information_from_tv`, n times, and Donsker and Varadhan over s blocks.
+    There is no isometry of X and, other than with labels of two values, no upper limit on delta
+    from C.
     """
     beta, h = block_exponents(p // s)
     share = n * float(information_from_tv(epsilon, b**2 / (2 * C**2))) / s
@@ -198,7 +200,10 @@ ENTRIES = (
         method="optimisation",
         printed=Form("constant 1/2", lambda rng: lower_bound(0.5, sparse_log, links=False)),
         mutant=Form("p for s log(p/s)", lambda rng: lower_bound(0.5, lambda p, s: p, links=False)),
-        code=("minimax.label_regression.theorem_7", "minimax.local_upper.one_shot_label_upper"),
+        code=(
+            "minimax.problems.label_regression.lower.theorem_7",
+            "minimax.problems.label_regression.upper.one_shot_label_upper",
+        ),
     ),
     Entry(
         id="WX21:Theorem 7, tightness",
@@ -229,7 +234,7 @@ ENTRIES = (
         ),
         code=(
             "estimators.label_randomisers.BinaryLabels",
-            "minimax.label_regression.label_contraction",
+            "minimax.problems.label_regression.lower.label_contraction",
         ),
     ),
     Entry(
@@ -268,7 +273,10 @@ ENTRIES = (
         method="optimisation",
         printed=Form("constant 1/2", lambda rng: lower_bound(0.5, sparse_log, links=True)),
         mutant=Form("p for s log(p/s)", lambda rng: lower_bound(0.5, lambda p, s: p, links=True)),
-        code=("minimax.label_regression.theorem_10", "minimax.divergences.information_from_tv"),
+        code=(
+            "minimax.problems.label_regression.lower.theorem_10",
+            "minimax.methods.divergences.information_from_tv",
+        ),
     ),
     Entry(
         id="WX21:Theorem 10, sum",
@@ -290,7 +298,7 @@ ENTRIES = (
             "|X(θ − θ′)|² ≤ n(1+Δ)|θ − θ′|²; the n is back in the next display. The line before"
             " lacks 1/|V|²."
         ),
-        code=("minimax.divergences.information_from_tv",),
+        code=("minimax.methods.divergences.information_from_tv",),
     ),
     Entry(
         id="WX21:(31)",
@@ -311,6 +319,6 @@ ENTRIES = (
             "δ√(2/s), lower end 1.1δ²",
             lambda rng: packing_distances(lambda delta, s: delta * math.sqrt(2 / s), 1.1),
         ),
-        code=("minimax.packing.block_exponent",),
+        code=("minimax.methods.packing.block_exponent",),
     ),
 )

@@ -13,7 +13,7 @@ from scipy import stats
 from estimators.links import IDENTITY, Link
 from estimators.local_regression import LocalHardThresholding, gradient_bound
 from estimators.randomisers import SphereRandomiser
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
 from verify.ledger.entry import Entry, Form, Result, Status, result
 from verify.local_claims import PAPER_LINK
 
@@ -250,7 +250,7 @@ ENTRIES = (
             "T = O(log n) groups cost √log n in the ℓ₂ norm (log p log n in the square), as the"
             " paper's own display says. Its conclusion names √log n and leaves out √log p."
         ),
-        code=("minimax.local_regression.theorem_2",),
+        code=("minimax.problems.local_regression.lower.theorem_2",),
     ),
     Entry(
         id="WX21:Algorithm 4",

@@ -11,8 +11,9 @@ import numpy as np
 import sympy as sp
 
 from minimax.bound import Bound
-from minimax.fano import fano
-from minimax.local_regression import (
+from minimax.core.privacy import OffsetConcentrated, Pure, Renyi
+from minimax.methods.fano import fano
+from minimax.problems.local_regression.lower import (
     claimed_theorem,
     theorem_1,
     theorem_1_fano,
@@ -20,8 +21,8 @@ from minimax.local_regression import (
     theorem_3,
     theorem_4,
 )
-from minimax.local_upper import LocalRegressionProblem, Loss, one_shot_upper
-from minimax.privacy import OffsetConcentrated, Pure, Renyi
+from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.upper import Loss, one_shot_upper
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 NOISE = 2.0
@@ -178,7 +179,10 @@ ENTRIES = (
         method="optimisation",
         printed=Form("constant 0.85", lambda rng: lower_bound(theorem_1(), 1, 0.85)),
         mutant=Form("p² log p for p log p", lambda rng: lower_bound(theorem_1(), 1, 0.85, 1.0)),
-        code=("minimax.local_regression.theorem_1", "minimax.local_upper.one_shot_upper"),
+        code=(
+            "minimax.problems.local_regression.lower.theorem_1",
+            "minimax.problems.local_regression.upper.one_shot_upper",
+        ),
         slow=True,
     ),
     Entry(
@@ -202,7 +206,10 @@ ENTRIES = (
             "|δe_i − δe_j| = √2δ. Fano's inequality without the factor 1/2 of Lemma 7, which it"
             " does not need, has radius (√2δ)²/4 = δ²/2: the displayed bound is right."
         ),
-        code=("minimax.fano.fano", "minimax.local_regression.theorem_1_fano"),
+        code=(
+            "minimax.methods.fano.fano",
+            "minimax.problems.local_regression.lower.theorem_1_fano",
+        ),
     ),
     Entry(
         id="WX21:Theorem 2",
@@ -218,8 +225,8 @@ ENTRIES = (
         printed=Form("constant 3/4", lambda rng: lower_bound(theorem_2(sharp=True), 2, 0.75)),
         mutant=Form("p² for p", lambda rng: lower_bound(theorem_2(sharp=True), 2, 0.75, 1.0)),
         code=(
-            "minimax.local_regression.theorem_2",
-            "minimax.local_regression.null_against_mixture",
+            "minimax.problems.local_regression.lower.theorem_2",
+            "minimax.problems.local_regression.lower.null_against_mixture",
         ),
     ),
     Entry(
@@ -235,7 +242,7 @@ ENTRIES = (
         method="optimisation",
         printed=Form("constant 1/2", lambda rng: lower_bound(theorem_3(sharp=True), 3, 0.5)),
         mutant=Form("p² for p", lambda rng: lower_bound(theorem_3(sharp=True), 3, 0.5, 1.0)),
-        code=("minimax.local_regression.theorem_3",),
+        code=("minimax.problems.local_regression.lower.theorem_3",),
     ),
     Entry(
         id="WX21:Theorem 4",
@@ -252,7 +259,10 @@ ENTRIES = (
         mutant=Form(
             "the squares of these levels", lambda rng: relaxed_privacy(1 / 3, lambda c: c**2)
         ),
-        code=("minimax.local_regression.theorem_4", "minimax.local_regression.report_energy"),
+        code=(
+            "minimax.problems.local_regression.lower.theorem_4",
+            "minimax.problems.local_regression.lower.report_energy",
+        ),
     ),
     Entry(
         id="WX21:Theorem 4, complexity",
@@ -271,6 +281,6 @@ ENTRIES = (
             "γ = √2·1{y = 1} has norm 1 and E γ(X,1)² = 2. The proof adds the two sides, whose mean"
             " is at most 1, so that C₂ ≤ δ²/p holds; by Bessel's inequality, with equality."
         ),
-        code=("minimax.local_regression.report_energy",),
+        code=("minimax.problems.local_regression.lower.report_energy",),
     ),
 )

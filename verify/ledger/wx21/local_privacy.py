@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from minimax.divergences import staircase_supremum, strong_contraction_pure
-from minimax.fano import fano
+from minimax.methods.divergences import staircase_supremum, strong_contraction_pure
+from minimax.methods.fano import fano
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -208,7 +208,7 @@ DEFINITIONS = (
         mutant=Form(
             "on average over the past", lambda rng: sequential_privacy(rng, given_past=False)
         ),
-        code=("minimax.privacy.Pure", "minimax.le_cam"),
+        code=("minimax.core.privacy.Pure", "minimax.methods.le_cam"),
     ),
     Entry(
         id="WX21:Definition 2",
@@ -226,7 +226,7 @@ DEFINITIONS = (
             lambda rng: private_risk(rng, stretch=1.0),
         ),
         mutant=Form("channels of level 2ε", lambda rng: private_risk(rng, stretch=2.0)),
-        code=("minimax.divergences.staircase_supremum",),
+        code=("minimax.methods.divergences.staircase_supremum",),
     ),
     Entry(
         id="WX21:(1)",
@@ -240,7 +240,7 @@ DEFINITIONS = (
         method="optimisation",
         printed=Form("laws of 0 and θ differ", lambda rng: identified(linear, 1.0, centred=True)),
         mutant=Form("without E[σ|x] = 0", lambda rng: identified(linear, 1.0, centred=False)),
-        code=("minimax.local_regression", "minimax.priors.TwoLabelPrior"),
+        code=("minimax.problems.local_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
     ),
 )
 RATE = (
@@ -257,7 +257,7 @@ RATE = (
         rate=True,
         printed=Form("log p at s = 1", lambda rng: rate_without_privacy(1.0)),
         mutant=Form("√log p", lambda rng: rate_without_privacy(0.5)),
-        code=("minimax.fano.fano",),
+        code=("minimax.methods.fano.fano",),
     ),
 )
 
@@ -282,7 +282,7 @@ LABEL_CLASS = (
             " upper bound of Theorem 6 is impossible on the class as displayed. E σ_i = 0 is surely"
             " meant: the text says that (1), which has it, is reduced to (8)."
         ),
-        code=("minimax.label_regression", "minimax.priors.TwoLabelPrior"),
+        code=("minimax.problems.label_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
     ),
 )
 
@@ -306,6 +306,6 @@ MONOTONE_CLASS = (
             " those of 0. E[σ|x] = 0 is surely meant, as (11) is to reduce to (1), which asks it;"
             " the bounds of Theorems 9 and 11 need it too."
         ),
-        code=("minimax.label_regression.theorem_10",),
+        code=("minimax.problems.label_regression.lower.theorem_10",),
     ),
 )

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from minimax.divergences import information_from_tv, staircase_supremum, tv_contraction
-from minimax.fano import PrivatePacking, mutual_information, pairwise_tv
-from minimax.le_cam import point_against_mixture
+from minimax.methods.divergences import information_from_tv, staircase_supremum, tv_contraction
+from minimax.methods.fano import PrivatePacking, mutual_information, pairwise_tv
+from minimax.methods.le_cam import point_against_mixture
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -212,7 +212,10 @@ METHODS = (
         printed=Form("I ≤ ε²C for one report", lambda rng: private_fano(rng, constant=1.0)),
         relaxed=Form("I ≤ .43 ε²C", lambda rng: private_fano(rng, constant=0.43)),
         mutant=Form("I ≤ .12 ε²C", lambda rng: private_fano(rng, constant=0.12)),
-        code=("minimax.fano.PrivatePacking", "minimax.local_regression.theorem_1_fano"),
+        code=(
+            "minimax.methods.fano.PrivatePacking",
+            "minimax.problems.local_regression.lower.theorem_1_fano",
+        ),
         slow=True,
     ),
     Entry(
@@ -229,7 +232,10 @@ METHODS = (
         printed=Form("c = 19", lambda rng: information_by_tv(rng, constant=19.0)),
         relaxed=Form("c = .842", lambda rng: information_by_tv(rng, constant=0.842)),
         mutant=Form("c = .24", lambda rng: information_by_tv(rng, constant=0.24)),
-        code=("minimax.divergences.information_from_tv", "minimax.fano.PrivatePacking"),
+        code=(
+            "minimax.methods.divergences.information_from_tv",
+            "minimax.methods.fano.PrivatePacking",
+        ),
         slow=True,
     ),
     Entry(
@@ -244,7 +250,7 @@ METHODS = (
         method="exact",
         printed=Form("with log 2", lambda rng: fano_inequality(rng, log_two=True)),
         mutant=Form("without it", lambda rng: fano_inequality(rng, log_two=False)),
-        code=("minimax.fano.fano", "minimax.fano.error_probability"),
+        code=("minimax.methods.fano.fano", "minimax.methods.fano.error_probability"),
     ),
     Entry(
         id="WX21:Lemma 9",
@@ -268,7 +274,7 @@ METHODS = (
             " half that bound (.48). The ½ may belong under the root, as in the last lines of the"
             " proofs of Theorems 2 and 3."
         ),
-        code=("minimax.le_cam.point_against_mixture", "minimax.le_cam.two_points"),
+        code=("minimax.methods.le_cam.point_against_mixture", "minimax.methods.le_cam.two_points"),
     ),
     Entry(
         id="WX21:Lemma 9, divergence",
@@ -284,7 +290,7 @@ METHODS = (
         method="optimisation",
         printed=Form("ε²/4", lambda rng: mixture_divergence(rng, constant=1.0)),
         mutant=Form("ε²/16", lambda rng: mixture_divergence(rng, constant=0.25)),
-        code=("minimax.le_cam.point_against_mixture",),
+        code=("minimax.methods.le_cam.point_against_mixture",),
         slow=True,
     ),
 )
@@ -313,7 +319,7 @@ CHI_SQUARE = (
             "The best test through randomised response with χ² = ε² has a smaller risk than the"
             " bound with √D/2 of the same reports. As in Lemma 9 the ½ may belong under the root."
         ),
-        code=("minimax.local_regression.null_against_mixture",),
+        code=("minimax.problems.local_regression.lower.null_against_mixture",),
     ),
     Entry(
         id="WX21:Lemma 11, divergence",
@@ -335,6 +341,6 @@ CHI_SQUARE = (
             " nε² C_2(P) max‖dP/dP_v‖ with one P in both factors (and dP/dP_v, not dP_v/dP)."
             " Theorem 4 uses P = P_0, where this is 1/(1−δ)."
         ),
-        code=("minimax.local_regression.report_energy",),
+        code=("minimax.problems.local_regression.lower.report_energy",),
     ),
 )

@@ -111,7 +111,10 @@ ZERO_CONCENTRATED = (
         wrong=_EVENTS
         + "Randomised response on 20 letters: the ρ of events is too small for the χ² that"
         " Theorem 4 needs.",
-        code=("minimax.privacy.ZeroConcentrated", "minimax.local_regression.theorem_4"),
+        code=(
+            "minimax.core.privacy.ZeroConcentrated",
+            "minimax.problems.local_regression.lower.theorem_4",
+        ),
     ),
     Entry(
         id="WX21:Definition 4",
@@ -132,7 +135,7 @@ ZERO_CONCENTRATED = (
             lambda rng: chi_square_of_renyi(by_events=False, factor=0.5),
         ),
         wrong=_EVENTS + "χ² of Gaussian reports is up to 2.2 times what the events allow.",
-        code=("minimax.privacy.Renyi", "minimax.local_regression.theorem_4"),
+        code=("minimax.core.privacy.Renyi", "minimax.problems.local_regression.lower.theorem_4"),
     ),
 )
 
@@ -152,6 +155,6 @@ CHI_SQUARE = (
         printed=Form("χ² of events", lambda rng: chi_square_of_response(by_events=True)),
         corrected=Form("χ² of laws", lambda rng: chi_square_of_response(by_events=False)),
         wrong=_EVENTS + "With laws the equivalence is the identity 1 + χ² = exp(D₂).",
-        code=("minimax.divergences.chi2_from_tv_renyi",),
+        code=("minimax.methods.divergences.chi2_from_tv_renyi",),
     ),
 )

@@ -132,7 +132,7 @@ SUB_GAUSSIAN = (
         method="exact",
         printed=Form("σ² = 1", lambda rng: signs_are_sub_gaussian(1.0)),
         mutant=Form("σ² = .9", lambda rng: signs_are_sub_gaussian(0.9)),
-        code=("minimax.local_regression.report_energy",),
+        code=("minimax.problems.local_regression.lower.report_energy",),
     ),
     Entry(
         id="WX21:Definition 10, sums",
@@ -168,7 +168,7 @@ LEMMAS = (
         method="exact",
         printed=Form("exponent t²/2", lambda rng: maximum_tail(1.0)),
         mutant=Form("exponent .55 t²", lambda rng: maximum_tail(1.1)),
-        code=("minimax.descent.subgaussian_top",),
+        code=("minimax.methods.recursion.subgaussian_top",),
     ),
     Entry(
         id="WX21:Lemma 3",
@@ -193,7 +193,10 @@ LEMMAS = (
             " not defined in the lemma and is the number of non-zero entries of θ*. A slip of the"
             " print, or of its reading: the proofs use the squared form."
         ),
-        code=("estimators.sparse_erm.hard_threshold", "minimax.descent.thresholding_factor"),
+        code=(
+            "estimators.sparse_erm.hard_threshold",
+            "minimax.methods.recursion.thresholding_factor",
+        ),
     ),
     Entry(
         id="WX21:Lemma 4",
@@ -208,7 +211,7 @@ LEMMAS = (
             "ball, box, half-space", lambda rng: projection(rng, (_ball, _box, _half_space))
         ),
         mutant=Form("vectors with two entries", lambda rng: projection(rng, (_two_sparse,))),
-        code=("minimax.descent.Recursion",),
+        code=("minimax.methods.recursion.Recursion",),
     ),
 )
 

@@ -8,9 +8,9 @@ import numpy as np
 import sympy as sp
 
 from estimators.sparse_erm import NoisyHardThresholding
-from minimax.composition import repeated_noise
-from minimax.erm_upper import claimed_theorem_8, theorem_8
-from minimax.privacy import Approximate
+from minimax.core.calibration import repeated_noise
+from minimax.core.privacy import Approximate
+from minimax.problems.erm.upper import claimed_theorem_8, theorem_8
 from verify.ledger.entry import Entry, Form, Result, Status, result
 from verify.ledger.wx21.thresholded_step import (
     descent,
@@ -207,7 +207,10 @@ ENTRIES = (
             "log(1/δ) vanishes as δ → 1, the noise needed does so more slowly. For δ ≤ 0.9 and"
             " replacement of a record (sensitivity 2G/n), c = 8 is enough; WG19 has c = 1."
         ),
-        code=("estimators.sparse_erm.NoisyHardThresholding", "minimax.composition.repeated_noise"),
+        code=(
+            "estimators.sparse_erm.NoisyHardThresholding",
+            "minimax.core.calibration.repeated_noise",
+        ),
     ),
     Entry(
         id="WX21:Theorem 8",
@@ -223,7 +226,10 @@ ENTRIES = (
         printed=Form("the proven bound over it stays bounded", lambda rng: excess_risk()),
         mutant=Form("without log n", lambda rng: excess_risk(without="n")),
         rate=True,
-        code=("minimax.erm_upper.theorem_8", "estimators.sparse_erm.NoisyHardThresholding"),
+        code=(
+            "minimax.problems.erm.upper.theorem_8",
+            "estimators.sparse_erm.NoisyHardThresholding",
+        ),
     ),
     Entry(
         id="WX21:(17)",
@@ -245,7 +251,7 @@ ENTRIES = (
             "The line before has −(1−ηℓ)/(2η)|x_{t+1}−x_t|²; the last one loses it. For ηℓ ≤ 1 the"
             " inequality stays true, and (20) has the term again."
         ),
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
     Entry(
         id="WX21:(18)",
@@ -298,7 +304,7 @@ ENTRIES = (
         printed=Form("2k*/(η(k+k*))", lambda rng: descent(rng, equation_20, printed=True)),
         corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_20, printed=False)),
         wrong=LINEAR,
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
     Entry(
         id="WX21:(21)",
@@ -314,7 +320,7 @@ ENTRIES = (
         printed=Form("2k*/(η(k+k*))", lambda rng: descent(rng, equation_21, printed=True)),
         corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_21, printed=False)),
         wrong=LINEAR,
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
     Entry(
         id="WX21:(22)",
@@ -328,7 +334,7 @@ ENTRIES = (
         method="brute force",
         printed=Form("constant 8", lambda rng: distance_bound(rng, 8.0)),
         mutant=Form("constant 7.9", lambda rng: distance_bound(rng, 7.9)),
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
     Entry(
         id="WX21:(23)",
@@ -345,7 +351,7 @@ ENTRIES = (
         printed=Form("2k*/(η(k+k*))", lambda rng: descent(rng, equation_23, printed=True)),
         corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_23, printed=False)),
         wrong=LINEAR,
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
     Entry(
         id="WX21:(24)",
@@ -369,7 +375,7 @@ ENTRIES = (
             lambda rng: descent(rng, equation_24, printed=False, **WIDE),
         ),
         wrong=LINEAR,
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
     Entry(
         id="WX21:(24), step",
@@ -390,7 +396,7 @@ ENTRIES = (
             " larger k: k ≥ … should make things better, not worse. Using (22) once more for"
             " −|g|² gives 1/(8κ) + t(2 − 1/(4κ)), t = k*/(k+k*): the stated rate is true."
         ),
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
     Entry(
         id="WX21:(25)",
@@ -405,7 +411,7 @@ ENTRIES = (
         printed=Form("the proven noise term grows like κ", lambda rng: noise_term(45.0)),
         mutant=Form("κ⁰", lambda rng: noise_term(45.0, power=0.0)),
         rate=True,
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
     Entry(
         id="WX21:(25), step",
@@ -424,7 +430,7 @@ ENTRIES = (
             "k ≥ (1 + 64κ²)k* puts κ²k* for k* into |I|. That 37ℓ/ρ² is itself κ² times too large"
             " (order 1/ℓ is true) makes up for it: the two slips cancel."
         ),
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
     Entry(
         id="WX21:(26)",
@@ -438,6 +444,6 @@ ENTRIES = (
         method="symbolic",
         printed=Form("1 − ρ/(8ℓ)", lambda rng: rearranged(sp.Integer(1))),
         mutant=Form("1 − ρ/(4ℓ)", lambda rng: rearranged(sp.Integer(2))),
-        code=("minimax.erm_upper.theorem_8",),
+        code=("minimax.problems.erm.upper.theorem_8",),
     ),
 )

@@ -10,10 +10,10 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from minimax.divergences import tv_contraction
-from minimax.le_cam import point_against_mixture
-from minimax.local_regression import report_energy, reverse_ratio
-from minimax.privacy import Pure
+from minimax.core.privacy import Pure
+from minimax.methods.divergences import tv_contraction
+from minimax.methods.le_cam import point_against_mixture
+from minimax.problems.local_regression.lower import report_energy, reverse_ratio
 from verify.ledger.entry import Entry, Form, Result, Status, result
 from verify.ledger.wx21.private_tests import largest_functional
 
@@ -122,7 +122,7 @@ CONSTRUCTION = (
         method="symbolic",
         printed=Form("chances as printed", lambda rng: two_label_noise(1)),
         mutant=Form("chances swapped", lambda rng: two_label_noise(-1)),
-        code=("minimax.priors.TwoLabelInstance", "minimax.local_regression"),
+        code=("minimax.methods.priors.TwoLabelInstance", "minimax.problems.local_regression.lower"),
     ),
     Entry(
         id="WX21:(15)",
@@ -136,7 +136,7 @@ CONSTRUCTION = (
         method="exact",
         printed=Form("2^{p+1}", lambda rng: joint_density(1)),
         mutant=Form("2^p", lambda rng: joint_density(0)),
-        code=("minimax.priors.TwoLabelPrior",),
+        code=("minimax.methods.priors.TwoLabelPrior",),
     ),
     Entry(
         id="WX21:Lemma 10",
@@ -147,7 +147,7 @@ CONSTRUCTION = (
         method="brute force",
         printed=Form("δ²/p", lambda rng: brute_functional(1.0)),
         mutant=Form("less 1 %", lambda rng: brute_functional(0.99)),
-        code=("minimax.local_regression.report_energy",),
+        code=("minimax.problems.local_regression.lower.report_energy",),
     ),
     Entry(
         id="WX21:(16)",
@@ -158,7 +158,7 @@ CONSTRUCTION = (
         method="optimisation",
         printed=Form("δ²/p at p = 8", lambda rng: dual_functional(rng, 1.0)),
         mutant=Form("δ²/p²", lambda rng: dual_functional(rng, 2.0)),
-        code=("minimax.local_regression.theorem_1_fano",),
+        code=("minimax.problems.local_regression.lower.theorem_1_fano",),
     ),
     Entry(
         id="WX21:Lemma 9, use in Theorem 2",
@@ -175,6 +175,6 @@ CONSTRUCTION = (
         method="optimisation",
         printed=Form("(1+δ)/8", lambda rng: null_divergence(1.0)),
         mutant=Form("less 10 %", lambda rng: null_divergence(0.9)),
-        code=("minimax.local_regression.null_against_mixture",),
+        code=("minimax.problems.local_regression.lower.null_against_mixture",),
     ),
 )

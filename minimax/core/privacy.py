@@ -1,0 +1,425 @@
+"""Privacy definitions as values, and the conversions between them.
+
+Each class is one definition under replacement of one record. They all answer the questions that a
+proof or a mechanism asks: how likely can an event become (`tradeoff`), how far can the laws be in
+KL (`kl`), what does a group of k records get (`group`), and what does it mean in another
+definition (`to_...`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from numbers import Real
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
+
+from minimax.methods.divergences import gaussian_hockey_stick, group_delta, kl_pure
+
+Scope = Literal["central", "local", "label"]
+
+
+SCOPES: tuple[Scope, ...] = ("central", "local", "label")
+
+
+@runtime_checkable
+class Privacy(Protocol):
+    """What every privacy definition can answer."""
+
+    name: ClassVar[str]
+
+    @property
+    def scope(self) -> Scope:
+        """Who is trusted: the central curator, nobody (local), or nobody with the labels."""
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The numbers of the definition, by the papers' letters."""
+
+    def kl(self) -> float:
+        """Upper bound on KL(P || Q) over neighbouring data sets (inf if there is none)."""
+
+    def group(self, size: int) -> Privacy:
+        """The guarantee for replacing `size` records at once."""
+
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        """Largest P(S) over events with log Q(S) = log_q (in logs: Q(S) may underflow)."""
+
+
+class _Numbers:
+    """Shared by the definitions: their numeric fields, checked and listed."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            if field.name == "scope":
+                if self.scope not in SCOPES:  # type: ignore[attr-defined]
+                    raise ValueError(f"scope must be one of {SCOPES}, got {self.scope!r}")  # type: ignore[attr-defined]
+                continue
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise TypeError(f"{field.name} must be a number, got {value!r}")
+            value = float(value)
+            if not value > 0 or math.isinf(value):
+                raise ValueError(f"{field.name} must be positive and finite, got {value!r}")
+            if field.name == "delta" and not value < 1:
+                raise ValueError(f"delta must lie in (0, 1), got {value!r}")
+            if field.name == "alpha" and not value > 1:
+                raise ValueError(f"alpha must exceed 1, got {value!r}")
+            object.__setattr__(self, field.name, value)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The numbers of the definition, by the papers' letters."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "scope"}  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"{name}={value:.4g}" for name, value in self.parameters.items())
+        where = "" if self.scope == "central" else f"{self.scope} "  # type: ignore[attr-defined]
+        return f"{where}{self.name}({numbers})"  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Pure(_Numbers):
+    """epsilon-DP: P(S) <= e^epsilon Q(S)."""
+
+    epsilon: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "pure"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return float(kl_pure(self.epsilon))
+
+    def group(self, size: int) -> Pure:
+        return Pure(self.epsilon * size, self.scope)
+
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        return _pure_tradeoff(np.asarray(log_q, dtype=float), self.epsilon, 0.0)
+
+    def to_zcdp(self) -> ZeroConcentrated:
+        """epsilon-DP implies (epsilon^2 / 2)-zCDP (Bun and Steinke, 2016)."""
+        return ZeroConcentrated(self.epsilon**2 / 2, self.scope)
+
+    def to_approximate(self, delta: float) -> Approximate:
+        """The smallest epsilon' at this delta: 1 + e^eps' = (1 + e^eps)(1 - delta).
+
+        The worst pair is randomised response, whose hockey-stick divergence at eps' is
+        (e^eps - e^eps')/(1 + e^eps).
+        """
+        rest = math.exp(-self.epsilon)
+        shifted = max(1 - delta - delta * rest, rest)
+        return Approximate(max(self.epsilon + math.log(shifted), 1e-12), delta, self.scope)
+
+
+@dataclass(frozen=True)
+class Approximate(_Numbers):
+    """(epsilon, delta)-DP: P(S) <= e^epsilon Q(S) + delta."""
+
+    epsilon: float
+    delta: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "approximate"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return math.inf
+
+    def group(self, size: int) -> Approximate:
+        grown = float(group_delta(self.epsilon, self.delta, size))
+        return Approximate(self.epsilon * size, min(grown, 1 - 1e-16), self.scope)
+
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        return _pure_tradeoff(np.asarray(log_q, dtype=float), self.epsilon, self.delta)
+
+    def to_zcdp(self) -> ZeroConcentrated:
+        """The largest rho-zCDP budget that stays within this (epsilon, delta)."""
+        return ZeroConcentrated(_zcdp_budget(self.epsilon, self.delta), self.scope)
+
+    def to_gaussian(self) -> Gaussian:
+        """The largest mu whose Gaussian mechanism is within this (epsilon, delta).
+
+        This is the analytic Gaussian calibration of Balle and Wang (2018).
+        """
+        return Gaussian(_gdp_budget(self.epsilon, self.delta), self.scope)
+
+
+@dataclass(frozen=True)
+class ZeroConcentrated(_Numbers):
+    """rho-zCDP: the Renyi divergence of every order alpha > 1 is at most alpha * rho."""
+
+    rho: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "zCDP"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return self.rho
+
+    def group(self, size: int) -> ZeroConcentrated:
+        return ZeroConcentrated(self.rho * size**2, self.scope)
+
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        """P(S) <= exp(-(sqrt(log 1/q) - sqrt rho)_+^2).
+
+        Renyi: P(S) <= (e^{alpha rho} q)^{(alpha-1)/alpha}; the best alpha is sqrt(log(1/q)/rho).
+        """
+        root = np.sqrt(-np.minimum(np.asarray(log_q, dtype=float), 0.0))
+        return np.asarray(np.exp(-(np.maximum(root - math.sqrt(self.rho), 0.0) ** 2)))
+
+    def to_zcdp(self) -> ZeroConcentrated:
+        return self
+
+    def to_gaussian(self) -> Gaussian:
+        """The largest mu whose Gaussian mechanism is within this budget: rho = mu^2/2."""
+        return Gaussian(math.sqrt(2 * self.rho), self.scope)
+
+    def to_approximate(self, delta: float) -> Approximate:
+        """Best conversion through Renyi orders (Canonne, Kamath and Steinke, 2020)."""
+        return Approximate(_zcdp_epsilon(self.rho, delta), delta, self.scope)
+
+
+@dataclass(frozen=True)
+class OffsetConcentrated(_Numbers):
+    """(kappa, rho)-zCDP: the Renyi divergence of every order alpha > 1 is <= kappa + alpha rho."""
+
+    kappa: float
+    rho: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "zCDP"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return self.kappa + self.rho
+
+    def group(self, size: int) -> OffsetConcentrated:
+        """(k H_k kappa, k^2 rho) for groups of k, H_k = 1 + ... + 1/k.
+
+        Induction over k with the triangle inequality of Bun and Steinke (2016),
+        D_a(P|Q) <= (ka/(ka-1)) D_{(ka-1)/(k-1)}(P|R) + D_{ka}(R|Q) and ka/(ka-1) <= k/(k-1).
+        """
+        harmonic = sum(1 / i for i in range(1, size + 1))
+        return OffsetConcentrated(self.kappa * size * harmonic, self.rho * size**2, self.scope)
+
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        """As for zCDP, with e^kappa q in place of q."""
+        shifted = np.asarray(log_q, dtype=float) + self.kappa
+        return ZeroConcentrated(self.rho).tradeoff(shifted)
+
+
+@dataclass(frozen=True)
+class Gaussian(_Numbers):
+    """mu-GDP: at least as hard to tell apart as N(0, 1) from N(mu, 1)."""
+
+    mu: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "GDP"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return self.mu**2 / 2
+
+    def group(self, size: int) -> Gaussian:
+        return Gaussian(self.mu * size, self.scope)
+
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        quantile = special.ndtri_exp(np.minimum(np.asarray(log_q, dtype=float), 0.0))
+        return np.asarray(special.ndtr(self.mu + quantile))
+
+    def to_zcdp(self) -> ZeroConcentrated:
+        return ZeroConcentrated(self.mu**2 / 2, self.scope)
+
+    def to_gaussian(self) -> Gaussian:
+        return self
+
+    def delta(self, epsilon: float) -> float:
+        """The exact delta at this epsilon."""
+        return gaussian_hockey_stick(self.mu, epsilon)
+
+    def to_approximate(self, delta: float) -> Approximate:
+        """The exact epsilon at this delta."""
+        if self.delta(0.0) <= delta:
+            return Approximate(1e-12, delta, self.scope)
+        high = 1.0
+        while self.delta(high) > delta:
+            high *= 2
+        epsilon = optimize.brentq(
+            lambda e: math.log(max(self.delta(e), 1e-320)) - math.log(delta), 0.0, high, xtol=1e-300
+        )
+        return Approximate(max(float(epsilon), 1e-12), delta, self.scope)
+
+
+@dataclass(frozen=True)
+class Renyi(_Numbers):
+    """(alpha, epsilon)-RDP: the Renyi divergence of order alpha is at most epsilon."""
+
+    alpha: float
+    epsilon: float
+    scope: Scope = "central"
+    name: ClassVar[str] = "RDP"
+    __str__ = _Numbers.__str__
+
+    def kl(self) -> float:
+        return self.epsilon
+
+    def group(self, size: int) -> Renyi:
+        """Not tight in general: by the weak triangle inequality, for size a power of two.
+
+        (alpha, eps)-RDP gives (alpha / 2^c, 3^c eps)-RDP for groups of 2^c when alpha >= 2^{c+1}
+        (Mironov, 2017).
+        """
+        steps = math.log2(size)
+        if steps != int(steps) or self.alpha < 2 ** (steps + 1):
+            raise ValueError(f"size must be a power of two with 2*size <= alpha, got {size}")
+        return Renyi(self.alpha / size, self.epsilon * 3**steps, self.scope)
+
+    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+        """P(S) <= (e^epsilon q)^{(alpha - 1)/alpha}."""
+        power = (self.alpha - 1) / self.alpha
+        log_bound = (self.epsilon + np.asarray(log_q, dtype=float)) * power
+        return np.asarray(np.exp(np.minimum(log_bound, 0.0)))
+
+
+Model = type[Any]
+"""A privacy definition as a class, before it has numbers."""
+
+
+def parameter_names(model: Model) -> tuple[str, ...]:
+    """The numbers of a definition, by name: what a point must hold to spell it."""
+    return tuple(field.name for field in fields(model) if field.name != "scope")
+
+
+def at_point(model: Model, point: Mapping[str, float], scope: Scope = "central") -> Any:
+    """The definition with its numbers taken from a point."""
+    return model(**{name: point[name] for name in parameter_names(model)}, scope=scope)
+
+
+Definition = Pure | Approximate | ZeroConcentrated | OffsetConcentrated | Gaussian | Renyi
+
+
+def from_parameters(
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    mu: float | None = None,
+    alpha: float | None = None,
+    kappa: float | None = None,
+    scope: Scope = "central",
+) -> Definition:
+    """The definition that the given numbers spell: epsilon [delta or alpha], rho [kappa] or mu."""
+    chosen = [
+        name
+        for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu))
+        if value is not None
+    ]
+    if len(chosen) != 1:
+        raise ValueError(
+            "give exactly one of epsilon (with or without delta), rho, mu; got "
+            + (" and ".join(chosen) or "none")
+        )
+    for name, value, partner in (
+        ("delta", delta, "epsilon"),
+        ("alpha", alpha, "epsilon"),
+        ("kappa", kappa, "rho"),
+    ):
+        if value is not None and chosen != [partner]:
+            raise ValueError(f"{name} goes with {partner}, not with {chosen[0]}")
+    if alpha is not None and delta is not None:
+        raise ValueError("alpha and delta do not go together: epsilon is that of one of them")
+    if rho is not None:
+        if kappa is not None:
+            return OffsetConcentrated(kappa, rho, scope)
+        return ZeroConcentrated(rho, scope)
+    if mu is not None:
+        return Gaussian(mu, scope)
+    assert epsilon is not None
+    if alpha is not None:
+        return Renyi(alpha, epsilon, scope)
+    return Pure(epsilon, scope) if delta is None else Approximate(epsilon, delta, scope)
+
+
+def root_above(excess: Callable[[float], float], low: float) -> float:
+    """The zero of an increasing function, at or above `low`; found on the log scale."""
+    if excess(low) >= 0:
+        return low
+    reach = 1.0
+    while excess(low * math.exp(reach)) < 0:
+        reach *= 2
+    root = optimize.brentq(lambda x: excess(low * math.exp(x)), 0.0, reach, xtol=1e-14)
+    return low * math.exp(float(root)) * (1 - 1e-12)
+
+
+def _pure_tradeoff(log_q: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:
+    direct = np.exp(np.minimum(log_q + epsilon, 0.0)) + delta
+    complement = 1 - np.exp(-epsilon) * (-np.expm1(np.minimum(log_q, 0.0)) - delta)
+    return np.clip(np.minimum(direct, complement), 0.0, 1.0)
+
+
+def _order_epsilon(g: float, L: float) -> float:
+    r"""c(g) = (L - log(1 + g))/g - log(1 + 1/g), the price of the Renyi order 1 + g.
+
+    **Statement.** rho-zCDP is (eps, delta)-DP with eps = (rho (1 + g) + c(g))^+, L = log(1/delta),
+    for every g > 0. The best g is the one root of rho g^2 + log(1 + g) = L.
+
+    **Proof.** delta = exp((alpha-1)(alpha rho - eps)) (1 - 1/alpha)^alpha/(alpha - 1) at
+    alpha = 1 + g (Canonne, Kamath and Steinke, 2020), solved for eps.
+    c'(g) = -(L - log(1 + g))/g^2.
+    """
+    return (L - math.log1p(g)) / g - math.log1p(1 / g)
+
+
+@lru_cache(maxsize=4096)
+def _zcdp_epsilon(rho: float, delta: float) -> float:
+    """The best epsilon of `_order_epsilon`."""
+    L, log_rho = -math.log(delta), math.log(rho)
+
+    def excess(x: float) -> float:
+        return math.exp(log_rho + 2 * x) + float(np.logaddexp(0.0, x)) - L
+
+    low = min((math.log(L / 3) - log_rho) / 2, math.log(math.expm1(L / 3)))
+    high = min((math.log(L) - log_rho) / 2, L)
+    g = math.exp(float(optimize.brentq(excess, low, high)))
+    return max(rho * (1 + g) + _order_epsilon(g, L), 1e-12)
+
+
+@lru_cache(maxsize=4096)
+def _zcdp_budget(epsilon: float, delta: float) -> float:
+    """rho with _zcdp_epsilon(rho, delta) = epsilon.
+
+    At the best g, rho = (L - log(1 + g))/g^2, so that epsilon = rho (1 + 2g) - log(1 + 1/g). This
+    falls with g, as rho does and as epsilon rises with rho, from infinity to below 0.
+    """
+    L = -math.log(delta)
+
+    def excess(x: float) -> float:
+        g = math.exp(x)
+        return (L - math.log1p(g)) / g * (1 / g + 2) - math.log1p(1 / g) - epsilon
+
+    high = math.log(math.expm1(min(L, 700.0)))
+    low = high - 1.0
+    while excess(low) < 0:
+        low -= 1.0
+    g = math.exp(float(optimize.brentq(excess, low, high)))
+    return (epsilon - _order_epsilon(g, L)) / (1 + g) * (1 - 1e-12)
+
+
+@lru_cache(maxsize=4096)
+def _gdp_budget(epsilon: float, delta: float) -> float:
+    """mu with hockey-stick delta exactly at epsilon (Balle and Wang, 2018), by bisection."""
+
+    def excess(log_mu: float) -> float:
+        return math.log(max(gaussian_hockey_stick(math.exp(log_mu), epsilon), 1e-320)) - math.log(
+            delta
+        )
+
+    low = high = 0.0
+    while excess(high) < 0:
+        high += 1.0
+    while excess(low) > 0:
+        low -= 1.0
+    return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-14))) * (1 - 1e-13)

@@ -1,0 +1,1 @@
+"""The methods that prove lower and upper bounds, for any problem."""

@@ -1,0 +1,77 @@
+"""What a private report tells about a binary part of its input: a label, or a sign.
+
+`minimax.problems.label_regression.lower` and `minimax.problems.local_regression.lower` rest on
+this one number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy import integrate
+
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Model,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
+from minimax.methods.divergences import strong_contraction, strong_contraction_pure
+
+
+def label_contraction(model: Model, at: Mapping[str, Any]) -> Any:
+    r"""T^2: a private report of a binary label keeps at most this share of its information.
+
+    **Statement.** Let a label take two values, with chances (1 +- u)/2 under P_u, and let omega be
+    (m_+ - m_-)/(m_+ + m_-) for the reports' densities at the two. Then E_0 omega^2 <= T^2 and
+    KL(M_u|M_0) <= T^2 c(t u) u^2, c of `minimax.problems.local_regression.lower.entropy_ratio`,
+    with pure: T^2 = tanh(eps/2)^2, t = tanh(eps/2);
+    (eps, delta): T^2 = (1 - delta) tanh(eps/2)^2 + delta, t = 1;
+    mu-GDP: T^2 = E tanh(mu (mu/2 + N)/2)^2, N standard normal under the mixture, t = 1;
+    rho-zCDP: T^2 = 1 - e^-rho, with kappa 1 - e^-(kappa + rho), (alpha, eps)-RDP: T^2 = 1 - e^-eps,
+    all with t = 1.
+
+    The first inequality holds too where m_+ and m_- are mixtures over many inputs each, as where
+    the label is a part of the record.
+
+    **Proof.** With two inputs every (eps, delta) channel is a post-processing of one that reveals
+    the label with chance delta and else applies randomised response (Kairouz, Oh and Viswanath),
+    and a mu-GDP channel one of N(+-mu/2, 1) (Blackwell). For these, omega is symmetric under M_0,
+    so KL(M_u|M_0) = E c(u |omega|) u^2 omega^2, and E_0 omega^2 = T^2. For the others
+    `strong_contraction`: D_{1/2} <= KL <= kappa + rho or eps, KL(P_u|P_0) = c(u) u^2, and
+    E_0 omega^2 = chi^2(M_u|M_0)/u^2. Finally
+    E_0 omega^2 = (1/2) int (m_+ - m_-)^2/(m_+ + m_-) is an f-divergence: it shrinks by
+    post-processing, and it is jointly convex, so that mixtures have at most its largest value
+    between two inputs.
+
+    For mu-GDP T^2 <= 1 - e^{-mu^2/4} (`strong_contraction`), at most 1.16 times it, is used in the
+    closed form.
+    """
+    symbolic = any(isinstance(value, sp.Basic) for value in at.values())
+    if model is Pure:
+        return strong_contraction_pure(at["epsilon"])
+    if model is Approximate:
+        return (1 - at["delta"]) * strong_contraction_pure(at["epsilon"]) + at["delta"]
+    if model is Gaussian:
+        return strong_contraction(at["mu"] ** 2 / 4) if symbolic else _gaussian_share(at["mu"])
+    if model is Renyi:
+        return strong_contraction(at["epsilon"])
+    if model not in (ZeroConcentrated, OffsetConcentrated):
+        raise ValueError(f"no bound is proved for private labels under {model.name!r} privacy")
+    return strong_contraction(at["rho"] + (at["kappa"] if model is OffsetConcentrated else 0))
+
+
+@lru_cache(maxsize=1024)
+def _gaussian_share(mu: float) -> float:
+    """E tanh(mu Z/2)^2 with Z from N(mu/2, 1); by symmetry the sign of the mean does not matter."""
+    z = np.linspace(-12.0, 12.0, 4001)
+    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return float(integrate.trapezoid(np.tanh(mu * (z + mu / 2) / 2) ** 2 * density, z))

@@ -1,0 +1,325 @@
+"""The priors of the proofs, as samplers.
+
+A prior draws an `Instance`: the quantity to be estimated and the law of the data given it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from minimax.core.bound import Labelled
+from minimax.methods.van_trees import ball_exponent
+
+Array = NDArray[np.float64]
+
+
+def _squared_distance(estimate: Array, target: Array) -> float:
+    return float(np.sum((estimate - target) ** 2))
+
+
+@dataclass(frozen=True)
+class GaussianInstance:
+    """Records N(target, sigma^2 I)."""
+
+    target: Array
+    sigma: float
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        X = rng.standard_normal((n, len(self.target)))
+        X *= self.sigma
+        X += self.target
+        return X
+
+    def loss(self, estimate: Array) -> float:
+        return _squared_distance(estimate, self.target)
+
+
+@dataclass(frozen=True)
+class SignInstance:
+    """Records in {-sigma, sigma}^d with independent coordinates and mean `target`."""
+
+    target: Array
+    sigma: float
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        chance = (1 + self.target / self.sigma) / 2
+        return np.where(rng.random((n, len(self.target))) < chance, self.sigma, -self.sigma)
+
+    def loss(self, estimate: Array) -> float:
+        return _squared_distance(estimate, self.target)
+
+
+@dataclass(frozen=True)
+class DilutedInstance:
+    """A record is 0 with probability 1 - alpha, else a uniform draw from the rows of `points`."""
+
+    points: Array
+    alpha: float
+
+    @property
+    def target(self) -> Array:
+        return self.alpha * self.points.mean(axis=0)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        rows = self.points[rng.integers(len(self.points), size=n)]
+        return np.asarray(rows * (rng.random(n) < self.alpha)[:, None])
+
+    def loss(self, estimate: Array) -> float:
+        return _squared_distance(estimate, self.target)
+
+
+@dataclass(frozen=True)
+class CosinePrior:
+    """Mean coordinates independent with density cos^2(pi t / 2a)/a on [-a, a]; Gaussian data."""
+
+    d: int
+    radius: float
+    sigma: float
+    support: int | None = None
+    """If given, only the first `support` coordinates are drawn and the others are zero."""
+
+    def draw(self, rng: np.random.Generator) -> GaussianInstance:
+        mean = np.zeros(self.d)
+        size = self.d if self.support is None else self.support
+        mean[:size] = self.radius * _cosine_squared(size, rng)
+        return GaussianInstance(mean, self.sigma)
+
+
+def _cosine_squared(size: int, rng: np.random.Generator) -> Array:
+    """Draws on [-1, 1] with density cos^2(pi t / 2), by rejection from the uniform law."""
+    drawn = np.empty(0)
+    while len(drawn) < size:
+        t = rng.uniform(-1, 1, 2 * size + 16)
+        kept = t[rng.random(len(t)) < np.cos(np.pi * t / 2) ** 2]
+        drawn = np.concatenate([drawn, kept])
+    return drawn[:size]
+
+
+def _sign_means(size: int, u: float, rng: np.random.Generator) -> Array:
+    """p with density proportional to (1 - p^2)^{u/2 - 1}: (1 + p)/2 is Beta(u/2, u/2)."""
+    return 2 * rng.beta(u / 2, u / 2, size=size) - 1
+
+
+@dataclass(frozen=True)
+class SignPrior:
+    """Data in {-sigma, sigma}^d whose coordinate means are sigma (2 Beta(u/2, u/2) - 1)."""
+
+    d: int
+    sigma: float
+    u: float
+
+    def draw(self, rng: np.random.Generator) -> SignInstance:
+        return SignInstance(self.sigma * _sign_means(self.d, self.u, rng), self.sigma)
+
+
+@dataclass(frozen=True)
+class DilutedPrior:
+    """m sign vectors drawn from a `SignPrior` law; records are mostly zero, else one of them."""
+
+    d: int
+    sigma: float
+    u: float
+    points: int
+    alpha: float
+
+    def draw(self, rng: np.random.Generator) -> DilutedInstance:
+        signs = SignPrior(self.d, self.sigma, self.u).draw(rng).sample(self.points, rng)
+        return DilutedInstance(signs, self.alpha)
+
+
+@dataclass(frozen=True)
+class BlockPrior:
+    """One signed coordinate in each of s blocks; a record is `height` times it, or 0.
+
+    Blocks have size m = floor(d/s). A record is the spike vector with probability alpha.
+    """
+
+    d: int
+    s: int
+    alpha: float
+    height: float
+
+    def draw(self, rng: np.random.Generator) -> DilutedInstance:
+        spike = self.height * _block_signs(self.d, self.s, rng)
+        return DilutedInstance(spike[None, :], self.alpha)
+
+
+@dataclass(frozen=True)
+class GaussianBlockPrior:
+    """One coordinate +-tau in each of s blocks as the mean of Gaussian data."""
+
+    d: int
+    s: int
+    tau: float
+    sigma: float
+
+    def draw(self, rng: np.random.Generator) -> GaussianInstance:
+        return GaussianInstance(self.tau * _block_signs(self.d, self.s, rng), self.sigma)
+
+
+def _block_signs(d: int, s: int, rng: np.random.Generator) -> Array:
+    size = d // s
+    v = np.zeros(d)
+    v[np.arange(s) * size + rng.integers(size, size=s)] = rng.choice([-1.0, 1.0], size=s)
+    return v
+
+
+# --- Regression -----------------------------------------------------------------------------------
+
+
+def _signs(n: int, d: int, scale: float, rng: np.random.Generator) -> Array:
+    """Independent uniform signs times `scale`."""
+    return np.where(rng.integers(0, 2, size=(n, d), dtype=np.int8) == 1, scale, -scale)
+
+
+@dataclass(frozen=True)
+class LinearInstance:
+    """x uniform on {-scale, scale}^d and y = <x, target> + N(0, sigma^2).
+
+    The loss is |estimate - target|^2_Sigma with Sigma = E x x' = scale^2 I.
+    """
+
+    target: Array
+    sigma: float
+    scale: float
+
+    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
+        X = _signs(n, len(self.target), self.scale, rng)
+        return Labelled(X, X @ self.target + self.sigma * rng.standard_normal(n))
+
+    def loss(self, estimate: Array) -> float:
+        return self.scale**2 * _squared_distance(estimate, self.target)
+
+
+@dataclass(frozen=True)
+class LogisticInstance:
+    """x uniform on {-scale, scale}^d and y = 1 with probability 1/(1 + exp(-<x, target>)), else 0.
+
+    The loss is |estimate - target|^2_Sigma with Sigma = E x x' = scale^2 I.
+    """
+
+    target: Array
+    scale: float
+
+    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
+        X = _signs(n, len(self.target), self.scale, rng)
+        return Labelled(X, (rng.random(n) < special.expit(X @ self.target)).astype(float))
+
+    def loss(self, estimate: Array) -> float:
+        return self.scale**2 * _squared_distance(estimate, self.target)
+
+
+def _ball_vector(d: int, radius: float, rng: np.random.Generator) -> Array:
+    """A draw with density proportional to (1 - |v|^2/radius^2)^k, k = `ball_exponent`(d).
+
+    The direction is uniform and |v|^2/radius^2 is Beta(d/2, k + 1).
+    """
+    direction = rng.standard_normal(d)
+    length = math.sqrt(rng.beta(d / 2, ball_exponent(d) + 1))
+    return np.asarray(radius * length * direction / np.linalg.norm(direction))
+
+
+@dataclass(frozen=True)
+class RegressionPrior:
+    """Coefficients from the ball prior; linear model with uniform signs of size 1/sqrt(d).
+
+    With `support` only the first `support` coefficients are drawn, the others are zero, and the
+    signs have size 1/sqrt(support).
+    """
+
+    d: int
+    radius: float
+    sigma: float
+    support: int | None = None
+
+    def draw(self, rng: np.random.Generator) -> LinearInstance:
+        size = self.d if self.support is None else self.support
+        target = np.zeros(self.d)
+        target[:size] = _ball_vector(size, self.radius, rng)
+        return LinearInstance(target, self.sigma, 1 / math.sqrt(size))
+
+
+@dataclass(frozen=True)
+class LogisticPrior:
+    """Coefficients from the ball prior; logistic model with uniform signs of size 1/sqrt(d)."""
+
+    d: int
+    radius: float
+
+    def draw(self, rng: np.random.Generator) -> LogisticInstance:
+        return LogisticInstance(_ball_vector(self.d, self.radius, rng), 1 / math.sqrt(self.d))
+
+
+@dataclass(frozen=True)
+class RegressionBlockPrior:
+    """One coefficient +-height in each of s blocks; linear model, signs of size 1/sqrt(s)."""
+
+    d: int
+    s: int
+    height: float
+    sigma: float
+
+    def draw(self, rng: np.random.Generator) -> LinearInstance:
+        target = self.height * _block_signs(self.d, self.s, rng)
+        return LinearInstance(target, self.sigma, 1 / math.sqrt(self.s))
+
+
+# --- Local privacy --------------------------------------------------------------------------------
+
+
+def _identity(x: Array) -> Array:
+    return x
+
+
+@dataclass(frozen=True)
+class TwoLabelInstance:
+    """x uniform on {-1, 1}^p; y = f(0) +- height with mean f(<x, target>), f the link.
+
+    The noise y - f(<x, target>) has mean zero and size at most height + |f(<x, target>) - f(0)|.
+    """
+
+    target: Array
+    height: float
+    link: Callable[[Array], Array] = _identity
+    summed: bool = False
+    """If true the loss is |sum_j (estimate_j - target_j)|, else the squared l2 distance."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
+        X = _signs(n, len(self.target), 1.0, rng)
+        centre = float(self.link(np.zeros(1))[0])
+        tilt = (self.link(X @ self.target) - centre) / self.height
+        high = rng.random(n) < (1 + tilt) / 2
+        return Labelled(X, centre + np.where(high, self.height, -self.height))
+
+    def loss(self, estimate: Array) -> float:
+        if self.summed:
+            return float(abs(np.sum(estimate - self.target)))
+        return _squared_distance(estimate, self.target)
+
+
+@dataclass(frozen=True)
+class TwoLabelPrior:
+    """s entries +-size/sqrt(s), one in each block of floor(p/s) coordinates; two labels.
+
+    With probability `null` the target is zero.
+    """
+
+    p: int
+    size: float
+    height: float
+    s: int = 1
+    link: Callable[[Array], Array] = _identity
+    summed: bool = False
+    null: float = 0.0
+
+    def draw(self, rng: np.random.Generator) -> TwoLabelInstance:
+        target = self.size / math.sqrt(self.s) * _block_signs(self.p, self.s, rng)
+        if self.null:
+            target = target * (rng.random() >= self.null)
+        return TwoLabelInstance(target, self.height, self.link, self.summed)

@@ -1,0 +1,353 @@
+r"""Explicit constants for noisy gradient descent, with and without hard thresholding.
+
+An upper bound on the error of an iterative estimator is put together from four pieces, each proved
+in the docstring of its function:
+
+* where the eigenvalues of H = (1/n) sum x_i x_i', or of its principal submatrices, lie but for a
+  given chance (`chernoff_interval`, `coherence_interval`);
+* how much hard thresholding can stretch an error (`thresholding_factor`);
+* how large the k largest of d noise coordinates are (`gaussian_top`, `subgaussian_top`);
+* the recursion for the error that follows (`Recursion`).
+
+`regression_upper` and `sparse_upper` put them together for the papers' theorems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from minimax.bound import SYMBOLS, Bound, printed
+from minimax.core.bound import Assumption
+
+Array = NDArray[np.float64]
+FAILURES: Array = np.logspace(-18, -0.3, 40)
+"""Chances of failure of the eigenvalue bounds among which a proven risk is minimised."""
+
+
+class Interval(NamedTuple):
+    """Where eigenvalues lie; arrays if the chance of failure is an array."""
+
+    low: Any
+    high: Any
+
+
+# --- Eigenvalues of the sample covariance --------------------------------------------------------
+
+
+def chernoff_interval(
+    n: float,
+    size: int,
+    reach: float,
+    population: Interval,
+    failure: ArrayLike,
+    log_sets: float = 0.0,
+) -> Interval:
+    r"""Eigenvalues of (1/n) sum x_i x_i' for n independent rows in R^size with |x_i|^2 <= reach.
+
+    **Statement.** If E x x' has eigenvalues in [l, h] then, but for a chance `failure`, all
+    eigenvalues lie in [l u_-, h u_+], where u_- <= 1 <= u_+ solve
+
+        (n l/reach) k(u_-) = (n h/reach) k(u_+) = log(2 size/failure) + log_sets,
+
+    k(u) = u log u - u + 1; u_- = 0 if there is no solution. With `log_sets` = log N this holds for
+    N such families at once, by the union bound.
+
+    **Proof.** Matrix Chernoff (Tropp, 2012, Theorem 1.1): P(lambda_min <= u l) <=
+    size exp(-(n l/reach) k(u)) for u < 1, and the same with h above. Tropp states it with the
+    extreme eigenvalues of the mean in place of l and h; m k(c/m) falls in m < c and grows in m > c,
+    so weaker l and h are allowed. k is convex, so Newton's method from a first guess (Lambert's W)
+    lands on the safe side.
+    """
+    cost = (np.log(2 * size / np.asarray(failure, dtype=float)) + log_sets) * reach / n
+    return Interval(
+        population.low * _inverse_rate(cost / population.low, -1),
+        population.high * _inverse_rate(cost / population.high, 0),
+    )
+
+
+def _inverse_rate(cost: Array, branch: int) -> Array:
+    """u with u log u - u + 1 = cost: below 1 (branch -1; 0 if none) or above 1 (branch 0)."""
+    reachable = cost < 1 - 1e-12 if branch == -1 else np.full(np.shape(cost), True)
+    held = np.where(reachable, cost, 0.5)
+    # u = 1 + x; near x = 0, where W has a branch point, cost is x^2/2 to first order.
+    far = special.lambertw((np.maximum(held, 1e-3) - 1) / math.e, branch).real
+    x = np.where(held < 1e-3, (1 + 2 * branch) * np.sqrt(2 * held), np.expm1(1 + far))
+    for _ in range(3):
+        x = np.maximum(x - ((1 + x) * np.log1p(x) - x - held) / np.log1p(x), 1e-300 - 1)
+    return np.where(reachable, 1 + x, 0.0)
+
+
+def coherence_interval(n: float, d: int, size: int, unit: float, failure: ArrayLike) -> Interval:
+    r"""Eigenvalues of every principal submatrix of that size for uncorrelated signs.
+
+    **Statement.** Rows with x_j^2 = unit and E x_j x_k = 0: but for a chance `failure` they lie in
+    unit [1 - g, 1 + g], g = (size - 1) sqrt(2 log(d^2/failure)/n).
+
+    **Proof.** Each of the d(d-1)/2 off-diagonal entries of H/unit is a mean of n independent
+    centred variables in [-1, 1], so it exceeds t with chance at most 2 exp(-n t^2/2) (Hoeffding);
+    the diagonal is 1; Gershgorin.
+    """
+    t = np.sqrt(2 * np.log(d**2 / np.asarray(failure, dtype=float)) / n)
+    spread = (size - 1) * t
+    return Interval(unit * np.maximum(1 - spread, 0.0), unit * (1 + spread))
+
+
+def contraction(step_size: ArrayLike, interval: Interval) -> Array:
+    """Largest |1 - step_size lambda| over an interval: the norm of I - step_size H."""
+    return np.maximum(np.abs(1 - step_size * interval.low), np.abs(1 - step_size * interval.high))
+
+
+# --- Hard thresholding ---------------------------------------------------------------------------
+
+
+def thresholding_ratio(s: int, s_star: int, d: int) -> float:
+    """Largest |S* without S|/|S without S*| over sets S of size s and S* of size s_star <= s.
+
+    With a = |S* without S| <= min(s_star, d - s) it is a/(s - s_star + a), which grows in a. Not
+    meant for s < s_star, where it is kept finite so that a bound can refuse such an s by itself.
+    """
+    missed = max(min(s_star, d - s), 0)
+    return missed / max(s - s_star + missed, 1)
+
+
+def thresholding_factor(s: int, s_star: int, d: int) -> float:
+    r"""nu: |H_s(z) - x|^2 <= nu |z - x|^2 for every z in R^d and x with at most s_star entries.
+
+    **Statement.** nu = 1 + (r + sqrt(r (4 + r)))/2, r = `thresholding_ratio`, and nu is the best
+    such constant: sqrt(nu) - 1/sqrt(nu) = sqrt(r).
+
+    **Proof.** Let S be the set kept, S* the support of x, A = S* \ S, B = S \ S*. On S and S*
+    together the errors agree and off both only the right side has any, so it is enough that
+    |x_A|^2 + |z_B|^2 <= nu (|z_A - x_A|^2 + |z_B|^2). Every entry of z_A is at most every entry of
+    z_B in size, so |z_A|^2 <= (|A|/|B|) |z_B|^2 <= r |z_B|^2. Let |z_B| = 1, |z_A| = v <= sqrt r:
+    the worst x_A is parallel to z_A, and u^2 + 1 <= nu ((u - v)^2 + 1) for all u if and only if
+    nu v^2 <= (nu - 1)^2; at v = sqrt r that is the quadratic whose larger root nu is.
+
+    **Source.** Shen and Li (2017), A tight bound of hard thresholding, Theorem 1.
+    """
+    r = thresholding_ratio(s, s_star, d)
+    return 1 + (r + math.sqrt(r * (4 + r))) / 2
+
+
+def selection_error(s: int, s_star: int, d: int, method: str, scale: float) -> float:
+    r"""What choosing the coordinates with noisy scores adds to hard thresholding.
+
+    **Statement.** Let S be s coordinates chosen by the scores |z_j| + noise, in one pass of Gumbel
+    noise or s rounds of Laplace noise. Then for x with at most s_star entries, in root mean square,
+
+        |z_S - x| <= sqrt(nu) (|z - x| + w),   w = scale sqrt(r s) (highest_d + lowest_{s*}),
+
+    nu of `thresholding_factor`, r of `thresholding_ratio`; highest_d bounds the root mean square
+    of the largest of d unit noises (positive part), lowest_m that of minus the least of m.
+
+    **Proof.** A and B as there. Some k in B, chosen in round i, was preferred to every j in A:
+    |z_j| <= |z_k| + e_k, e_k = max_l w_il - min over S* of w_il (S* filled up to s_star places).
+    Averaging over k in B and then over j in A, |z_A| <= sqrt(|A|/|B|) |z_B + e_B| <=
+    sqrt(r) (|z_B| + |e_B|). Shorten z_A to length at most sqrt(r) |z_B|: that moves z by at most
+    sqrt(r) |e_B| and leaves z_S as it is, and `thresholding_factor` holds for the shortened z,
+    since its proof uses no more. E|e_B|^2 <= s E e_1^2. For m Laplace variables P(max > t) <=
+    (m/2) e^{-t}, so E (max^+)^2 <= (t + 1)^2 + 1, t = log(max(m, 2)/2). The largest of d Gumbels is
+    log d plus a Gumbel; minus the least of m exceeds log log 3m by y with chance at most
+    m exp(-(1 + y) log 3m), a second moment of at most (2/3)/log^2 3m.
+
+    **Source.** takes the place of CWZ19: Lemma 3.4, which has 1 + c where its proof has 1 + 1/c.
+    """
+    if method == "peeling":
+        rms = _laplace_rms(d) + _laplace_rms(s_star)
+    else:
+        euler = 0.5772156649015329
+        highest = math.sqrt((math.log(d) + euler) ** 2 + math.pi**2 / 6)
+        log3m = math.log(3 * s_star)
+        rms = highest + math.log(log3m) + math.sqrt(2 / 3) / log3m
+    return scale * math.sqrt(thresholding_ratio(s, s_star, d) * s) * rms
+
+
+def _laplace_rms(m: int) -> float:
+    t = math.log(max(m, 2) / 2)
+    return math.sqrt((t + 1) ** 2 + 1)
+
+
+# --- The largest of many noises ------------------------------------------------------------------
+
+
+def gaussian_top(k: int, d: int) -> float:
+    r"""A bound on E of the sum of the k largest squares among d standard Gaussians.
+
+    **Statement.** k + 2 d u phi(u) with P(|g| > u) = k/d; d if k = d. Any dependence is allowed.
+
+    **Proof.** The sum is int min(k, N(t)) dt, N(t) the number of squares above t, and
+    E min(k, N) <= min(k, E N); integrate min(k, d P(g^2 > t)).
+    """
+    if k <= 0:
+        return 0.0
+    u = float(stats.norm.isf(k / (2 * d)))
+    return k + 2 * d * u * float(stats.norm.pdf(u))
+
+
+def gaussian_top_expression(k: Any, d: Any) -> Any:
+    """2 k (log(d/k) + 1) >= `gaussian_top`, since P(g^2 > t) <= e^{-t/2}."""
+    log = sp.log if isinstance(d, sp.Basic) or isinstance(k, sp.Basic) else math.log
+    return 2 * k * (log(d / k) + 1)
+
+
+def subgaussian_top(k: Any, d: Any) -> Any:
+    """The same for sub-Gaussian(1) variables: min(d, 2 k (log(2d/k) + 1)), as P <= 2 e^{-t/2}."""
+    if k == 0:
+        return 0
+    if isinstance(d, sp.Basic) or isinstance(k, sp.Basic):
+        return sp.Min(d, 2 * k * (sp.log(2 * d / k) + 1), evaluate=False)
+    return min(float(d), 2 * k * (math.log(2 * d / k) + 1))
+
+
+# --- The recursion -------------------------------------------------------------------------------
+
+
+class Recursion(NamedTuple):
+    r"""One step of a noisy descent, in root mean square: m' = sqrt((rate m + drift)^2 + noise^2).
+
+    **Descent.** b' = Proj(b - eta (M (b - beta) - r) + eta w), M symmetric with |I - eta M| <= q, r
+    what the gradient at beta is in error by, w independent of the past with mean zero. The
+    projection on a convex set that holds beta shortens distances, and w is uncorrelated with the
+    rest: E|b' - beta|^2 <= E|(I - eta M)(b - beta) + eta r|^2 + eta^2 E|w|^2, so by Minkowski's
+    inequality m' follows with rate = q, drift = eta rms(r), noise = eta rms(w).
+
+    **Thresholded descent** (WG19: Algorithm 1). b' = Proj H_s(b - eta (M (b - beta) - r) + eta w),
+    w ~ N(0, tau^2 I_d). Let J, chosen before w, hold the supports of b and beta,
+    |J| = min(s + s*, d); K = supp(b') without J; I = J and K. The noise on J is uncorrelated with
+    the rest, that on K is among d - |J| coordinates, at most k = min(s, d - |J|) of them. If
+    |(I - eta M)_I| <= q and a^2 = E|((I - eta M)(b - beta) + eta r)_I|^2 then
+    E|H_s - beta|^2 <= nu [a^2 + eta^2 |J| tau^2 + 2 a eta g + eta^2 g^2] with
+    g^2 = tau^2 `gaussian_top`(k, d - |J|): rate = sqrt(nu) q, drift = sqrt(nu) eta (rms(r_I) + g),
+    noise^2 = nu eta^2 |J| tau^2. For s = d it is the descent above.
+
+    **Privately thresholded descent** (CWZ19: Algorithm 4.2). Without w, but S chosen privately and
+    z_S released with fresh noise of variance v a coordinate: rate = sqrt(nu) q,
+    drift = sqrt(nu) (eta rms(r_I) + w), w of `selection_error`, noise^2 = s v.
+    """
+
+    rate: Any
+    drift: Any
+    noise: Any
+
+    def run(self, start: Any, steps: int, cap: float = math.inf) -> Array:
+        """m after so many steps from m = start, never above `cap` (the diameter of the set)."""
+        m = np.minimum(start, np.full(np.broadcast_shapes(*map(np.shape, self)), cap))
+        for _ in range(steps):
+            after = np.minimum(np.hypot(self.rate * m + self.drift, self.noise), cap)
+            if np.array_equal(after, m):
+                break
+            m = after
+        return m
+
+    def closed_form(self, start: Any, steps: int) -> Any:
+        """At least m^2, for rate < 1: the smaller of
+
+        rate^T start^2 + drift^2/(1 - rate)^2 + noise^2/(1 - rate), from
+        (x + y)^2 <= x^2/rate + y^2/(1 - rate), and
+        (drift/(1 - rate) + sqrt(rate^{2T} start^2 + noise^2/(1 - rate^2)))^2, as by Minkowski
+        m_t <= c_t + e_t, c' = rate c + drift, e'^2 = rate^2 e^2 + noise^2.
+        """
+        gap = 1 - self.rate
+        squares = self.rate**steps * start**2 + self.drift**2 / gap**2 + self.noise**2 / gap
+        rest = self.rate ** (2 * steps) * start**2 + self.noise**2 / (1 - self.rate**2)
+        if isinstance(rest, sp.Basic):
+            return sp.Min(squares, (self.drift / gap + sp.sqrt(rest)) ** 2, evaluate=False)
+        return min(squares, (self.drift / gap + math.sqrt(rest)) ** 2)
+
+
+def gaussian_terms(s: int, s_star: int, d: int, step_size: Any, noise: Any) -> tuple[Any, Any]:
+    """(eta g, noise) of `Recursion` (thresholded descent) for N(0, noise^2 I_d) on the gradient."""
+    fixed = min(s + s_star, d)
+    nu = thresholding_factor(s, s_star, d)
+    top = gaussian_top(min(s, d - fixed), d - fixed)
+    return step_size * noise * math.sqrt(top), step_size * noise * math.sqrt(nu * fixed)
+
+
+class Proven(NamedTuple):
+    """A risk proved at the best chance of failure: its split and where it was reached."""
+
+    total: float
+    statistical: float
+    failure: float
+    rate: float
+    high: float
+    """Largest eigenvalue on the event."""
+
+
+def best_failure(total: Array, statistical: Array, rate: Any, high: Any) -> Proven:
+    """The least of a risk proved for each chance in FAILURES, and what belongs to it."""
+    i = int(np.argmin(total))
+    at = [float(np.broadcast_to(a, total.shape)[i]) for a in (total, statistical, rate, high)]
+    return Proven(at[0], min(at[1], at[0]), float(FAILURES[i]), at[2], at[3])
+
+
+DATA_FREE = "releasing 0: every bound here is vacuous at this n"
+"""What the calculators name where no estimator is proven to do better than no data at all."""
+
+
+def vacuous(risk: float, data_free: float) -> str:
+    """The remark of an upper bound that says nothing at its point."""
+    if risk < data_free:
+        return ""
+    return f"vacuous here: releasing 0 without data has risk at most {data_free:.4g}"
+
+
+SHRINKING: Array = np.array([1.0, 0.8, 0.6, 0.4, 0.2])
+"""Fractions of the step that contracts most which are tried: a short step adds less noise."""
+
+
+class Trials(NamedTuple):
+    """Chances of failure and step sizes, as columns, over which a proven risk is minimised."""
+
+    failure: Array
+    step_size: Array
+
+
+def trials(curvature: Callable[[Any], Interval]) -> Trials:
+    """Every other chance in FAILURES with each of SHRINKING times 2/(low + high) there."""
+    failure = np.repeat(FAILURES[::2], len(SHRINKING))[:, None]
+    interval = curvature(failure)
+    shrinking = np.tile(SHRINKING, len(FAILURES[::2]))[:, None]
+    return Trials(failure, shrinking * 2 / (interval.low + interval.high))
+
+
+def least_risk(risk: Callable[[int], Array], longest: int = 2000) -> tuple[int, int, int]:
+    """(steps, row, column) of the least entry of `risk`(steps): all small numbers of steps are
+    tried, then by sixths more, until several in a row bring nothing."""
+    steps, least, found, since = 1, math.inf, (1, 0, 0), 0
+    while steps <= longest and since < 6:
+        values = risk(steps)
+        i, j = np.unravel_index(int(np.argmin(values)), values.shape)
+        since += 1
+        if values[i, j] < least:
+            least, found, since = float(values[i, j]), (steps, int(i), int(j)), 0
+        steps += max(1, steps // 6)
+    return found
+
+
+def rounded(value: float, digits: int = 8) -> float:
+    """The value as it will be printed, so that what is printed is what was proved."""
+    return float(f"{value:.{digits}g}")
+
+
+def claimed_upper(
+    name: str,
+    source: str,
+    names: tuple[str, ...],
+    rate: Callable[[Mapping[str, Any], Callable[[Any], Any]], tuple[Any, Any]],
+    assumptions: tuple[Assumption, ...] = (),
+    *,
+    loss: str,
+) -> Bound:
+    """A paper's rate, as (statistical, privacy) of the named numbers and a logarithm."""
+    statistical, privacy = rate({k: SYMBOLS[k] for k in names}, sp.log)
+    return printed(
+        name, source, names, statistical, privacy, side="upper", assumptions=assumptions, loss=loss
+    )

@@ -1,0 +1,1 @@
+"""One folder a problem: `problem`, `lower`, `upper`."""

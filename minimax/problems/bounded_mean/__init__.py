@@ -1,0 +1,1 @@
+"""The mean of records in a cube."""

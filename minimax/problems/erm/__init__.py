@@ -1,0 +1,1 @@
+"""Empirical risk minimisation under sparsity."""

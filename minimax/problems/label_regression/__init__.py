@@ -1,0 +1,1 @@
+"""Sparse regression from locally private labels."""

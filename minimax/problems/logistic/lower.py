@@ -1,0 +1,163 @@
+r"""Lower bounds for logistic regression: the score attack (Cai, Wang and Zhang, 2023).
+
+The class: rows x with |x|_2 <= 1 and E x x' = I/d; y in {0, 1} with
+P(y = 1 | x) = 1/(1 + exp(-<x, beta>)), |beta|_2 <= radius. Loss |estimate - beta|^2/d. Proved with
+uniform signs x in {-1/sqrt d, 1/sqrt d}^d.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from minimax import bound as symbols
+from minimax.bound import Bound
+from minimax.core.bound import Assumption, Parts, Point, Prior
+from minimax.core.privacy import Approximate, Model, at_point, parameter_names
+from minimax.methods.concentration import largest_eigenvalue
+from minimax.methods.priors import LogisticPrior
+from minimax.methods.tracing import BOUNDED_PRODUCT, ScoreModel, gain, gain_expression
+from minimax.methods.van_trees import ball_information, van_trees
+from minimax.papers import THIS_WORK
+from minimax.problems.regression.problem import LOSS
+
+NAMES = ("n", "d", "radius")
+
+
+WIDE_BALL = Assumption(
+    "n >= 2 sqrt(J), J = 2 d (1 + sqrt(d/2 + 1))^2/radius^2 (the prior's information)",
+    lambda p: p["n"] >= 2 * math.sqrt(ball_information(p["d"], p["radius"])),
+)
+
+
+def statistical() -> Bound:
+    r"""**Statement.** R >= d/(n/4 + J), J the information of the ball prior.
+
+    **Proof.** `van_trees`: the score of a record is (y - p) x, p = P(y = 1 | x), and
+    E (y - p)^2 |x|^2 = E p(1 - p) <= 1/4; the loss is |.|^2/d.
+    """
+
+    def compute(p: Point) -> Parts:
+        value = _statistics(p["n"], p["d"], p["radius"])
+        return Parts(value, None, value)
+
+    return Bound(
+        name="van Trees: sign design",
+        source=f"{THIS_WORK}: logistic.statistical",
+        side="lower",
+        kind="certified",
+        names=NAMES,
+        compute=compute,
+        expr=_statistics(symbols.n, symbols.d, symbols.radius),
+        prior_at=_ball_prior,
+        slack=1.0,
+        loss=LOSS,
+    )
+
+
+def _statistics(n: Any, d: Any, radius: Any) -> Any:
+    return van_trees(d, n / 4, ball_information(d, radius)) / d
+
+
+def _ball_prior(p: Point, parts: Parts) -> Prior:
+    return LogisticPrior(int(p["d"]), p["radius"])
+
+
+def tracing(model: Model) -> Bound:
+    r"""The score attack with the leave-one-out residual.
+
+    **Statement.** `minimax.methods.tracing.ScoreModel` with the scores s_i = (y_i - p_i) x_i,
+    information at most 1/4, spread 1/(2 sqrt d) and the ball prior, J = 2d (1 +
+    sqrt(d/2+1))^2/radius^2. It bounds E|M - beta|^2 = d R:  R >= d/(n/4 + J) + eta^2/d, with
+    sqrt(eta^2/d) about 2d/(n G).
+
+    **Assumptions.** n >= 2 sqrt J.
+
+    **Proof.** M may be projected on the ball. E|s_i|^2 = E p(1-p) <= 1/4, known only up to that
+    bound (`exact=False`). For V independent of record i, E<V, s_i>^2 = E p(1-p) <V, x_i>^2 <=
+    |V|^2/(4d); y - p is sub-Gaussian(1/2) given x (Hoeffding), so <V, s_i> is such a number times
+    a weighted sum of signs: `BOUNDED_PRODUCT`. For delta > 0 see `LogisticLeak`.
+
+    **Source.** Cai, Wang and Zhang (2023), the score attack, with the constants of this work.
+    """
+
+    def compute(p: Point) -> Parts:
+        G = gain(at_point(model, p), BOUNDED_PRODUCT)
+        place = (p["n"], p["d"], p["radius"])
+        statistics, traced = _model(*place).best(
+            G, delta=p.get("delta", 0.0), leak=LogisticLeak(*place)
+        )
+        first, second = statistics / p["d"], traced / p["d"]
+        return Parts(first, second, first + second)
+
+    place = (symbols.n, symbols.d, symbols.radius)
+    leak = LogisticLeak(*place) if model is Approximate else None
+    G = gain_expression(model, BOUNDED_PRODUCT)
+    return Bound(
+        name="tracing: score attack, sign design",
+        source=f"{THIS_WORK}: logistic.tracing",
+        side="lower",
+        kind="certified",
+        names=(*NAMES, *parameter_names(model)),
+        compute=compute,
+        expr=_model(*place).closed_form(G, delta=symbols.delta, leak=leak) / symbols.d,
+        assumptions=(WIDE_BALL,),
+        prior_at=_ball_prior,
+        slack=4.0,
+        slack_regime=Assumption(
+            "d >= 16 G^2, epsilon <= 4, delta n d <= 1/1000 and log(n d) <= n/(100 d)",
+            lambda p: (
+                math.sqrt(p["d"]) >= 4 * gain(at_point(model, p), BOUNDED_PRODUCT)
+                and p.get("epsilon", 0.0) <= 4
+                and p.get("delta", 0.0) * p["n"] * p["d"] <= 1e-3
+                and math.log(p["n"] * p["d"]) <= p["n"] / (100 * p["d"])
+            ),
+        ),
+        loss=LOSS,
+    )
+
+
+def _model(n: Any, d: Any, radius: Any) -> ScoreModel:
+    symbolic = isinstance(n, sp.Basic)
+    quarter = sp.Rational(1, 4) if symbolic else 0.25
+    spread = 1 / (2 * (sp.sqrt(d) if symbolic else math.sqrt(d)))
+    return ScoreModel(n, d, quarter, spread, ball_information(d, radius), exact=False)
+
+
+@dataclass(frozen=True)
+class LogisticLeak:
+    r"""The delta term of `tracing`.
+
+    |s_i|^2 = (y_i - p_i)^2 <= 1, and E|s_i|^4 = E p(1-p)(1 - 3p(1-p)) <= 1/12. The matrices
+    s_i s_i' are below 1, with sum of means at most n I/(4d) and of squares at most n I/(12 d), so
+    `largest_eigenvalue` at x = log d + t bounds sum s_i s_i' but for a chance e^{-t}, whatever
+    beta. On the rest |N|^2 <= 3 (4 radius^2 + kappa^2 n^2 + kappa^2 |grad log pi|^2) (four terms
+    with side information) and the eigenvalue is at most n.
+    """
+
+    n: Any
+    d: Any
+    radius: Any
+
+    def terms(self, kappa: Any, side: Any, t: Any) -> tuple[Any, Any, Any]:
+        """(slope, tail, own) of `minimax.methods.tracing.Leak`."""
+        symbolic = isinstance(self.n, sp.Basic)
+        root, exp, log = (sp.sqrt, sp.exp, sp.log) if symbolic else (math.sqrt, math.exp, math.log)
+        n, d = self.n, self.d
+        top = largest_eigenvalue(n / (4 * d), n / (12 * d), 1, log(d) + t)
+        pieces = 4 * self.radius**2 + kappa**2 * (n**2 + ball_information(d, self.radius) + side)
+        tail = (3 if side == 0 else 4) * n * exp(-t) * pieces
+        return root(top), tail, kappa * root(n / 12)
+
+    def closed_form_t(self) -> Any:
+        """e^{-t} = (nd)^{-3} (1 + radius)^{-2}."""
+        log = sp.log if isinstance(self.n, sp.Basic) else math.log
+        return 3 * log(self.n * self.d + 1) + 2 * log(1 + self.radius)
+
+
+def lower_bounds(model: Model) -> list[Bound]:
+    """Every lower bound for the class `logistic` under one privacy definition."""
+    return [statistical(), tracing(model)]

@@ -1,0 +1,1 @@
+"""The mean of sub-Gaussian records."""

@@ -1,0 +1,1 @@
+"""A sparse mean."""

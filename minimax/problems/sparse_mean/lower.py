@@ -1,0 +1,207 @@
+r"""Lower and upper bounds for estimating a sparse mean (CWZ19 §3.3, §3.4).
+
+The class: sub-Gaussian(sigma) laws on R^d whose mean has at most s non-zero coordinates, each at
+most `radius` in size. Three certified lower bounds; the maximum of them is what is known here.
+The (s log d)^2 privacy term of CWZ19: Theorem 3.3 is refuted (`refuted_theorem_3_3`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from minimax import bound as symbols
+from minimax.bound import Bound, printed
+from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
+from minimax.methods.packing import (
+    BlockPacking,
+    closed_form_size,
+    information_bound,
+    packing_bound,
+    packing_expression,
+)
+from minimax.methods.priors import BlockPrior, CosinePrior, GaussianBlockPrior
+from minimax.papers import THIS_WORK
+from minimax.problems.mean.lower import tracing_gaussian
+
+Array = NDArray[np.float64]
+
+
+NAMES = ("n", "d", "s", "sigma", "radius")
+
+
+SPARSE = Assumption("d >= 2 s (blocks of at least two coordinates)", lambda p: p["d"] >= 2 * p["s"])
+
+
+def _block_size(p: Point) -> int:
+    return int(p["d"] // p["s"])
+
+
+def statistical(*, name: str = "Fano: Gaussian data, blocks") -> Bound:
+    r"""**Statement.** R >= sup_b s sigma^2 (b - h_m(b))^2/(2 n b), m = floor(d/s); about
+    s sigma^2 log(2m)/(2n).
+
+    **Proof.** `minimax.methods.packing.information_bound`: Fano's argument with the loss in place
+    of an error event. **Constants.** Closed form s sigma^2 log(d/s)/(4n), as b_m >= log(2m)/2 and
+    2 floor(x) >= x. **Source.** the statistical term of CWZ19: Theorem 3.3.
+    """
+
+    def compute(p: Point) -> Parts:
+        value, tau = information_bound(p["n"], _block_size(p), int(p["s"]), p["sigma"], p["radius"])
+        return Parts(value, None, value, {"tau": tau})
+
+    n, d, s, sigma = symbols.n, symbols.d, symbols.s, symbols.sigma
+    return Bound(
+        name=name,
+        source="CWZ19: Theorem 3.3 (first term)",
+        side="lower",
+        kind="certified",
+        names=NAMES,
+        compute=compute,
+        expr=s * sigma**2 * sp.log(d / s) / (4 * n),
+        assumptions=(
+            SPARSE,
+            Assumption(
+                "sigma^2 log(2 d/s) <= n radius^2",
+                lambda p: (
+                    p["sigma"] ** 2 * math.log(2 * p["d"] / p["s"]) <= p["n"] * p["radius"] ** 2
+                ),
+            ),
+        ),
+        prior_at=lambda p, parts: GaussianBlockPrior(
+            int(p["d"]), int(p["s"]), parts.free["tau"], p["sigma"]
+        ),
+        slack=6.0,
+        slack_regime=SPARSE,
+    )
+
+
+def known_support(model: Model, *, shifted: bool = False) -> Bound:
+    r"""`tracing_gaussian` on s coordinates whose places are known: the rest must be zero.
+
+    **Statement.** `minimax.problems.mean.lower.tracing_gaussian` with d replaced by s. **Proof.**
+    Knowing the support can only help. **Source.** CWZ19: Theorem 3.3, without the log d.
+    """
+    dense = tracing_gaussian(model, shifted=shifted)
+
+    def on_support(p: Point) -> dict[str, float]:
+        return {**{k: v for k, v in p.items() if k != "s"}, "d": p["s"]}
+
+    return Bound(
+        name="tracing: known support" + (", shifted score" if shifted else ""),
+        source=f"{THIS_WORK}: tracing_gaussian (for CWZ19: Theorem 3.3)",
+        side="lower",
+        kind="certified",
+        names=(*NAMES, *parameter_names(model)),
+        compute=lambda p: dense.compute(on_support(p)),
+        expr=dense.expr.subs(symbols.d, symbols.s),
+        assumptions=(
+            *dense.assumptions,
+            Assumption("s <= d", lambda p: p["s"] <= p["d"]),
+        ),
+        prior_at=lambda p, parts: CosinePrior(
+            int(p["d"]), p["radius"], p["sigma"], support=int(p["s"])
+        ),
+        slack=dense.slack,
+        slack_regime=Assumption(
+            "that of tracing_gaussian with d = s",
+            lambda p: dense.slack_regime is not None and dense.slack_regime.holds(on_support(p)),
+        ),
+    )
+
+
+def packing(model: Model, data: str = "sub-Gaussian") -> Bound:
+    r"""Packing by s blocks of m = floor(d/s) coordinates: `minimax.methods.packing.packing_bound`.
+
+    Grows like s min{log(d/s), log(eps/delta)}: the log d is certified for pure and tiny-delta
+    privacy. **Constants.** Closed form with log(d/s) in place of log(2m).
+    """
+
+    def compute(p: Point) -> Parts:
+        size, s = _block_size(p), int(p["s"])
+        blocks = BlockPacking(int(p["n"]), size, s, p["sigma"], p["radius"], data)
+        found = packing_bound(blocks, at_point(model, p))
+        free = {"alpha": found.alpha, "height": found.height}
+        return Parts(None, found.value, found.value, free)
+
+    return Bound(
+        name=f"packing: {data} data, blocks",
+        source=f"{THIS_WORK}: packing_bound (for CWZ19: Theorem 3.3)",
+        side="lower",
+        kind="certified",
+        names=(*NAMES, *parameter_names(model)),
+        compute=compute,
+        expr=packing_expression(model, sp.log(symbols.d / symbols.s), symbols.s, data),
+        assumptions=(SPARSE, Assumption("n >= 4", lambda p: p["n"] >= 4)),
+        prior_at=lambda p, parts: BlockPrior(
+            int(p["d"]), int(p["s"]), parts.free["alpha"], parts.free["height"]
+        ),
+        slack=300.0,
+        slack_regime=Assumption(
+            "s log(d/s) >= 12, radius <= 10 sigma and 1 <= N_0 <= n/10",
+            lambda p: (
+                p["s"] * math.log(p["d"] / p["s"]) >= 12
+                and p["radius"] <= 10 * p["sigma"]
+                and 1
+                <= closed_form_size(_block_size(p), int(p["s"]), at_point(model, p))
+                <= p["n"] / 10
+            ),
+        ),
+    )
+
+
+def refuted_theorem_3_3() -> Bound:
+    r"""CWZ19: Theorem 3.3 as printed: sigma^2 (s log d/n + (s log d)^2/(n eps)^2).
+
+    **Refuted.** For s = 1 the estimator `StableSparseMean` has worst-case risk of order
+    sigma^2 [log d/n + log n log^2(1/delta)/(n eps)^2]. With eps = n^{-1/2}, delta = n^{-2} and
+    log d = log^2 n all hypotheses of the theorem hold, it claims log^4 n/n, and the estimator has
+    log^3 n/n. The proof breaks at Lemma 3.2(2): see `refuted_lemma_3_2`.
+    """
+    n, d, s, sigma, eps = symbols.n, symbols.d, symbols.s, symbols.sigma, symbols.epsilon
+    return printed(
+        "tracing: claimed rate of Theorem 3.3",
+        "CWZ19: Theorem 3.3",
+        ("n", "d", "s", "sigma", "epsilon"),
+        sigma**2 * s * sp.log(d) / n,
+        sigma**2 * (s * sp.log(d) / (n * eps)) ** 2,
+        kind="refuted",
+        assumptions=(Assumption("epsilon < 1", lambda p: p["epsilon"] < 1),),
+        remark="refuted: StableSparseMean has smaller worst-case risk for large log d",
+    )
+
+
+def refuted_lemma_3_2() -> Bound:
+    r"""CWZ19: Lemma 3.2(2) as printed: some prior makes sum_i E A_i at least sigma^2 s log d.
+
+    **Refuted.** The proof applies Stein's lemma to E[M_j | nu] 1(j in S(nu)), S the top-s set of
+    nu, and drops the jump where nu_j enters S. Under the prior of that proof the hard-thresholded
+    sample mean has sum_i E A_i about sigma^2 s for every d (`attacks.lemma_3_2_counterexample`);
+    and whatever the prior, any coordinate-wise 1-Lipschitz function of the sample mean, such as a
+    clipped mean, has sum_i E A_i <= sigma^2 s, by Stein's lemma in the data.
+    """
+    return printed(
+        "tracing: claimed completeness of Lemma 3.2(2)",
+        "CWZ19: Lemma 3.2",
+        ("d", "s", "sigma"),
+        None,
+        symbols.sigma**2 * symbols.s * sp.log(symbols.d),
+        kind="refuted",
+        loss="sum over records of the expected attack score (3.2)",
+        remark="refuted: Stein's lemma applied to a discontinuous function",
+    )
+
+
+def lower_bounds(model: Model) -> list[Bound]:
+    """Every lower bound for the class `sparse-mean` under one privacy definition."""
+    return [
+        statistical(),
+        known_support(model),
+        *([known_support(model, shifted=True)] if model in (Pure, Approximate) else []),
+        packing(model),
+        *([refuted_theorem_3_3()] if model in (Pure, Approximate) else []),
+    ]

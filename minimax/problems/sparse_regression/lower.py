@@ -1,0 +1,172 @@
+r"""Lower bounds for sparse linear regression (CWZ19 §4.3).
+
+The class: rows x with |x_j| <= 1/sqrt(s) and E x x' = Sigma, whose eigenvalues on any 3s
+coordinates lie in [1/(L s), L/s]; y = <x, beta> + N(0, sigma^2), at most s non-zero beta_j,
+|beta|_2 <= radius. Loss |estimate - beta|^2_Sigma. The lower bounds are proved with uniform signs
+x in {-1/sqrt s, 1/sqrt s}^d, for which L = 1 and the loss is |estimate - beta|^2/s. (CWZ19 asks the
+like for every |I| = o(n) at once, which no law satisfies: |I| = 1 makes E x_j^2 a constant and
+large |I| makes x_j small. Here it is asked at one scale.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import sympy as sp
+
+from minimax import bound as symbols
+from minimax.bound import Bound, printed
+from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.privacy import Approximate, Model, Pure, parameter_names
+from minimax.methods.packing import information_bound
+from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
+from minimax.papers import THIS_WORK
+from minimax.problems.regression import lower as regression
+from minimax.problems.regression.lower import PAPER_BUDGET
+from minimax.problems.regression.problem import LOSS
+
+NAMES = ("n", "d", "s", "sigma", "radius")
+
+
+BLOCKS = Assumption(
+    "d >= 2 s (blocks of at least two coefficients)", lambda p: p["d"] >= 2 * p["s"]
+)
+
+
+def statistical() -> Bound:
+    r"""**Statement.** R >= sup_b s sigma^2 (b - h_m(b))^2/(2 n b), m = floor(d/s), about
+    s sigma^2 log(2m)/(2n).
+
+    **Proof.** `minimax.methods.packing.information_bound` with beta = g v, v the signed blocks:
+    the loss is (g^2/s)|.|^2 in units of v, and I(v; X, y) <= n E<x, beta>^2/(2 sigma^2) = n g^2/(2
+    sigma^2), so tau = g/sqrt(s) plays the part it has for a sparse mean; |beta| <= radius means
+    tau <= radius/s.
+    **Constants.** Closed form s sigma^2 log(d/s)/(4n). **Source.** the statistical term of CWZ19:
+    Theorem 4.3; larger by log(d/s) than that of a known support.
+    """
+
+    def compute(p: Point) -> Parts:
+        s = int(p["s"])
+        value, tau = information_bound(
+            p["n"], int(p["d"]) // s, s, p["sigma"], p["radius"] / p["s"]
+        )
+        return Parts(value, None, value, {"height": tau * math.sqrt(s)})
+
+    n, d, s, sigma = symbols.n, symbols.d, symbols.s, symbols.sigma
+    return Bound(
+        name="Fano: sign design, blocks",
+        source="CWZ19: Theorem 4.3 (first term)",
+        side="lower",
+        kind="certified",
+        names=NAMES,
+        compute=compute,
+        expr=s * sigma**2 * sp.log(d / s) / (4 * n),
+        assumptions=(
+            BLOCKS,
+            Assumption(
+                "(s sigma)^2 log(2 d/s) <= n radius^2",
+                lambda p: (
+                    (p["s"] * p["sigma"]) ** 2 * math.log(2 * p["d"] / p["s"])
+                    <= p["n"] * p["radius"] ** 2
+                ),
+            ),
+        ),
+        prior_at=lambda p, parts: RegressionBlockPrior(
+            int(p["d"]), int(p["s"]), parts.free["height"], p["sigma"]
+        ),
+        slack=6.0,
+        slack_regime=BLOCKS,
+        loss=LOSS,
+    )
+
+
+def known_support(model: Model, *, shifted: bool = False) -> Bound:
+    r"""`minimax.problems.regression.lower.tracing` on s coefficients whose places are known.
+
+    **Statement.** `regression.tracing` with d replaced by s. **Proof.** With signs of size
+    1/sqrt(s) the rows of X restricted to the support are those of that proof, the other columns
+    are independent of everything, and knowing the support can only help. **Source.** CWZ19:
+    Theorem 4.3, without the log d.
+    """
+    dense = regression.tracing(model, shifted=shifted)
+
+    def on_support(p: Point) -> dict[str, float]:
+        return {**{k: v for k, v in p.items() if k != "s"}, "d": p["s"]}
+
+    def assumed(assumption: Assumption) -> Assumption:
+        return Assumption(
+            f"with d = s: {assumption.text}", lambda p: assumption.holds(on_support(p))
+        )
+
+    assert dense.slack_regime is not None
+    return Bound(
+        name="tracing: known support" + (", shifted score" if shifted else ""),
+        source=f"{THIS_WORK}: regression.tracing (for CWZ19: Theorem 4.3)",
+        side="lower",
+        kind="certified",
+        names=(*NAMES, *parameter_names(model)),
+        compute=lambda p: dense.compute(on_support(p)),
+        expr=dense.expr.subs(symbols.d, symbols.s),
+        assumptions=(
+            *(assumed(a) for a in dense.assumptions),
+            Assumption("s <= d", lambda p: p["s"] <= p["d"]),
+        ),
+        prior_at=lambda p, parts: RegressionPrior(
+            int(p["d"]), p["radius"], p["sigma"], support=int(p["s"])
+        ),
+        slack=dense.slack,
+        slack_regime=assumed(dense.slack_regime),
+        loss=LOSS,
+    )
+
+
+def claimed_theorem_4_3() -> Bound:
+    r"""CWZ19: Theorem 4.3 as claimed: sigma^2 (s log d/n + (s log d)^2/(n eps)^2).
+
+    Its proof rests on Lemma 4.3(2), which is refuted (`refuted_lemma_4_3`), so the privacy term is
+    unproved. (Its twin for the mean, Theorem 3.3, is false: `sparse_mean.refuted_theorem_3_3`.)
+    """
+    n, d, s, sigma, eps = symbols.n, symbols.d, symbols.s, symbols.sigma, symbols.epsilon
+    return printed(
+        "tracing: claimed rate of Theorem 4.3",
+        "CWZ19: Theorem 4.3",
+        ("n", "d", "s", "sigma", "epsilon", "delta"),
+        sigma**2 * s * sp.log(d) / n,
+        sigma**2 * (s * sp.log(d) / (n * eps)) ** 2,
+        assumptions=PAPER_BUDGET,
+        remark="unproved: rests on Lemma 4.3(2), which is refuted; constant shown as 1",
+        loss=LOSS,
+    )
+
+
+def refuted_lemma_4_3() -> Bound:
+    r"""CWZ19: Lemma 4.3(2) as printed: some prior makes sum_i E A_i at least sigma^2 s log d.
+
+    **Refuted.** The proof copies that of Lemma 3.2(2): Stein's lemma for a function that jumps
+    where a coefficient enters the top-s set, the jump dropped. Besides, the lemma takes x = 0 off
+    the support, so that the design itself reveals where beta is not zero: least squares on the
+    visible columns, with any independent noise, is unbiased, so that sum_i E A_i =
+    sigma^2 sum_{j in S} d E M_j/d beta_j = sigma^2 s exactly, for every prior and every d, at
+    vanishing risk (`attacks.lemma_4_3_counterexample`).
+    """
+    return printed(
+        "tracing: claimed completeness of Lemma 4.3(2)",
+        "CWZ19: Lemma 4.3",
+        ("d", "s", "sigma"),
+        None,
+        symbols.sigma**2 * symbols.s * sp.log(symbols.d),
+        kind="refuted",
+        loss="sum over records of the expected attack score (4.5)",
+        remark="refuted: stays at sigma^2 s for least squares on the revealed support",
+    )
+
+
+def lower_bounds(model: Model) -> list[Bound]:
+    """Every lower bound for the class `sparse-regression` under one privacy definition."""
+    bounds = [
+        statistical(),
+        known_support(model),
+        *([known_support(model, shifted=True)] if model in (Pure, Approximate) else []),
+        regression.packing(model, sparse=True),
+    ]
+    return bounds + ([claimed_theorem_4_3()] if model is Approximate else [])
