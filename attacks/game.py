@@ -221,7 +221,7 @@ class GameResult:
         curve.plot(self.fpr, self.tpr, color="C3", label=f"measured, AUC {self.auc.value:.3f}")
         curve.plot([0, 1], [0, 1], color="grey", linestyle=":", label="guessing")
         if self.privacy is not None:
-            limit = self.privacy.tradeoff(self.fpr)
+            limit = self.privacy.tradeoff_log(self.fpr)
             curve.plot(self.fpr, limit, color="C0", linestyle="--", label=f"limit: {self.privacy}")
         curve.set(xlabel="outsiders accepted (FPR)", ylabel="members accepted (TPR)", title="ROC")
         curve.legend(loc="lower right")

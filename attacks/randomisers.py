@@ -3,7 +3,7 @@ r"""What one report tells: the likelihood-ratio attack on each randomiser, with 
 An adversary who sees one report must say whether the input was x or x'. By Neyman and Pearson the
 best test at every false positive rate orders reports by their likelihood ratio, and its true
 positive rate is the curve here: exact, no simulation. epsilon-LDP says that for every pair of
-inputs the curve stays below `Pure(epsilon).tradeoff`, min(e^eps alpha, 1 - e^-eps (1 - alpha)).
+inputs the curve stays below `Pure(epsilon).tradeoff_log`, min(e^eps alpha, 1 - e^-eps (1 - alpha)).
 
 * `SphereRandomiser`: the ratio takes finitely many values, one for each position of the report
   relative to the caps of x and of x'. The masses follow from that of the intersection of two caps,
@@ -71,7 +71,7 @@ class TradeoffCurve:
     def allowed(self, alpha: ArrayLike) -> Array:
         """What the guarantee allows at false positive rates."""
         with np.errstate(divide="ignore"):
-            return self.guarantee.tradeoff(np.log(np.asarray(alpha, dtype=float)))
+            return self.guarantee.tradeoff_log(np.log(np.asarray(alpha, dtype=float)))
 
     @property
     def excess(self) -> float:
@@ -115,7 +115,7 @@ def plot_curves(curves: list[TradeoffCurve], path: str | Path) -> None:
         axis.plot(curve.false_positive, curve.true_positive, color=f"C{i}", label=label)
     for name, limit in limits.items():
         with np.errstate(divide="ignore"):
-            allowed = limit.tradeoff(np.log(alpha))
+            allowed = limit.tradeoff_log(np.log(alpha))
         axis.plot(alpha, allowed, color="black", linestyle="--", label=f"limit: {name}")
     axis.plot([0, 1], [0, 1], color="grey", linestyle=":", label="guessing")
     axis.set(xlabel="false positive rate", ylabel="true positive rate", title="One report")
