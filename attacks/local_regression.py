@@ -1,7 +1,7 @@
 r"""What a release of coefficients tells of one user's record, or label, in the local model.
 
 Each user sends one private report; the server makes the coefficients M of the reports, and they are
-all that this adversary sees. (One who sees the reports has `attacks.randomisers`; M is a function
+all that this adversary sees. (One who sees the reports has `attacks.one_report`; M is a function
 of them, so no attack on M beats those curves.)
 
 **The games.** Whole records: `attacks.game.play` with `RegressionAttack`; an outsider is a fresh

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacks.randomisers import index_tradeoff, tradeoff
+from attacks.one_report import index_tradeoff, tradeoff
 from estimators import LabelHardThresholding, LabelLasso
 from estimators.label_randomisers import BinaryLabels, GaussianLabels, LaplaceLabels
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
