@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.game import Estimate, GameResult
+from attacks.estimate import Estimate
+from attacks.game import GameResult
 from attacks.regression import LinearFamily
 from attacks.score import DirectAttack, check_prior
 from minimax.bound import Labelled
@@ -94,6 +95,7 @@ class LabelAttack(DirectAttack):
     prior: RegressionPrior
     name: ClassVar[str] = "label attack (y-x'beta) <x, M-beta>"
     source: ClassVar[str] = "CWZ19: (4.2), given the rows"
+    asks: ClassVar[Literal["label"]] = "label"
 
     def __post_init__(self) -> None:
         check_prior(self.prior, RegressionPrior)

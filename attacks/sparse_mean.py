@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacks.game import Estimate, check_confidence, check_count
+from attacks.estimate import Estimate, check_confidence, check_count
 from estimators.nonprivate import HardThresholdedMean
 from minimax.priors import GaussianInstance
 from minimax.sparse_mean import refuted_lemma_3_2

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
-from attacks.game import Estimate, check_confidence, check_count
+from attacks.estimate import Estimate, check_confidence, check_count
 from attacks.sparse_mean import TopNormalPrior
 from estimators.accounting import Guarantee
 from estimators.base import LinearPredictor, PrivateEstimator, split
