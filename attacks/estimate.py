@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+
+from minimax.privacy import Privacy
 
 Array = NDArray[np.float64]
 
@@ -47,6 +50,17 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+def plain(result: Any) -> dict[str, Any]:
+    """The fields of a dataclass for JSON: estimates as their numbers, privacy as text."""
+    shown: dict[str, Any] = {}
+    for field in fields(result):
+        value = getattr(result, field.name)
+        shown[field.name] = value.to_dict() if isinstance(value, Estimate) else value
+        if isinstance(value, Privacy):
+            shown[field.name] = str(value)
+    return shown
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:

@@ -133,9 +133,9 @@ def reported_share(privacy: Privacy, d: int) -> float:
     if privacy.scope not in ("local", "label"):
         raise ValueError(f"privacy.scope must be 'local' or 'label', got {privacy.scope!r}")
     if isinstance(privacy, (Pure, Approximate)):
-        kept = 1 - strong_contraction_pure(privacy.epsilon)
-        leak = privacy.delta if isinstance(privacy, Approximate) else 0.0
-        share = 1 - (1 - leak) ** 2 * kept
+        share = strong_contraction_pure(privacy.epsilon)
+        if isinstance(privacy, Approximate):  # 1 - (1 - delta)^2 (1 - T^2), without cancellation
+            share += privacy.delta * (2 - privacy.delta) * (1 - share)
     elif isinstance(privacy, (ZeroConcentrated, Gaussian)):
         affinity = privacy.rho if isinstance(privacy, ZeroConcentrated) else privacy.mu**2 / 4
         share = strong_contraction(affinity)

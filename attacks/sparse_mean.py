@@ -14,14 +14,14 @@ negligible unless the prior puts mass near t.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacks.estimate import Estimate, check_confidence, check_count
+from attacks.estimate import Estimate, check_confidence, check_count, plain, root
 from estimators.nonprivate import HardThresholdedMean
 from minimax.priors import GaussianInstance
 from minimax.sparse_mean import refuted_lemma_3_2
@@ -137,12 +137,15 @@ class Counterexample:
 
     @property
     def refuted(self) -> bool:
-        """Whether the measured sum is below (B.1), interval against interval."""
+        """Whether the measured sum is below (B.1), interval against interval.
+
+        Three intervals enter, so that this is said with confidence 1 - 3 (1 - confidence).
+        """
         return self.member_sum.high < self.claimed.low
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "lipschitz_sum": self.lipschitz_sum, "refuted": self.refuted}
+        return {**plain(self), "lipschitz_sum": self.lipschitz_sum, "refuted": self.refuted}
 
 
 def lemma_3_2_counterexample(
@@ -180,10 +183,6 @@ def lemma_3_2_counterexample(
     rows = [_counter_trial(prior, n, threshold, np.random.default_rng(c)) for c in children]
     total, stein, loss, signal = (Estimate.over(x, confidence) for x in np.transpose(rows))
 
-    def claimed(signal: float, loss: float) -> float:
-        return sigma**2 / prior.variance * (signal - math.sqrt(max(signal * loss, 0.0)))
-
-    ends = (claimed(signal.low, loss.high), claimed(signal.high, loss.low))
     return Counterexample(
         d=d,
         n=n,
@@ -197,9 +196,28 @@ def lemma_3_2_counterexample(
         stein=stein,
         loss=loss,
         signal=signal,
-        claimed=Estimate(claimed(signal.value, loss.value), *ends),
+        claimed=claimed_sum(sigma**2 / prior.variance, signal, loss),
         printed=refuted_lemma_3_2().value(d=d, s=s, sigma=sigma),
     )
+
+
+def claimed_sum(scale: float, signal: Estimate, loss: Estimate) -> Estimate:
+    """scale (signal - sqrt(signal loss)): what CWZ19 (B.1) and (B.5) claim, over both intervals.
+
+    It falls in the loss; in the signal it falls to its least, -loss/4 at loss/4, and then grows. So
+    the low end is not always at the lowest signal.
+    """
+
+    def at(signal: float, loss: float) -> float:
+        return scale * (signal - root(signal * loss))
+
+    value = at(signal.value, loss.value)
+    if not math.isfinite(loss.high):  # one trial: nothing is known of either
+        return Estimate(value, -math.inf, math.inf)
+    lowest = max(signal.low, 0.0)
+    turn = min(max(loss.high / 4, lowest), signal.high)
+    high = max(at(end, loss.low) for end in (lowest, signal.high))
+    return Estimate(value, at(turn, loss.high), high)
 
 
 def _counter_trial(

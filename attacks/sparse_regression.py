@@ -8,15 +8,15 @@ Whatever is unbiased on S has the sum sigma^2 s at every beta, hence under *ever
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
-from attacks.estimate import Estimate, check_confidence, check_count
-from attacks.sparse_mean import TopNormalPrior
+from attacks.estimate import Estimate, check_confidence, check_count, plain
+from attacks.sparse_mean import TopNormalPrior, claimed_sum
 from estimators.accounting import Guarantee
 from estimators.base import LinearPredictor, PrivateEstimator, split
 from estimators.baselines import AdaptiveSufficientStatistics
@@ -265,14 +265,15 @@ class RegressionCounterexample:
 
     @property
     def refuted(self) -> bool:
-        """Whether the measured sum is below (B.5), interval against interval."""
+        """Whether the measured sum is below (B.5), interval against interval.
+
+        Three intervals enter, so that this is said with confidence 1 - 3 (1 - confidence).
+        """
         return self.member_sum.high < self.claimed.low
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        plain = asdict(self)
-        plain["privacy"] = None if self.privacy is None else str(self.privacy)
-        return {**plain, "unbiased_sum": self.unbiased_sum, "refuted": self.refuted}
+        return {**plain(self), "unbiased_sum": self.unbiased_sum, "refuted": self.refuted}
 
 
 def lemma_4_3_counterexample(
@@ -327,11 +328,6 @@ def lemma_4_3_counterexample(
     rows = [_trial(prior, n, privacy, threshold, np.random.default_rng(c)) for c in children]
     total, loss, signal = (Estimate.over(x, confidence) for x in np.transpose(rows))
 
-    def claimed(signal: float, loss: float) -> float:
-        scale = sigma**2 * s / prior.normal.variance
-        return scale * (signal - math.sqrt(max(signal * loss, 0.0)))
-
-    ends = (claimed(signal.low, loss.high), claimed(signal.high, loss.low))
     return RegressionCounterexample(
         d=d,
         n=n,
@@ -345,7 +341,7 @@ def lemma_4_3_counterexample(
         member_sum=total,
         loss=loss,
         signal=signal,
-        claimed=Estimate(claimed(signal.value, loss.value), *ends),
+        claimed=claimed_sum(sigma**2 * s / prior.normal.variance, signal, loss),
         printed=refuted_lemma_4_3().value(d=d, s=s, sigma=sigma),
     )
 

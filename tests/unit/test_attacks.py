@@ -21,7 +21,7 @@ from attacks import (
     lemma_3_2_counterexample,
     play,
 )
-from attacks.sparse_mean import _derivative
+from attacks.sparse_mean import _derivative, claimed_sum
 from estimators.mean import NoisyMean
 from estimators.nonprivate import HardThresholdedMean, SampleMean
 from minimax import Approximate, Pure, ZeroConcentrated
@@ -328,6 +328,27 @@ def test_thresholds_need_a_delta(delta):
 # --- Counterexample --------------------------------------------------------------------
 
 
+def test_claim_covers_both_intervals():
+    """By a grid over them; the corner (lowest signal, highest loss) alone would miss the least."""
+    signal, loss = Estimate(1.0, 0.2, 1.8), Estimate(3.0, 2.0, 4.0)
+    grid = [
+        2.0 * (x - math.sqrt(x * y))
+        for x in np.linspace(0.2, 1.8, 801)
+        for y in np.linspace(2.0, 4.0, 5)
+    ]
+    found = claimed_sum(2.0, signal, loss)
+    assert (found.low, found.high) == pytest.approx((min(grid), max(grid)), rel=1e-5)
+    assert found.low < 2.0 * (0.2 - math.sqrt(0.8)) - 0.1
+    assert found.value == pytest.approx(2 * (1 - math.sqrt(3)))
+
+
+def test_counterexample_of_one_trial_claims_nothing():
+    single = lemma_3_2_counterexample(100, n=50, s=3, trials=1)
+    assert (single.claimed.low, single.claimed.high) == (-math.inf, math.inf)
+    assert not single.refuted
+    assert json.loads(json.dumps(single.to_dict(), allow_nan=False))["loss"]["low"] is None
+
+
 def test_counterexample_agrees_with_the_game():
     """Drawing the sample mean and drawing the sample give the same sum, within their intervals."""
     settings = {"trials": 400, "seed": 5, "confidence": 1 - 1e-6}
@@ -354,3 +375,14 @@ def test_counterexample_agrees_with_the_game():
 def test_counterexample_refuses(arguments, word):
     with pytest.raises(ValueError, match=word):
         lemma_3_2_counterexample(**arguments)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_release_must_be_finite(value):
+    class Broken(BaseEstimator):
+        def fit(self, X):
+            self.mean_ = np.full(X.shape[1], value)
+            return self
+
+    with pytest.raises(ValueError, match="finite"):
+        small_game(estimator=Broken())
