@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attacks.estimate import check_confidence, check_count
-from attacks.release import NoRandomness, fresh_estimator, released, sources_in
+from attacks.release import Attacked, NoRandomness, fresh_estimator, released, sources_in
 from minimax.bound import Sample
 
 Array = NDArray[np.float64]
@@ -92,7 +92,7 @@ class AuditResult:
             f"{self.rarer}/{self.evaluated} on {second}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """For JSON; an infinite epsilon is None."""
         finite = self.epsilon if math.isfinite(self.epsilon) else None
         return {**asdict(self), "epsilon": finite}
@@ -149,7 +149,7 @@ def audit_epsilon(
     )
 
 
-def release_sampler(estimator: Any, X: Sample, attribute: str = "mean_") -> Sampler:
+def release_sampler(estimator: Attacked, X: Sample, attribute: str = "mean_") -> Sampler:
     """A function that fits a fresh copy of the estimator to X and returns its release.
 
     For regression X is `minimax.bound.Labelled`, and `attribute` is "coef_". See `attacks.release`

@@ -52,9 +52,9 @@ class Estimate:
         return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
-def plain(result: Any) -> dict[str, Any]:
+def plain(result: Any) -> dict[str, object]:
     """The fields of a dataclass for JSON: estimates as their numbers, privacy as text."""
-    shown: dict[str, Any] = {}
+    shown: dict[str, object] = {}
     for field in fields(result):
         value = getattr(result, field.name)
         shown[field.name] = value.to_dict() if isinstance(value, Estimate) else value

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.estimate import Estimate, check_confidence, check_count, root
-from attacks.release import Estimator, fresh_estimator, released, shares_randomness
+from attacks.release import Attacked, Estimator, fresh_estimator, released, shares_randomness
 from attacks.roc import RocCurve, accepted, area, averaged, blank_figure, draw_scores
 from minimax.bound import Prior
 from minimax.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
@@ -158,9 +158,9 @@ class GameResult:
         v, a = self.spread, self.member_square
         return Estimate(allowed(v.value, a.value), allowed(v.low, a.low), allowed(v.high, a.high))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Everything but the raw scores, ready for JSON (infinite ends become None)."""
-        plain: dict[str, Any] = {
+        plain: dict[str, object] = {
             key: getattr(self, key)
             for key in ("attack", "source", "prior", "estimator", "n", "trials", "seed")
         }
@@ -232,7 +232,7 @@ class GameResult:
 def play(
     prior: Prior,
     n: int,
-    estimator: Any,
+    estimator: Attacked,
     attack: Attack,
     *,
     trials: int,
@@ -310,7 +310,7 @@ class _Trial(NamedTuple):
 def _trial(
     prior: Prior,
     n: int,
-    estimator: Any,
+    estimator: Attacked,
     attack: Attack,
     attribute: str,
     kept: int,

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from attacks.estimate import Estimate
 from attacks.game import GameResult
 from attacks.regression import LinearFamily
 from attacks.score import DirectAttack, check_prior
-from minimax.bound import Labelled
+from minimax.bound import Instance, Labelled
 from minimax.divergences import report_variance, strong_contraction, strong_contraction_pure
 from minimax.priors import LinearInstance, RegressionPrior
 from minimax.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
@@ -108,7 +108,7 @@ class LabelAttack(DirectAttack):
     def tail(self) -> Tail:
         return GAUSSIAN
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: Instance, n: int) -> float:
         if not isinstance(instance, PublicDesignInstance):
             raise TypeError("LabelAttack needs a PublicDesignPrior: member and outsider share rows")
         error = self._error(release, instance)[1]

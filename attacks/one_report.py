@@ -22,7 +22,6 @@ import math
 from dataclasses import dataclass
 from functools import singledispatch
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,7 +82,7 @@ class TradeoffCurve:
             f"largest log ratio {self.epsilon:.4g}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """For JSON; an unbounded ratio is None."""
         return {
             "mechanism": self.mechanism,
@@ -134,7 +133,7 @@ def curve_of_atoms(
 
 
 @singledispatch
-def tradeoff(randomiser: Any, x: Any, other: Any) -> TradeoffCurve:
+def tradeoff(randomiser: object, x: ArrayLike, other: ArrayLike) -> TradeoffCurve:
     """The exact curve of telling input x (true positives) from another input (false positives)."""
     raise TypeError(f"randomiser has no known law of reports: {type(randomiser).__name__}")
 

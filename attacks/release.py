@@ -14,6 +14,7 @@ import copy
 import gc
 import random
 import types
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -38,15 +39,20 @@ SEEDS = ("random_state", "random_seed", "seed", *GENERATORS)
 class Estimator(Protocol):
     """What can be attacked: `fit` sets the release."""
 
-    def fit(self, *data: Any) -> Any:
+    @property
+    def fit(self) -> Callable[..., object]:
         """Fit to X, or to X and y."""
+
+
+Attacked = Estimator | Callable[..., Estimator]
+"""An estimator, or a function from a generator to one."""
 
 
 class NoRandomness:
     """Takes the place of a generator, and has nothing to give: whoever draws from it fails."""
 
 
-def fresh_estimator(estimator: Any, rng: np.random.Generator | NoRandomness) -> Any:
+def fresh_estimator(estimator: Attacked, rng: np.random.Generator | NoRandomness) -> Estimator:
     """A copy whose randomness comes from the trial's generator, or the estimator made from it."""
     if not isinstance(estimator, Estimator):
         return estimator(rng)
@@ -56,7 +62,7 @@ def fresh_estimator(estimator: Any, rng: np.random.Generator | NoRandomness) -> 
     return fresh
 
 
-def released(fitted: Any, data: Sample, attribute: str) -> Any:
+def released(fitted: Estimator, data: Sample, attribute: str) -> Any:
     """What `fit` releases. It gets arrays of its own, which it may change."""
     getattr(fitted, "__dict__", {}).pop(attribute, None)  # of an earlier fit
     fitted.fit(*(part.copy() for part in fit_arguments(data)))
@@ -65,14 +71,14 @@ def released(fitted: Any, data: Sample, attribute: str) -> Any:
     return getattr(fitted, attribute)
 
 
-def sources_in(thing: Any) -> list[Source]:
+def sources_in(thing: object) -> list[Source]:
     """The sources of randomness that an object holds: in attributes, containers, methods, cells.
 
     Modules, classes and a function's globals are not the object's own.
     """
     found: list[Source] = []
     seen: set[int] = set()
-    waiting = [thing]
+    waiting: list[object] = [thing]
     while waiting:
         held = waiting.pop()
         if id(held) in seen or isinstance(held, (type, types.ModuleType)):
@@ -87,7 +93,7 @@ def sources_in(thing: Any) -> list[Source]:
     return found
 
 
-def shares_randomness(estimator: Any) -> bool:
+def shares_randomness(estimator: object) -> bool:
     """Whether functions hold sources of randomness, which all copies of the estimator share."""
     replaced = {id(source): NoRandomness() for source in sources_in(estimator)}
     return bool(sources_in(copy.deepcopy(estimator, replaced)))
@@ -123,12 +129,12 @@ def _reseed(fresh: Any, rng: np.random.Generator | NoRandomness) -> None:
                 own[name] = seed
 
 
-def _is_seed(value: Any) -> bool:
+def _is_seed(value: object) -> bool:
     """Whether what is kept under a seed's name is one: a generator was replaced already."""
     return value is None or isinstance(value, (int, np.integer, list, tuple, np.ndarray))
 
 
-def _new_seed(kind: str, value: Any, rng: np.random.Generator | NoRandomness) -> Any:
+def _new_seed(kind: str, value: object, rng: np.random.Generator | NoRandomness) -> Any:
     """An integer; a generator, which may be used as one, where None stands under its name."""
     if isinstance(rng, NoRandomness):
         return rng

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from scipy import stats
 
 from attacks.estimate import Estimate, check_confidence, check_count, plain, root
 from estimators.nonprivate import HardThresholdedMean
+from minimax.bound import Instance
 from minimax.priors import GaussianInstance
 from minimax.sparse_mean import refuted_lemma_3_2
 from minimax.tracing import GAUSSIAN, Tail
@@ -49,16 +50,16 @@ class SupportAttack:
     source: ClassVar[str] = "CWZ19: (3.2)"
     tail: ClassVar[Tail] = GAUSSIAN
 
-    def scores(self, records: Array, release: Array, instance: Any, sample: Array) -> Array:
+    def scores(self, records: Array, release: Array, instance: Instance, sample: Array) -> Array:
         on = np.flatnonzero(instance.target)
         mean = instance.target[on]
         return np.asarray((records[:, on] - mean) @ (release[on] - mean))
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: Instance, n: int) -> float:
         on = np.flatnonzero(instance.target)
         return float(np.sum((release[on] - instance.target[on]) ** 2))
 
-    def completeness(self, release: Array, instance: Any, n: int) -> None:
+    def completeness(self, release: Array, instance: Instance, n: int) -> None:
         return None
 
 
@@ -143,7 +144,7 @@ class Counterexample:
         """
         return self.member_sum.high < self.claimed.low
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """For JSON."""
         return {**plain(self), "lipschitz_sum": self.lipschitz_sum, "refuted": self.refuted}
 

@@ -24,7 +24,8 @@ from estimators.mechanisms import check_between, propose_test_release
 from estimators.nonprivate_regression import LeastSquares
 from estimators.regression import SCALES, projected
 from estimators.truncation import theoretical_truncation
-from minimax.bound import Labelled
+from minimax.bound import Instance, Labelled
+from minimax.priors import LinearInstance
 from minimax.privacy import Approximate
 from minimax.sparse_regression import refuted_lemma_4_3
 from minimax.tracing import GAUSSIAN_PRODUCT, Tail
@@ -55,18 +56,20 @@ class SupportRegressionAttack:
     source: ClassVar[str] = "CWZ19: (4.5)"
     tail: ClassVar[Tail] = GAUSSIAN_PRODUCT
 
-    def scores(self, records: Any, release: Array, instance: Any, sample: Any) -> Array:
+    def scores(
+        self, records: Labelled, release: Array, instance: Instance, sample: Labelled
+    ) -> Array:
         if not isinstance(records, Labelled):
             raise TypeError(f"records must be Labelled(X, y), got {type(records).__name__}")
         on = np.flatnonzero(instance.target)
         coef, rows = instance.target[on], records.X[:, on]
         return np.asarray((records.y - rows @ coef) * (rows @ (release[on] - coef)))
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: RevealingInstance | LinearInstance, n: int) -> float:
         on = np.flatnonzero(instance.target)
         return float(instance.scale**2 * np.sum((release[on] - instance.target[on]) ** 2))
 
-    def completeness(self, release: Array, instance: Any, n: int) -> None:
+    def completeness(self, release: Array, instance: Instance, n: int) -> None:
         return None
 
 
@@ -271,7 +274,7 @@ class RegressionCounterexample:
         """
         return self.member_sum.high < self.claimed.low
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """For JSON."""
         return {**plain(self), "unbiased_sum": self.unbiased_sum, "refuted": self.refuted}
 
