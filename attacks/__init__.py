@@ -14,7 +14,8 @@
 """
 
 from attacks.audit import AuditResult, audit_epsilon, release_sampler
-from attacks.game import Attack, Estimate, GameResult, play
+from attacks.estimate import Estimate
+from attacks.game import Attack, GameResult, play
 from attacks.local_regression import (
     LabelAttack,
     PublicDesignPrior,

@@ -10,6 +10,15 @@ the halves are independent, S is fixed for the second, and with probability at l
 both bounds hold: a mechanism that is (epsilon, delta)-private is reported above epsilon with
 probability at most 1 - confidence, whatever the data sets, the statistic and the way S was chosen.
 
+**A release without randomness** is a case of its own: P and Q are points. If all releases of each
+data set repeat, the mechanism is run once more with every source of randomness taken away
+(`attacks.release.NoRandomness`). If it can do without, and no source that it holds nor a global one
+has moved, it is a function of the data: refuted at every epsilon and delta where X and X' give
+different releases, and otherwise constant, with nothing to audit. Repeating alone would prove
+neither: randomised response at epsilon = 10 repeats a thousand times with chance .96, and gets the
+bound above. (A discrete mechanism that draws from a source it does not hold, such as the operating
+system's, cannot be told from a deterministic one.)
+
 **Completeness.** A lower bound only: a weak pair of data sets or statistic proves little. With m
 evaluated releases a side it never reports more than about log(m/log(2/(1 - confidence))).
 """
@@ -17,6 +26,8 @@ evaluated releases a side it never reports more than about log(m/log(2/(1 - conf
 from __future__ import annotations
 
 import math
+import pickle
+import random
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
@@ -25,8 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacks.game import check_confidence, check_count, fresh_estimator
-from minimax.core.bound import Sample, fit_arguments
+from attacks.estimate import check_confidence, check_count
+from attacks.release import Attacked, NoRandomness, fresh_estimator, released, sources_in
+from minimax.core.bound import Sample
 
 Array = NDArray[np.float64]
 Sampler = Callable[[np.random.Generator], Any]
@@ -40,7 +52,7 @@ class AuditResult:
     """A lower confidence bound on epsilon, and the event that gives it."""
 
     epsilon: float
-    """epsilon is at least this, with the given confidence (0 says nothing)."""
+    """At least this, with the given confidence; 0 says nothing, inf that there is none."""
     delta: float
     confidence: float
     threshold: float
@@ -54,6 +66,13 @@ class AuditResult:
     """Releases of each data set in the half that was not used to choose the event."""
     trials: int
     seed: int
+    deterministic: bool
+    """Whether the release is a function of the data alone."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is the same on both data sets, too."""
+        return self.deterministic and self.epsilon == 0
 
     def refutes(self, epsilon: float) -> bool:
         """Whether (epsilon, delta)-privacy is refuted at this confidence."""
@@ -61,6 +80,10 @@ class AuditResult:
 
     def summary(self) -> str:
         """One line."""
+        if self.constant:
+            return "constant release: nothing to audit"
+        if self.deterministic:
+            return "refuted at every epsilon: the release is a function of the data"
         first, second = ("X'", "X") if self.swapped else ("X", "X'")
         return (
             f"epsilon >= {self.epsilon:.4g} at delta = {self.delta:g} with confidence "
@@ -69,9 +92,10 @@ class AuditResult:
             f"{self.rarer}/{self.evaluated} on {second}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+    def to_dict(self) -> dict[str, object]:
+        """For JSON; an infinite epsilon is None."""
+        finite = self.epsilon if math.isfinite(self.epsilon) else None
+        return {**asdict(self), "epsilon": finite}
 
 
 def audit_epsilon(
@@ -107,8 +131,10 @@ def audit_epsilon(
     likelier, rarer = (q, p) if event.swapped else (p, q)
     evaluated = trials - half
     found = lower_epsilon(np.array([likelier]), np.array([rarer]), evaluated, delta, level)
+    repeats = all(np.all(values == values[0]) for values in (first, second))
+    known = _epsilon_without_randomness(release_on_X, release_on_X2) if repeats else None
     return AuditResult(
-        epsilon=float(found[0]),
+        epsilon=float(found[0]) if known is None else known,
         delta=delta,
         confidence=confidence,
         threshold=event.threshold,
@@ -119,22 +145,19 @@ def audit_epsilon(
         evaluated=evaluated,
         trials=trials,
         seed=seed,
+        deterministic=known is not None,
     )
 
 
-def release_sampler(estimator: Any, X: Sample, attribute: str = "mean_") -> Sampler:
+def release_sampler(estimator: Attacked, X: Sample, attribute: str = "mean_") -> Sampler:
     """A function that fits a fresh copy of the estimator to X and returns its release.
 
-    For regression X is `minimax.core.bound.Labelled`, and `attribute` is "coef_".
+    For regression X is `minimax.core.bound.Labelled`, and `attribute` is "coef_". See
+    `attacks.release` for where its randomness comes from.
     """
 
     def draw(rng: np.random.Generator) -> Any:
-        fitted = fresh_estimator(estimator, rng)
-        fitted.fit(*fit_arguments(X))
-        if not hasattr(fitted, attribute):
-            name = type(fitted).__name__
-            raise TypeError(f"estimator must set {attribute} in fit, {name} does not")
-        return getattr(fitted, attribute)
+        return released(fresh_estimator(estimator, rng), X, attribute)
 
     return draw
 
@@ -170,7 +193,7 @@ def choose_event(first: Array, second: Array, delta: float, level: float) -> Eve
     if len(pooled) > CANDIDATES:
         # Dense in both tails, where the ratio of the laws is largest.
         share = _tail_levels(CANDIDATES)
-        pooled = np.unique(np.quantile(pooled, share))
+        pooled = np.unique(np.quantile(pooled, share, method="lower"))
     best, chosen = -math.inf, Event(float(pooled[0]), ">=", False)
     sides: tuple[Side, ...] = (">=", "<=")
     for side in sides:
@@ -194,6 +217,25 @@ def _counts(values: Array, thresholds: Array, side: Side) -> NDArray[np.int64]:
     if side == ">=":
         return np.asarray(len(values) - np.searchsorted(ordered, thresholds, side="left"))
     return np.asarray(np.searchsorted(ordered, thresholds, side="right"))
+
+
+def _epsilon_without_randomness(*samplers: Sampler) -> float | None:
+    """0 if, drawing nothing, both release the same; inf if not the same; None if they draw."""
+    nothing: Any = NoRandomness()
+    try:
+        before = _state(samplers)
+        first, second = (release(nothing) for release in samplers)
+        drew = _state(samplers) != before
+    except Exception:  # whatever it is that failed, it was asked for randomness
+        return None
+    if drew:
+        return None
+    return 0.0 if np.array_equal(first, second) else math.inf
+
+
+def _state(samplers: tuple[Sampler, ...]) -> bytes:
+    """That of the sources of randomness that the samplers hold, and of the global ones."""
+    return pickle.dumps((sources_in(samplers), np.random.get_state(), random.getstate()))
 
 
 def _draw(

@@ -23,34 +23,37 @@ more than `GameResult.ceiling`.
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import joblib
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from scipy import stats
-from sklearn.base import clone
 
-from minimax.core.bound import Prior, fit_arguments
-from minimax.core.privacy import Approximate, Privacy
+from attacks.estimate import Estimate, check_confidence, check_count, root
+from attacks.release import Attacked, Estimator, fresh_estimator, released, shares_randomness
+from attacks.roc import RocCurve, accepted, area, averaged, blank_figure, draw_scores
+from minimax.core.bound import Prior
+from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
 from minimax.methods.tracing import Tail, gain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 KEPT_SCORES = 200_000
-CURVE_POINTS = 200
+TRACED = (Pure, Approximate, ZeroConcentrated, Gaussian)
+"""The definitions with a tracing lemma, which gives a ceiling."""
 
 
 class Attack(Protocol):
     """Scores A_i = <V_i, record_i - E record>, V_i free of record i except through the release.
 
-    In regression <V_i, (y_i - E[y_i|x_i]) x_i>; records and sample are then `Labelled`.
+    In regression <V_i, (y_i - E[y_i|x_i]) x_i>; records and sample are then `Labelled`. An attack
+    on the label alone, in which member and outsider share x_i, says so by `asks = "label"`.
     """
 
     @property
@@ -79,46 +82,13 @@ class Attack(Protocol):
         """A number whose expectation is sum_i E_P A_i, or None where there is no such identity."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over independent trials with its confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def over(cls, values: Sequence[float] | Array, confidence: float) -> Estimate:
-        """Student's interval; the whole line if there is only one trial."""
-        x = np.asarray(values, dtype=float)
-        if len(x) < 2:
-            return cls(float(x[0]), -math.inf, math.inf)
-        half = float(stats.t.isf((1 - confidence) / 2, len(x) - 1) * np.std(x, ddof=1))
-        half /= math.sqrt(len(x))
-        centre = float(np.mean(x))
-        return cls(centre, centre - half, centre + half)
-
-    def map(self, increasing: Callable[[float], float]) -> Estimate:
-        """The interval of an increasing function of the mean."""
-        return Estimate(increasing(self.value), increasing(self.low), increasing(self.high))
-
-    def contains(self, x: float) -> bool:
-        """Whether x lies in the interval."""
-        return self.low <= x <= self.high
-
-    def __str__(self) -> str:
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
-
-
 @dataclass(frozen=True, eq=False)
 class GameResult:
     """What the members and the outsiders scored, next to what the theory says they must.
 
     `auc` is the chance that a member outranks an outsider against the same release (ties count
-    half). `fpr`, `tpr` average the trials' curves; accepting what beats the (k+1)-th best of n
-    outsiders accepts a further outsider with chance (k+1)/(n+1), which is the `fpr` given.
-    `advantage` is tpr - fpr at the level that the first half of the trials prefers, measured on
-    the second half.
+    half). `fpr`, `tpr` average the trials' curves, and `advantage` is tpr - fpr at the level that
+    the first half of the trials prefers, measured on the second half: see `attacks.roc`.
     """
 
     attack: str
@@ -131,7 +101,9 @@ class GameResult:
     confidence: float
     sigma: float
     tail: Tail
-    privacy: Any
+    asks: Literal["record", "label"]
+    """What differs between member and outsider."""
+    privacy: Privacy | None
     """The guarantee the estimator reports in `privacy_`, or None."""
     in_scores: Array
     out_scores: Array
@@ -157,12 +129,12 @@ class GameResult:
     @property
     def outsider_rms(self) -> Estimate:
         """sqrt(E_Q A^2)."""
-        return self.outsider_square.map(_root)
+        return self.outsider_square.map(root)
 
     @property
     def soundness(self) -> Estimate:
         """sigma sqrt(E|V|^2), which E_Q|A| and the outsiders' rms may not exceed."""
-        return self.spread.map(lambda v: self.sigma * _root(v))
+        return self.spread.map(lambda v: self.sigma * root(v))
 
     def ceiling(self, privacy: Privacy | None = None) -> Estimate:
         r"""The largest members' sum that `privacy` (by default the estimator's own) allows.
@@ -170,31 +142,32 @@ class GameResult:
         **Statement.** sum_i E_P A_i <= n G sigma sqrt(v) + n sqrt(delta w), v and w the averages
         over i of E|V_i|^2 and E_P (A_i^+)^2, G from `minimax.methods.tracing.gains`. **Proof.**
         That lemma for every i, then Jensen. A private estimator stays below; one that does not is
-        not private, whatever it says.
+        not private, whatever it says. With delta > 0 two intervals enter, so that this one holds
+        with confidence 1 - 2 (1 - confidence).
         """
-        held = self.privacy if privacy is None else privacy
+        held = self._binding if privacy is None else privacy
         if held is None:
-            raise ValueError("privacy must be given: the estimator reports none")
+            raise ValueError(f"privacy must be given: the estimator reports none of a {self.asks}")
         delta = held.delta if isinstance(held, Approximate) else 0.0
         weight = self.n * gain(held, self.tail) * self.sigma
         leak = self.n * math.sqrt(delta)
 
         def allowed(spread: float, square: float) -> float:
-            return weight * _root(spread) + (leak * _root(square) if delta else 0.0)
+            return weight * root(spread) + (leak * root(square) if delta else 0.0)
 
         v, a = self.spread, self.member_square
         return Estimate(allowed(v.value, a.value), allowed(v.low, a.low), allowed(v.high, a.high))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Everything but the raw scores, ready for JSON (infinite ends become None)."""
-        plain: dict[str, Any] = {
+        plain: dict[str, object] = {
             key: getattr(self, key)
             for key in ("attack", "source", "prior", "estimator", "n", "trials", "seed")
         }
         plain["confidence"] = self.confidence
         plain["privacy"] = None if self.privacy is None else str(self.privacy)
         for key, estimate in self._estimates().items():
-            plain[key] = None if estimate is None else _finite(estimate)
+            plain[key] = None if estimate is None else estimate.to_dict()
         plain["fpr"], plain["tpr"] = self.fpr.tolist(), self.tpr.tolist()
         return plain
 
@@ -213,40 +186,39 @@ class GameResult:
         ]
         return "\n".join(lines)
 
-    def plot(self, path: str | Path) -> None:
-        """ROC curve and score histograms, written to `path`."""
-        figure = Figure(figsize=(11, 4.8), layout="constrained")
-        FigureCanvasAgg(figure)
+    @property
+    def roc(self) -> RocCurve:
+        """The measured curve with the limit that the estimator's own privacy puts on it."""
+        return RocCurve(self.fpr, self.tpr, self._binding)
+
+    def figure(self) -> Figure:
+        """ROC curve and score histograms."""
+        figure = blank_figure(11, 4.8)
         curve, bars = figure.subplots(1, 2)
-        curve.plot(self.fpr, self.tpr, color="C3", label=f"measured, AUC {self.auc.value:.3f}")
-        curve.plot([0, 1], [0, 1], color="grey", linestyle=":", label="guessing")
-        if self.privacy is not None:
-            limit = self.privacy.tradeoff(self.fpr)
-            curve.plot(self.fpr, limit, color="C0", linestyle="--", label=f"limit: {self.privacy}")
-        curve.set(xlabel="outsiders accepted (FPR)", ylabel="members accepted (TPR)", title="ROC")
-        curve.legend(loc="lower right")
-        edges = np.histogram_bin_edges(np.concatenate([self.in_scores, self.out_scores]), bins=60)
-        for scores, label, colour in (
-            (self.out_scores, "outsiders", "C0"),
-            (self.in_scores, "members", "C3"),
-        ):
-            bars.hist(scores, bins=edges, density=True, alpha=0.5, color=colour, label=label)
-        bars.axvline(0.0, color="grey", linestyle=":", label="mean of an outsider (theory)")
-        bars.set(xlabel="score A", ylabel="density", title="Scores")
-        bars.legend()
-        bars.set_ylim(top=1.3 * bars.get_ylim()[1])  # room for the legend
+        self.roc.draw(curve, f"measured, AUC {self.auc.value:.3f}")
+        draw_scores(bars, self.in_scores, self.out_scores)
         figure.suptitle(f"{self.attack}\nagainst {_short(self.estimator, 120)}", fontsize="medium")
         figure.supxlabel(
             f"{self.source}; n = {self.n}, {self.trials} trials, seed {self.seed}", fontsize="small"
         )
-        figure.savefig(path)
+        return figure
+
+    def plot(self, path: str | Path) -> None:
+        """The figure, written to `path`."""
+        self.figure().savefig(path)
+
+    @property
+    def _binding(self) -> Privacy | None:
+        """The estimator's privacy if it is of what the attack asks for."""
+        labels_only = self.privacy is not None and self.privacy.scope == "label"
+        return None if labels_only and self.asks == "record" else self.privacy
 
     def _estimates(self) -> dict[str, Estimate | None]:
         return {
             "member_sum": self.member_sum,
             "completeness": self.completeness,
             "completeness_gap": self.completeness_gap,
-            "ceiling": None if self.privacy is None else self.ceiling(),
+            "ceiling": self.ceiling() if isinstance(self._binding, TRACED) else None,
             "outsider_mean": self.outsider_mean,
             "outsider_abs": self.outsider_abs,
             "outsider_rms": self.outsider_rms,
@@ -260,7 +232,7 @@ class GameResult:
 def play(
     prior: Prior,
     n: int,
-    estimator: Any,
+    estimator: Attacked,
     attack: Attack,
     *,
     trials: int,
@@ -275,8 +247,8 @@ def play(
     ----------
     prior : draws an instance with `target` and `sample(n, rng)`
     n : records in a sample
-    estimator : an object with `fit` (copied for every trial, and every parameter of it called
-        ``random_state`` set from the trial's generator), or a function from a generator to one
+    estimator : an object with `fit` (copied for every trial, its generators and seeds replaced by
+        those of the trial: `attacks.release`), or a function from a generator to one
     attack : what scores
     trials, seed : number of independent trials; every trial has its own spawned seed, so the result
         does not depend on `n_jobs`
@@ -289,8 +261,13 @@ def play(
     for method in ("scores", "spread", "completeness"):
         if not hasattr(attack, method):
             raise TypeError(f"attack must have {method}, {attack!r} has not")
-    if not (hasattr(estimator, "fit") or callable(estimator)):
+    if not (isinstance(estimator, Estimator) or callable(estimator)):
         raise TypeError(f"estimator must have fit or be a function of a generator: {estimator!r}")
+    if n_jobs != 1 and shares_randomness(estimator):
+        raise ValueError(
+            "n_jobs must be 1: the estimator draws from a generator that a function of its own "
+            "holds, and every worker would get the same copy"
+        )
     kept = min(n, max(1, KEPT_SCORES // trials))
     seeds = np.random.SeedSequence(seed).spawn(trials)
     ran: list[_Trial] = joblib.Parallel(n_jobs=n_jobs)(
@@ -308,6 +285,7 @@ def play(
         confidence=confidence,
         sigma=attack.sigma,
         tail=attack.tail,
+        asks=getattr(attack, "asks", "record"),
         privacy=ran[0].privacy,
         **_collect(ran, n, confidence),
     )
@@ -323,16 +301,16 @@ class _Trial(NamedTuple):
     in_square: float
     loss: float
     auc: float
-    tpr: Array
+    accepted: Array
     in_scores: Array
     out_scores: Array
-    privacy: Any
+    privacy: Privacy | None
 
 
 def _trial(
     prior: Prior,
     n: int,
-    estimator: Any,
+    estimator: Attacked,
     attack: Attack,
     attribute: str,
     kept: int,
@@ -342,14 +320,13 @@ def _trial(
     instance = prior.draw(rng)
     sample, fresh = instance.sample(n, rng), instance.sample(n, rng)
     fitted = fresh_estimator(estimator, rng)
-    fitted.fit(*fit_arguments(sample))
-    if not hasattr(fitted, attribute):
-        raise TypeError(f"estimator must set {attribute} in fit, {type(fitted).__name__} does not")
-    release = np.asarray(getattr(fitted, attribute), dtype=float).ravel()
+    release = np.asarray(released(fitted, sample, attribute), dtype=float).ravel()
     if release.shape != np.shape(instance.target):
         raise ValueError(
             f"estimator must release shape {np.shape(instance.target)}, got {release.shape}"
         )
+    if not np.isfinite(release).all():
+        raise ValueError("estimator must release finite numbers")
     inside = attack.scores(sample, release, instance, sample)
     outside = attack.scores(fresh, release, instance, sample)
     # A random subset: an estimator with folds may treat positions differently.
@@ -363,45 +340,12 @@ def _trial(
         spread=attack.spread(release, instance, n),
         in_square=float(np.mean(np.maximum(inside, 0.0) ** 2)),
         loss=instance.loss(release),
-        auc=_auc(inside, outside),
-        tpr=_curve(inside, outside),
+        auc=area(inside, outside),
+        accepted=accepted(inside, outside),
         in_scores=inside[place],
         out_scores=outside[place],
         privacy=getattr(fitted, "privacy_", None),
     )
-
-
-def fresh_estimator(estimator: Any, rng: np.random.Generator) -> Any:
-    """An unfitted copy whose randomness comes from the trial's generator."""
-    if not hasattr(estimator, "fit"):
-        return estimator(rng)
-    if not hasattr(estimator, "get_params"):
-        return copy.deepcopy(estimator)
-    unfitted = clone(estimator)
-    seeded = [key for key in unfitted.get_params() if key.split("__")[-1] == "random_state"]
-    return unfitted.set_params(**{key: int(rng.integers(2**31 - 1)) for key in sorted(seeded)})
-
-
-def _auc(inside: Array, outside: Array) -> float:
-    """The Mann-Whitney statistic: P(member > outsider) + P(tie)/2."""
-    n = len(inside)
-    ranks = stats.rankdata(np.concatenate([inside, outside]))
-    return float((ranks[:n].sum() - n * (n + 1) / 2) / n**2)
-
-
-def _levels(n: int) -> NDArray[np.int64]:
-    """The ranks k at which the curve is kept: all of them, or a dense choice."""
-    if n <= CURVE_POINTS:
-        return np.arange(n)
-    both = [np.linspace(0, n - 1, CURVE_POINTS), np.geomspace(1, n - 1, CURVE_POINTS // 2)]
-    return np.unique(np.concatenate(both).astype(np.int64))
-
-
-def _curve(inside: Array, outside: Array) -> Array:
-    """The share of members above the (k+1)-th best outsider, for k in `_levels`."""
-    threshold = np.sort(outside)[::-1][_levels(len(outside))]
-    above = len(inside) - np.searchsorted(np.sort(inside), threshold, side="right")
-    return np.asarray(above / len(inside))
 
 
 def _collect(ran: list[_Trial], n: int, confidence: float) -> dict[str, Any]:
@@ -411,8 +355,7 @@ def _collect(ran: list[_Trial], n: int, confidence: float) -> dict[str, Any]:
     sums, identity = [t.total for t in ran], [t.identity for t in ran]
     known = [x for x in identity if x is not None]
     told = len(known) == len(ran)
-    level = (_levels(n) + 1) / (n + 1)
-    curves = np.array([t.tpr for t in ran])
+    fpr, tpr, advantage = averaged([t.accepted for t in ran], n, confidence)
     return {
         "in_scores": np.concatenate([t.in_scores for t in ran])[:KEPT_SCORES],
         "out_scores": np.concatenate([t.out_scores for t in ran])[:KEPT_SCORES],
@@ -426,40 +369,10 @@ def _collect(ran: list[_Trial], n: int, confidence: float) -> dict[str, Any]:
         "member_square": over([t.in_square for t in ran]),
         "loss": over([t.loss for t in ran]),
         "auc": over([t.auc for t in ran]),
-        "fpr": np.concatenate([[0.0], level, [1.0]]),
-        "tpr": np.concatenate([[0.0], curves.mean(axis=0), [1.0]]),
-        "advantage": _advantage(curves - level, confidence),
+        "fpr": fpr,
+        "tpr": tpr,
+        "advantage": advantage,
     }
-
-
-def _advantage(excess: Array, confidence: float) -> Estimate:
-    """tpr - fpr at a level chosen on one half of the trials and measured on the other."""
-    half = len(excess) // 2
-    chosen = int(np.argmax(excess[: max(half, 1)].mean(axis=0)))
-    return Estimate.over(excess[half:, chosen], confidence)
-
-
-def check_count(name: str, value: Any, least: int = 1) -> None:
-    """Raise unless `value` is an integer of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value!r}")
-
-
-def check_confidence(confidence: float) -> None:
-    """Raise unless `confidence` lies strictly between 0 and 1."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie in (0, 1), got {confidence!r}")
-
-
-def _root(x: float) -> float:
-    return math.sqrt(max(x, 0.0))
-
-
-def _finite(estimate: Estimate) -> dict[str, float | None]:
-    ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-    return {key: (x if math.isfinite(x) else None) for key, x in ends.items()}
 
 
 def _short(text: str, length: int) -> str:

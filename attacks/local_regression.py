@@ -1,7 +1,7 @@
 r"""What a release of coefficients tells of one user's record, or label, in the local model.
 
 Each user sends one private report; the server makes the coefficients M of the reports, and they are
-all that this adversary sees. (One who sees the reports has `attacks.randomisers`; M is a function
+all that this adversary sees. (One who sees the reports has `attacks.one_report`; M is a function
 of them, so no attack on M beats those curves.)
 
 **The games.** Whole records: `attacks.game.play` with `RegressionAttack`; an outsider is a fresh
@@ -19,15 +19,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.game import Estimate, GameResult
+from attacks.estimate import Estimate
+from attacks.game import GameResult
 from attacks.regression import LinearFamily
 from attacks.score import DirectAttack, check_prior
-from minimax.core.bound import Labelled
+from minimax.core.bound import Instance, Labelled
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
 from minimax.methods.divergences import report_variance, strong_contraction, strong_contraction_pure
 from minimax.methods.priors import LinearInstance, RegressionPrior
@@ -94,6 +95,7 @@ class LabelAttack(DirectAttack):
     prior: RegressionPrior
     name: ClassVar[str] = "label attack (y-x'beta) <x, M-beta>"
     source: ClassVar[str] = "CWZ19: (4.2), given the rows"
+    asks: ClassVar[Literal["label"]] = "label"
 
     def __post_init__(self) -> None:
         check_prior(self.prior, RegressionPrior)
@@ -106,7 +108,7 @@ class LabelAttack(DirectAttack):
     def tail(self) -> Tail:
         return GAUSSIAN
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: Instance, n: int) -> float:
         if not isinstance(instance, PublicDesignInstance):
             raise TypeError("LabelAttack needs a PublicDesignPrior: member and outsider share rows")
         error = self._error(release, instance)[1]
@@ -131,9 +133,9 @@ def reported_share(privacy: Privacy, d: int) -> float:
     if privacy.scope not in ("local", "label"):
         raise ValueError(f"privacy.scope must be 'local' or 'label', got {privacy.scope!r}")
     if isinstance(privacy, (Pure, Approximate)):
-        kept = 1 - strong_contraction_pure(privacy.epsilon)
-        leak = privacy.delta if isinstance(privacy, Approximate) else 0.0
-        share = 1 - (1 - leak) ** 2 * kept
+        share = strong_contraction_pure(privacy.epsilon)
+        if isinstance(privacy, Approximate):  # 1 - (1 - delta)^2 (1 - T^2), without cancellation
+            share += privacy.delta * (2 - privacy.delta) * (1 - share)
     elif isinstance(privacy, (ZeroConcentrated, Gaussian)):
         affinity = privacy.rho if isinstance(privacy, ZeroConcentrated) else privacy.mu**2 / 4
         share = strong_contraction(affinity)

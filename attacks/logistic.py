@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from attacks.score import DirectAttack, LeaveOneOutAttack, check_prior
-from minimax.methods.priors import LogisticPrior
+from minimax.methods.priors import LogisticInstance, LogisticPrior
 from minimax.methods.tracing import BOUNDED_PRODUCT, Tail
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ class LogisticFamily:
     def mean(self, predictor: Array) -> Array:
         return np.asarray(special.expit(predictor))
 
-    def variance(self, instance: Any) -> float:
+    def variance(self, instance: LogisticInstance) -> float:
         return mean_variance(instance.target, instance.scale)
 
 

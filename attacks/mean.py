@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from minimax.core.bound import Instance
 from minimax.methods.priors import CosinePrior, SignPrior
 from minimax.methods.tracing import GAUSSIAN, SUBGAUSSIAN, Tail
 from minimax.methods.van_trees import cosine_information
@@ -57,21 +58,21 @@ class SignAttack:
     def sigma(self) -> float:
         return self.prior.sigma
 
-    def scores(self, records: Array, release: Array, instance: Any, sample: Array) -> Array:
+    def scores(self, records: Array, release: Array, instance: Instance, sample: Array) -> Array:
         return np.asarray((records - instance.target) @ self._direction(release, instance))
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: Instance, n: int) -> float:
         return float(np.sum(self._direction(release, instance) ** 2))
 
-    def completeness(self, release: Array, instance: Any, n: int) -> float:
+    def completeness(self, release: Array, instance: Instance, n: int) -> float:
         return float(self.prior.u * (instance.target @ release))
 
-    def threshold(self, release: Array, instance: Any, delta: float) -> float:
+    def threshold(self, release: Array, instance: Instance, delta: float) -> float:
         """t with P(A > t | release) <= delta for an outsider: sigma |V| sqrt(2 log(1/delta))."""
         norm = math.sqrt(self.spread(release, instance, 1))
         return self.sigma * norm * math.sqrt(2 * math.log(1 / _chance(delta)))
 
-    def _direction(self, release: Array, instance: Any) -> Array:
+    def _direction(self, release: Array, instance: Instance) -> Array:
         return release - instance.target if self.centred else release
 
 
@@ -143,7 +144,7 @@ class ResidualAttack:
         """d/(nd/sigma^2 + J)."""
         return self.d / (n * self.d / self.sigma**2 + self.information)
 
-    def scores(self, records: Array, release: Array, instance: Any, sample: Array) -> Array:
+    def scores(self, records: Array, release: Array, instance: Instance, sample: Array) -> Array:
         if records.shape != sample.shape:
             raise ValueError(
                 f"records must have the shape of sample, {sample.shape}, got {records.shape}"
@@ -155,14 +156,14 @@ class ResidualAttack:
         own = np.einsum("ij,ij->i", members, candidates)
         return np.asarray(candidates @ residual + weight * own)
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: Instance, n: int) -> float:
         mean, error = self._error(release, instance)
         kappa, drift = self.kappa(n), float(error @ self._gradient(mean))
         cross = 2 * kappa / n * (drift - kappa * self.information)
         own = kappa**2 * self.d / self.sigma**2
         return float(error @ error) - kappa * self.d - cross + own
 
-    def completeness(self, release: Array, instance: Any, n: int) -> float:
+    def completeness(self, release: Array, instance: Instance, n: int) -> float:
         mean, error = self._error(release, instance)
         return self.sigma**2 * (self.d - float(error @ self._gradient(mean)))
 
@@ -177,7 +178,7 @@ class ResidualAttack:
         eta = math.sqrt(max(loss - kappa * self.d, 0.0))
         return self.sigma**2 * (self.d - kappa * J - math.sqrt(J) * eta)
 
-    def _error(self, release: Array, instance: Any) -> tuple[Array, Array]:
+    def _error(self, release: Array, instance: Instance) -> tuple[Array, Array]:
         mean = instance.target[: self.d]
         return mean, release[: self.d] - mean
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from attacks.score import DirectAttack, LeaveOneOutAttack, check_prior
+from minimax.core.bound import Instance
 from minimax.methods.priors import RegressionPrior
 from minimax.methods.tracing import GAUSSIAN_PRODUCT, Tail
 
@@ -31,7 +32,7 @@ class LinearFamily:
     def mean(self, predictor: Array) -> Array:
         return predictor
 
-    def variance(self, instance: Any) -> float:
+    def variance(self, instance: Instance) -> float:
         return self.sigma**2
 
 

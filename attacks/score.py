@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from minimax.core.bound import Labelled
+from minimax.core.bound import Instance, Labelled
 from minimax.methods.priors import LogisticPrior, RegressionPrior
 from minimax.methods.tracing import Tail
 from minimax.methods.van_trees import ball_exponent, ball_information
@@ -69,7 +69,7 @@ def ball_gradient(coef: Array, radius: float) -> Array:
 class BallPriorAttack(ABC):
     """What both attacks share: the prior, the model's weights w, the completeness identity."""
 
-    prior: Any
+    prior: RegressionPrior | LogisticPrior
     name: ClassVar[str]
     source: ClassVar[str]
 
@@ -92,18 +92,18 @@ class BallPriorAttack(ABC):
         support = getattr(self.prior, "support", None)
         return int(self.prior.d if support is None else support)
 
-    def completeness(self, release: Array, instance: Any, n: int) -> float:
+    def completeness(self, release: Array, instance: Instance, n: int) -> float:
         coef, error = self._error(release, instance)
         return self.family.dispersion * (self.d - float(error @ self._gradient(coef)))
 
     def _gradient(self, coef: Array) -> Array:
         return ball_gradient(coef, self.prior.radius)
 
-    def _error(self, release: Array, instance: Any) -> tuple[Array, Array]:
+    def _error(self, release: Array, instance: Instance) -> tuple[Array, Array]:
         coef = instance.target[: self.d]
         return coef, release[: self.d] - coef
 
-    def _weighted(self, name: str, records: Any, instance: Any) -> tuple[Array, Array]:
+    def _weighted(self, name: str, records: Labelled, instance: Instance) -> tuple[Array, Array]:
         """The rows on the attacked coordinates and the weights w."""
         if not isinstance(records, Labelled):
             raise TypeError(f"{name} must be Labelled(X, y), got {type(records).__name__}")
@@ -127,11 +127,13 @@ class DirectAttack(BallPriorAttack):
     parts against the prior, which vanishes at the boundary, and use E<beta, grad> = -d.
     """
 
-    def scores(self, records: Any, release: Array, instance: Any, sample: Any) -> Array:
+    def scores(
+        self, records: Labelled, release: Array, instance: Instance, sample: Labelled
+    ) -> Array:
         rows, weights = self._weighted("records", records, instance)
         return np.asarray(weights * (rows @ self._error(release, instance)[1]))
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: Instance, n: int) -> float:
         error = self._error(release, instance)[1]
         return float(error @ error) / self.d
 
@@ -173,7 +175,9 @@ class LeaveOneOutAttack(BallPriorAttack):
         family = self.family
         return self.d / (n * (family.sigma / family.dispersion) ** 2 + self.information)
 
-    def scores(self, records: Any, release: Array, instance: Any, sample: Any) -> Array:
+    def scores(
+        self, records: Labelled, release: Array, instance: Instance, sample: Labelled
+    ) -> Array:
         members, own = self._weighted("sample", sample, instance)
         candidates, weights = self._weighted("records", records, instance)
         if candidates.shape != members.shape:
@@ -186,7 +190,7 @@ class LeaveOneOutAttack(BallPriorAttack):
         alike = np.einsum("ij,ij->i", members, candidates)
         return np.asarray(weights * (candidates @ residual + kappa / phi * own * alike))
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: Instance, n: int) -> float:
         coef, error = self._error(release, instance)
         kappa, drift = self.kappa(n), float(error @ self._gradient(coef))
         information = self.family.variance(instance) / self.family.dispersion**2
@@ -206,7 +210,7 @@ class LeaveOneOutAttack(BallPriorAttack):
         return self.family.dispersion * (self.d - kappa * J - math.sqrt(J) * eta)
 
 
-def check_prior(prior: Any, kind: type[RegressionPrior] | type[LogisticPrior]) -> None:
+def check_prior(prior: object, kind: type[RegressionPrior] | type[LogisticPrior]) -> None:
     """Raise unless an attack was given the prior of its own model."""
     if not isinstance(prior, kind):
         raise TypeError(f"prior must be a {kind.__name__}, got {prior!r}")

@@ -14,15 +14,16 @@ negligible unless the prior puts mass near t.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacks.game import Estimate, check_confidence, check_count
+from attacks.estimate import Estimate, check_confidence, check_count, plain, root
 from estimators.nonprivate import HardThresholdedMean
+from minimax.core.bound import Instance
 from minimax.methods.priors import GaussianInstance
 from minimax.methods.tracing import GAUSSIAN, Tail
 from minimax.problems.sparse_mean.lower import refuted_lemma_3_2
@@ -49,16 +50,16 @@ class SupportAttack:
     source: ClassVar[str] = "CWZ19: (3.2)"
     tail: ClassVar[Tail] = GAUSSIAN
 
-    def scores(self, records: Array, release: Array, instance: Any, sample: Array) -> Array:
+    def scores(self, records: Array, release: Array, instance: Instance, sample: Array) -> Array:
         on = np.flatnonzero(instance.target)
         mean = instance.target[on]
         return np.asarray((records[:, on] - mean) @ (release[on] - mean))
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: Instance, n: int) -> float:
         on = np.flatnonzero(instance.target)
         return float(np.sum((release[on] - instance.target[on]) ** 2))
 
-    def completeness(self, release: Array, instance: Any, n: int) -> None:
+    def completeness(self, release: Array, instance: Instance, n: int) -> None:
         return None
 
 
@@ -137,12 +138,15 @@ class Counterexample:
 
     @property
     def refuted(self) -> bool:
-        """Whether the measured sum is below (B.1), interval against interval."""
+        """Whether the measured sum is below (B.1), interval against interval.
+
+        Three intervals enter, so that this is said with confidence 1 - 3 (1 - confidence).
+        """
         return self.member_sum.high < self.claimed.low
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """For JSON."""
-        return {**asdict(self), "lipschitz_sum": self.lipschitz_sum, "refuted": self.refuted}
+        return {**plain(self), "lipschitz_sum": self.lipschitz_sum, "refuted": self.refuted}
 
 
 def lemma_3_2_counterexample(
@@ -180,10 +184,6 @@ def lemma_3_2_counterexample(
     rows = [_counter_trial(prior, n, threshold, np.random.default_rng(c)) for c in children]
     total, stein, loss, signal = (Estimate.over(x, confidence) for x in np.transpose(rows))
 
-    def claimed(signal: float, loss: float) -> float:
-        return sigma**2 / prior.variance * (signal - math.sqrt(max(signal * loss, 0.0)))
-
-    ends = (claimed(signal.low, loss.high), claimed(signal.high, loss.low))
     return Counterexample(
         d=d,
         n=n,
@@ -197,9 +197,28 @@ def lemma_3_2_counterexample(
         stein=stein,
         loss=loss,
         signal=signal,
-        claimed=Estimate(claimed(signal.value, loss.value), *ends),
+        claimed=claimed_sum(sigma**2 / prior.variance, signal, loss),
         printed=refuted_lemma_3_2().value(d=d, s=s, sigma=sigma),
     )
+
+
+def claimed_sum(scale: float, signal: Estimate, loss: Estimate) -> Estimate:
+    """scale (signal - sqrt(signal loss)): what CWZ19 (B.1) and (B.5) claim, over both intervals.
+
+    It falls in the loss; in the signal it falls to its least, -loss/4 at loss/4, and then grows. So
+    the low end is not always at the lowest signal.
+    """
+
+    def at(signal: float, loss: float) -> float:
+        return scale * (signal - root(signal * loss))
+
+    value = at(signal.value, loss.value)
+    if not math.isfinite(loss.high):  # one trial: nothing is known of either
+        return Estimate(value, -math.inf, math.inf)
+    lowest = max(signal.low, 0.0)
+    turn = min(max(loss.high / 4, lowest), signal.high)
+    high = max(at(end, loss.low) for end in (lowest, signal.high))
+    return Estimate(value, at(turn, loss.high), high)
 
 
 def _counter_trial(

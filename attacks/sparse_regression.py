@@ -8,15 +8,15 @@ Whatever is unbiased on S has the sum sigma^2 s at every beta, hence under *ever
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
-from attacks.game import Estimate, check_confidence, check_count
-from attacks.sparse_mean import TopNormalPrior
+from attacks.estimate import Estimate, check_confidence, check_count, plain
+from attacks.sparse_mean import TopNormalPrior, claimed_sum
 from estimators.accounting import Guarantee
 from estimators.base import LinearPredictor, PrivateEstimator, split
 from estimators.baselines import AdaptiveSufficientStatistics
@@ -24,8 +24,9 @@ from estimators.mechanisms import check_between, propose_test_release
 from estimators.nonprivate_regression import LeastSquares
 from estimators.regression import SCALES, projected
 from estimators.truncation import theoretical_truncation
-from minimax.core.bound import Labelled
+from minimax.core.bound import Instance, Labelled
 from minimax.core.privacy import Approximate
+from minimax.methods.priors import LinearInstance
 from minimax.methods.tracing import GAUSSIAN_PRODUCT, Tail
 from minimax.problems.sparse_regression.lower import refuted_lemma_4_3
 
@@ -55,18 +56,20 @@ class SupportRegressionAttack:
     source: ClassVar[str] = "CWZ19: (4.5)"
     tail: ClassVar[Tail] = GAUSSIAN_PRODUCT
 
-    def scores(self, records: Any, release: Array, instance: Any, sample: Any) -> Array:
+    def scores(
+        self, records: Labelled, release: Array, instance: Instance, sample: Labelled
+    ) -> Array:
         if not isinstance(records, Labelled):
             raise TypeError(f"records must be Labelled(X, y), got {type(records).__name__}")
         on = np.flatnonzero(instance.target)
         coef, rows = instance.target[on], records.X[:, on]
         return np.asarray((records.y - rows @ coef) * (rows @ (release[on] - coef)))
 
-    def spread(self, release: Array, instance: Any, n: int) -> float:
+    def spread(self, release: Array, instance: RevealingInstance | LinearInstance, n: int) -> float:
         on = np.flatnonzero(instance.target)
         return float(instance.scale**2 * np.sum((release[on] - instance.target[on]) ** 2))
 
-    def completeness(self, release: Array, instance: Any, n: int) -> None:
+    def completeness(self, release: Array, instance: Instance, n: int) -> None:
         return None
 
 
@@ -265,14 +268,15 @@ class RegressionCounterexample:
 
     @property
     def refuted(self) -> bool:
-        """Whether the measured sum is below (B.5), interval against interval."""
+        """Whether the measured sum is below (B.5), interval against interval.
+
+        Three intervals enter, so that this is said with confidence 1 - 3 (1 - confidence).
+        """
         return self.member_sum.high < self.claimed.low
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """For JSON."""
-        plain = asdict(self)
-        plain["privacy"] = None if self.privacy is None else str(self.privacy)
-        return {**plain, "unbiased_sum": self.unbiased_sum, "refuted": self.refuted}
+        return {**plain(self), "unbiased_sum": self.unbiased_sum, "refuted": self.refuted}
 
 
 def lemma_4_3_counterexample(
@@ -327,11 +331,6 @@ def lemma_4_3_counterexample(
     rows = [_trial(prior, n, privacy, threshold, np.random.default_rng(c)) for c in children]
     total, loss, signal = (Estimate.over(x, confidence) for x in np.transpose(rows))
 
-    def claimed(signal: float, loss: float) -> float:
-        scale = sigma**2 * s / prior.normal.variance
-        return scale * (signal - math.sqrt(max(signal * loss, 0.0)))
-
-    ends = (claimed(signal.low, loss.high), claimed(signal.high, loss.low))
     return RegressionCounterexample(
         d=d,
         n=n,
@@ -345,7 +344,7 @@ def lemma_4_3_counterexample(
         member_sum=total,
         loss=loss,
         signal=signal,
-        claimed=Estimate(claimed(signal.value, loss.value), *ends),
+        claimed=claimed_sum(sigma**2 * s / prior.normal.variance, signal, loss),
         printed=refuted_lemma_4_3().value(d=d, s=s, sigma=sigma),
     )
 

@@ -1,8 +1,8 @@
 """Privacy definitions as values, and the conversions between them.
 
 Each class is one definition under replacement of one record. They all answer the questions that a
-proof or a mechanism asks: how likely can an event become (`tradeoff`), how far can the laws be in
-KL (`kl`), what does a group of k records get (`group`), and what does it mean in another
+proof or a mechanism asks: how likely can an event become (`tradeoff_log`), how far can the laws be
+in KL (`kl`), what does a group of k records get (`group`), and what does it mean in another
 definition (`to_...`).
 """
 
@@ -47,7 +47,7 @@ class Privacy(Protocol):
     def group(self, size: int) -> Privacy:
         """The guarantee for replacing `size` records at once."""
 
-    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+    def tradeoff_log(self, log_q: ArrayLike) -> NDArray[np.float64]:
         """Largest P(S) over events with log Q(S) = log_q (in logs: Q(S) may underflow)."""
 
 
@@ -98,7 +98,7 @@ class Pure(_Numbers):
     def group(self, size: int) -> Pure:
         return Pure(self.epsilon * size, self.scope)
 
-    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+    def tradeoff_log(self, log_q: ArrayLike) -> NDArray[np.float64]:
         return _pure_tradeoff(np.asarray(log_q, dtype=float), self.epsilon, 0.0)
 
     def to_zcdp(self) -> ZeroConcentrated:
@@ -133,7 +133,7 @@ class Approximate(_Numbers):
         grown = float(group_delta(self.epsilon, self.delta, size))
         return Approximate(self.epsilon * size, min(grown, 1 - 1e-16), self.scope)
 
-    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+    def tradeoff_log(self, log_q: ArrayLike) -> NDArray[np.float64]:
         return _pure_tradeoff(np.asarray(log_q, dtype=float), self.epsilon, self.delta)
 
     def to_zcdp(self) -> ZeroConcentrated:
@@ -163,7 +163,7 @@ class ZeroConcentrated(_Numbers):
     def group(self, size: int) -> ZeroConcentrated:
         return ZeroConcentrated(self.rho * size**2, self.scope)
 
-    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+    def tradeoff_log(self, log_q: ArrayLike) -> NDArray[np.float64]:
         """P(S) <= exp(-(sqrt(log 1/q) - sqrt rho)_+^2).
 
         Renyi: P(S) <= (e^{alpha rho} q)^{(alpha-1)/alpha}; the best alpha is sqrt(log(1/q)/rho).
@@ -205,10 +205,10 @@ class OffsetConcentrated(_Numbers):
         harmonic = sum(1 / i for i in range(1, size + 1))
         return OffsetConcentrated(self.kappa * size * harmonic, self.rho * size**2, self.scope)
 
-    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+    def tradeoff_log(self, log_q: ArrayLike) -> NDArray[np.float64]:
         """As for zCDP, with e^kappa q in place of q."""
         shifted = np.asarray(log_q, dtype=float) + self.kappa
-        return ZeroConcentrated(self.rho).tradeoff(shifted)
+        return ZeroConcentrated(self.rho).tradeoff_log(shifted)
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class Gaussian(_Numbers):
     def group(self, size: int) -> Gaussian:
         return Gaussian(self.mu * size, self.scope)
 
-    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+    def tradeoff_log(self, log_q: ArrayLike) -> NDArray[np.float64]:
         quantile = special.ndtri_exp(np.minimum(np.asarray(log_q, dtype=float), 0.0))
         return np.asarray(special.ndtr(self.mu + quantile))
 
@@ -277,7 +277,7 @@ class Renyi(_Numbers):
             raise ValueError(f"size must be a power of two with 2*size <= alpha, got {size}")
         return Renyi(self.alpha / size, self.epsilon * 3**steps, self.scope)
 
-    def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
+    def tradeoff_log(self, log_q: ArrayLike) -> NDArray[np.float64]:
         """P(S) <= (e^epsilon q)^{(alpha - 1)/alpha}."""
         power = (self.alpha - 1) / self.alpha
         log_bound = (self.epsilon + np.asarray(log_q, dtype=float)) * power

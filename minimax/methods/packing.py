@@ -342,7 +342,7 @@ def poisson_mode(mean: Array) -> Array:
 def _success(privacy: Privacy, size: float, log_q: Array) -> Array:
     """T_k(q): the largest chance, after changing k records, of an event that had chance q."""
     log_q = np.minimum(log_q, 0.0)
-    return np.asarray(privacy.group(int(size)).tradeoff(log_q)) if size else np.exp(log_q)
+    return np.asarray(privacy.group(int(size)).tradeoff_log(log_q)) if size else np.exp(log_q)
 
 
 def packing_bound(packing: Packing, privacy: Privacy) -> PackingOptimum:

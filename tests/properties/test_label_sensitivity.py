@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacks.randomisers import index_tradeoff, tradeoff
+from attacks.one_report import index_tradeoff, tradeoff
 from estimators import LabelHardThresholding, LabelLasso
 from estimators.label_randomisers import BinaryLabels, GaussianLabels, LaplaceLabels
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
@@ -80,7 +80,7 @@ def test_gaussian_reports_of_any_two_labels_are_within_the_curve(
     estimator = fitted(LabelHardThresholding, budget, mechanism="gaussian")
     curve = tradeoff(estimator.randomiser_, y, other)
     with np.errstate(divide="ignore"):
-        allowed = estimator.ledger_[0].guarantees[0].tradeoff(np.log(curve.false_positive))
+        allowed = estimator.ledger_[0].guarantees[0].tradeoff_log(np.log(curve.false_positive))
     assert np.all(curve.true_positive <= allowed + ROUNDING)
     worst = tradeoff(estimator.randomiser_, 1e300, -1e300)
     assert worst.excess == pytest.approx(0, abs=ROUNDING)
@@ -140,5 +140,5 @@ def test_the_printed_noise_is_not_within_its_budget() -> None:
     printed = LabelHardThresholding(budget, s=6, C=0.05, calibration="paper", random_state=0)
     curve = tradeoff(printed.fit(X, INSIDE).randomiser_, 1e6, -1e6)
     with np.errstate(divide="ignore"):
-        allowed = budget.tradeoff(np.log(curve.false_positive))
+        allowed = budget.tradeoff_log(np.log(curve.false_positive))
     assert (curve.true_positive - allowed).max() > 0.9

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from attacks.randomisers import index_tradeoff, tradeoff
+from attacks.one_report import index_tradeoff, tradeoff
 from estimators.label_randomisers import (
     BinaryLabels,
     GaussianLabels,

@@ -72,6 +72,15 @@ def test_share_under_other_definitions() -> None:
         reported_share(Renyi(2.0, 1.0, scope="label"), 5)
 
 
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-9, 1e-7])
+def test_share_of_a_small_epsilon_does_not_cancel(epsilon: float) -> None:
+    """A ceiling of zero would be passed by every channel that keeps anything."""
+    share = reported_share(Pure(epsilon, scope="label"), 5)
+    assert share == pytest.approx(epsilon**2 / 4, rel=1e-6)
+    tiny = reported_share(Approximate(epsilon, 1e-20, scope="label"), 5)
+    assert tiny == pytest.approx(epsilon**2 / 4 + 2e-20, rel=1e-6)
+
+
 def test_leaking_channel_keeps_what_its_share_says() -> None:
     """A sign revealed with chance delta, else by randomised response: (epsilon, delta)-LDP."""
     epsilon, delta = 0.5, 0.2

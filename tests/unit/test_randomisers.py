@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from attacks.randomisers import cap_intersection, index_tradeoff, plot_curves, tradeoff
+from attacks.one_report import cap_intersection, index_tradeoff, plot_curves, tradeoff
 from estimators.label_randomisers import (
     GaussianLabels,
     LaplaceLabels,

@@ -206,7 +206,7 @@ def test_packing_with_a_random_common_law(epsilon: float, g: float) -> None:
     weights, below = stats.binom.pmf(k, n, alpha), stats.binom.cdf(k, n, alpha)
 
     def reached(size: int, q: float) -> float:
-        return float(Pure(max(size, 1e-12) * epsilon).tradeoff(math.log(min(q, 1.0))))
+        return float(Pure(max(size, 1e-12) * epsilon).tradeoff_log(math.log(min(q, 1.0))))
 
     fixed = sum(w * reached(i, 0.5) for i, w in zip(k, weights, strict=True))
     general = 1 - max(c * (1 - reached(i, 0.5 / c)) for i, c in zip(k, below, strict=True))
@@ -258,7 +258,7 @@ def test_packing_whatever_the_release_knows(n: int, g: float, epsilon: float, q:
     guesses = np.geomspace(1e-9, 1.0, 300)
 
     def reached(chances: np.ndarray) -> np.ndarray:
-        later = [Pure(i * epsilon).tradeoff(np.log(chances)) for i in k[1:]]
+        later = [Pure(i * epsilon).tradeoff_log(np.log(chances)) for i in k[1:]]
         return np.stack([chances, *later])
 
     gained = given_data @ reached(guesses)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from attacks.randomisers import tradeoff
+from attacks.one_report import tradeoff
 from estimators.randomisers import SphereRandomiser, cap_mass
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
@@ -116,7 +116,7 @@ ENTRIES = (
             " E R(x) = x (Lemma 1) needs a length of order r√p coth(ε/2), about 2r√p/ε; unless O"
             " hides ε, O(r√p) also contradicts the variance r²/ε² of Lemma 1."
         ),
-        code=("estimators.randomisers.SphereRandomiser", "attacks.randomisers.tradeoff"),
+        code=("estimators.randomisers.SphereRandomiser", "attacks.one_report.tradeoff"),
     ),
     Entry(
         id="WX21:Lemma 1",

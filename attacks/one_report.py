@@ -3,7 +3,7 @@ r"""What one report tells: the likelihood-ratio attack on each randomiser, with 
 An adversary who sees one report must say whether the input was x or x'. By Neyman and Pearson the
 best test at every false positive rate orders reports by their likelihood ratio, and its true
 positive rate is the curve here: exact, no simulation. epsilon-LDP says that for every pair of
-inputs the curve stays below `Pure(epsilon).tradeoff`, min(e^eps alpha, 1 - e^-eps (1 - alpha)).
+inputs the curve stays below that of `Pure(epsilon)`, min(e^eps alpha, 1 - e^-eps (1 - alpha)).
 
 * `SphereRandomiser`: the ratio takes finitely many values, one for each position of the report
   relative to the caps of x and of x'. The masses follow from that of the intersection of two caps,
@@ -22,14 +22,12 @@ import math
 from dataclasses import dataclass
 from functools import singledispatch
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy import integrate, special, stats
 
+from attacks.roc import allowed_rate, blank_figure
 from estimators.label_randomisers import (
     BinaryLabels,
     GaussianLabels,
@@ -70,8 +68,7 @@ class TradeoffCurve:
 
     def allowed(self, alpha: ArrayLike) -> Array:
         """What the guarantee allows at false positive rates."""
-        with np.errstate(divide="ignore"):
-            return self.guarantee.tradeoff(np.log(np.asarray(alpha, dtype=float)))
+        return allowed_rate(self.guarantee, alpha)
 
     @property
     def excess(self) -> float:
@@ -85,7 +82,7 @@ class TradeoffCurve:
             f"largest log ratio {self.epsilon:.4g}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """For JSON; an unbounded ratio is None."""
         return {
             "mechanism": self.mechanism,
@@ -105,8 +102,7 @@ def plot_curves(curves: list[TradeoffCurve], path: str | Path) -> None:
     """Curves against the limits of their guarantees (each limit is drawn once)."""
     if not curves:
         raise ValueError("curves must hold at least one curve")
-    figure = Figure(figsize=(5.6, 5.2), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(5.6, 5.2)
     axis = figure.add_subplot()
     limits = {str(curve.guarantee): curve.guarantee for curve in curves}
     alpha = np.linspace(0, 1, POINTS)
@@ -114,8 +110,7 @@ def plot_curves(curves: list[TradeoffCurve], path: str | Path) -> None:
         label = f"{curve.mechanism}, advantage {curve.advantage:.3f}"
         axis.plot(curve.false_positive, curve.true_positive, color=f"C{i}", label=label)
     for name, limit in limits.items():
-        with np.errstate(divide="ignore"):
-            allowed = limit.tradeoff(np.log(alpha))
+        allowed = allowed_rate(limit, alpha)
         axis.plot(alpha, allowed, color="black", linestyle="--", label=f"limit: {name}")
     axis.plot([0, 1], [0, 1], color="grey", linestyle=":", label="guessing")
     axis.set(xlabel="false positive rate", ylabel="true positive rate", title="One report")
@@ -138,7 +133,7 @@ def curve_of_atoms(
 
 
 @singledispatch
-def tradeoff(randomiser: Any, x: Any, other: Any) -> TradeoffCurve:
+def tradeoff(randomiser: object, x: ArrayLike, other: ArrayLike) -> TradeoffCurve:
     """The exact curve of telling input x (true positives) from another input (false positives)."""
     raise TypeError(f"randomiser has no known law of reports: {type(randomiser).__name__}")
 
