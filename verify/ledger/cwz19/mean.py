@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,7 +15,7 @@ from estimators.mechanisms import Calibration, gaussian_scale
 from minimax.bounded_mean import dilution
 from minimax.mean import MeanProblem, noise_variance, noisy_mean_upper
 from minimax.priors import SignPrior
-from minimax.privacy import Approximate
+from minimax.privacy import Approximate, Gaussian
 from verify.ledger.cwz19.privacy import strictness
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
@@ -79,15 +80,15 @@ def resampled(*, stretch: float) -> Result:
     )
 
 
-def extreme_means(rng: np.random.Generator, *, strict: bool) -> Result:
-    """How often the mean of 12 sign vectors of the proof has |mean_j| < sigma (or <=) for all j.
+def extreme_means(rng: np.random.Generator, *, strict: bool, radius: float = 1.0) -> Result:
+    """How often the mean of 12 sign vectors of the proof has |mean_j| < radius (or <=) for all j.
 
     Under the uniform prior the 12 signs of a coordinate agree with chance 2/13; d = 1000.
     """
     prior, inside = SignPrior(1000, 1.0, 2.0), []
     for _ in range(50):
         largest = float(np.max(np.abs(prior.draw(rng).sample(12, rng).mean(axis=0))))
-        inside.append(largest < 1 if strict else largest <= 1)
+        inside.append(largest < radius if strict else largest <= radius)
     return result(all(inside), draws_with_the_mean_in_the_class=sum(inside), draws=len(inside))
 
 
@@ -127,17 +128,20 @@ def lower_rate(*, log_exponent: float) -> Result:
 BUDGETS = ((0.5, 1e-5), (0.5, 1e-8), (0.1, 1e-8), (0.9, 1e-8), (0.5, 1e-2))
 
 
-def real_privacy(*, calibration: Calibration) -> Result:
+def real_privacy(*, calibration: Calibration, share: float = 1.0) -> Result:
     """The delta that NoisyMean reports for itself at the epsilon asked for, over the delta asked.
 
-    It is exact: records at opposite corners reach the sensitivity.
+    It is exact: records at opposite corners reach the sensitivity. `share` multiplies the noise.
     """
     ratios = []
     for epsilon, delta in BUDGETS:
         fitted = NoisyMean(
             privacy=Approximate(epsilon, delta), R=1.0, calibration=calibration, random_state=0
         ).fit(np.zeros((4, 3)))
-        ratios.append(delta_at(fitted.ledger_, epsilon) / delta)
+        (call,) = fitted.ledger_
+        noise = share * call.scale
+        run = replace(call, scale=noise, guarantees=(Gaussian(call.sensitivity / noise),))
+        ratios.append(delta_at((run,), epsilon) / delta)
     return result(
         max(ratios) <= 1 + 1e-9,
         ratio_at_epsilon_half_and_delta_ten_to_minus_5=ratios[0],
@@ -182,8 +186,8 @@ def upper_rate(*, log_n: bool) -> Result:
     )
 
 
-def bounded_scale(*, privacy_scale: str) -> Result:
-    """Case 1 for laws within T: is the risk at most 4 times the rate, whatever T/sigma?
+def bounded_scale(*, privacy_scale: str, constant: float = 4.0) -> Result:
+    """Case 1 for laws within T: is the risk at most `constant` times the rate, whatever T/sigma?
 
     Two points +-sigma, so the risk is exact: sigma^2 d/n and the noise, of scale T.
     """
@@ -194,7 +198,9 @@ def bounded_scale(*, privacy_scale: str) -> Result:
         scale = {"sigma": sigma, "T": T}[privacy_scale]
         privacy = (scale * d) ** 2 * math.log(1 / delta) / (n * epsilon) ** 2
         ratios.append(risk / (sigma**2 * d / n + privacy))
-    return result(max(ratios) <= 4, risk_over_rate_at_T_sigma=ratios[0], at_100_sigma=ratios[2])
+    return result(
+        max(ratios) <= constant, risk_over_rate_at_T_sigma=ratios[0], at_100_sigma=ratios[2]
+    )
 
 
 ENTRIES = (
@@ -252,6 +258,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("‖μ‖_∞ < σ", lambda rng: extreme_means(rng, strict=True)),
         corrected=Form("‖μ‖_∞ ≤ σ", lambda rng: extreme_means(rng, strict=False)),
+        mutant=Form("‖μ‖_∞ ≤ .99 σ", lambda rng: extreme_means(rng, strict=False, radius=0.99)),
         wrong=(
             "Where all m signs of a coordinate agree its mean is ±σ, and for d ≫ m that happens."
             " Theorem 3.1 mixes in zeros, which brings the mean back inside."
@@ -300,6 +307,9 @@ ENTRIES = (
         corrected=Form(
             "the variance of Example 2.2", lambda rng: real_privacy(calibration="classical")
         ),
+        mutant=Form(
+            ".64 of that variance", lambda rng: real_privacy(calibration="classical", share=0.8)
+        ),
         wrong=(
             "Example 2.2 asks for 8R²d log(1.25/δ)/(nε)², more than twice the printed variance. For"
             " small δ the algorithm as printed is not private at the stated level; for δ = .01 it"
@@ -320,6 +330,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("strictly below", lambda rng: strictness(strict=True)),
         corrected=Form("at most", lambda rng: strictness(strict=False)),
+        mutant=Form("at most .99 of it", lambda rng: strictness(strict=False, share=0.99)),
         wrong=(
             "Records at opposite corners reach the bound, so Lemma 3.3 with λ = 2R/n, whose"
             " hypothesis is strict, does not apply to the letter. Its proof needs “≤” only."
@@ -355,6 +366,9 @@ ENTRIES = (
         severity="constants",
         printed=Form("σ² in both terms", lambda rng: bounded_scale(privacy_scale="sigma")),
         corrected=Form("T² in the privacy term", lambda rng: bounded_scale(privacy_scale="T")),
+        mutant=Form(
+            "that with 3.9 for 4", lambda rng: bounded_scale(privacy_scale="T", constant=3.9)
+        ),
         wrong=(
             "The noise is scaled to T, whatever σ is, so the hidden constant is 4(T/σ)². Where T is"
             " of the order of σ, as for Bernoulli data, nothing changes."

@@ -353,7 +353,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("truncated normal", lambda rng: proof_prior(TRUNCATED, 0.25)),
         corrected=Form("density cos²(πν/2)", lambda rng: proof_prior(COSINE, 0.25)),
-        mutant=Form("the same, constant 2", lambda rng: proof_prior(COSINE, 2.0)),
+        mutant=Form("the same, constant 1.01", lambda rng: proof_prior(COSINE, 1.01)),
         wrong=(
             "Integration by parts leaves the boundary term (g(1) − g(−1))π(1), which the proof"
             " drops. Risk o(1) at every β does not make it positive when d grows: a push of"
@@ -375,7 +375,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("as printed", lambda rng: stein_bound(boundary=0.0)),
         corrected=Form("with the boundary term", lambda rng: stein_bound(boundary=1.0)),
-        mutant=Form("the boundary term twice", lambda rng: stein_bound(boundary=2.0)),
+        mutant=Form("1.1 times the boundary term", lambda rng: stein_bound(boundary=1.1)),
         wrong=(
             "The boundary term σ²d(g(1) − g(−1))π(1) of Stein's identity is missing: .709 of the"
             " 1 = .709 + .291 that an unbiased estimator has, and negative for one that errs at the"
@@ -449,7 +449,7 @@ ENTRIES = (
         severity="constants",
         printed=Form("any σ, such as 1/n", lambda rng: delta_term(sigma=0.0)),
         corrected=Form("σ = 1", lambda rng: delta_term(sigma=1.0)),
-        mutant=Form("σ = 1/100", lambda rng: delta_term(sigma=0.01)),
+        mutant=Form("σ = .3", lambda rng: delta_term(sigma=0.3)),
         wrong=(
             "The tail level T is of order σ|M − β|, and |M − β| is bounded by 2, not by a multiple"
             " of σ. Needed is σ√d ≥ nδ√log(1/δ), a condition that the theorem does not have."

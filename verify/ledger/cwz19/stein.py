@@ -278,7 +278,7 @@ ENTRIES = (
         printed=Form("as printed", lambda rng: mills(corrected=False)),
         corrected=Form("√(2/π) x/(1 + x²) for 1/x", lambda rng: mills(corrected=True)),
         mutant=Form(
-            "corrected, lower bound doubled", lambda rng: mills(corrected=True, factor=2.0)
+            "corrected, lower bound times 1.1", lambda rng: mills(corrected=True, factor=1.1)
         ),
         wrong=(
             "Mills' ratio is P(|Z| > x) ≥ √(2/π) (x/(1 + x²)) e^{−x²/2}, and √(2/π)/x is an upper"
@@ -299,7 +299,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("the step through 4s/d", lambda rng: top_half(step=True)),
         corrected=Form("the conclusion", lambda rng: top_half(step=False)),
-        mutant=Form("with 4s/d", lambda rng: top_half(step=False, multiple=4.0)),
+        mutant=Form("with 3s/d", lambda rng: top_half(step=False, multiple=3.0)),
         wrong=(
             "At d = 8s, γ² = .36 and P(|normal| > 1/2) = .41 < .5 = 4s/d: Mills' ratio without its"
             " constant hides it. P(|ν_j| > 1/2) = .34 > .25 all the same, and where s = o(d) the"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -143,16 +144,16 @@ def restricted_constants(*, smoothness: int) -> Result:
     )
 
 
-def descent_lemma(rng: Rng, *, pairwise: bool) -> Result:
+def descent_lemma(rng: Rng, *, pairwise: bool, share: float = 1.0) -> Result:
     """(A.8), first line: L(b_{t+1}) - L(b_t) <= <b_{t+1} - b_t, g> + (gamma/2)|b_{t+1} - b_t|^2?
 
     With gamma from (A.7), which is about b_t - bhat alone, or from all differences of two
-    s-sparse vectors. The rest of (A.8) is an identity, checked too.
+    s-sparse vectors, times `share`. The rest of (A.8) is an identity, checked too.
     """
     excess, identity = -math.inf, 0.0
     for step in _small(rng):
         known = step.beta - step.best
-        gamma = step.gamma
+        gamma = share * step.gamma
         if not pairwise:
             gamma = float(np.sum(step.h * known**2) / np.sum(known**2))
         move = step.after - step.beta
@@ -216,40 +217,39 @@ def whole_step(rng: Rng, *, on_noise: float) -> Result:
     return result(excess <= 1e-9, largest_excess=excess)
 
 
-def exchange(rng: Rng, *, padded: bool) -> Result:
+def exchange(rng: Rng, *, padded: bool, missing: int = 0) -> Result:
     """After (A.10): has S_t without S_{t+1} a subset as large as S_{t+1} without S_t and S*?
 
-    At t = 0, where beta = 0. S_0 is its support (empty), or any s places that hold it.
+    At t = 0, where beta = 0. S_0 is its support (empty), or any s - missing places that hold it.
     """
     least = math.inf
     for step in _small(rng, 50):
         S_next = peel(ETA / step.gamma * step.h * step.middle, step.noise)
         true = np.flatnonzero(step.best)
-        S_0 = np.arange(len(S_next)) if padded else np.array([], dtype=int)
+        S_0 = np.arange(len(S_next) - missing) if padded else np.array([], dtype=int)
         room = len(np.setdiff1d(S_0, S_next))
         least = min(least, room - len(np.setdiff1d(S_next, np.union1d(S_0, true))))
     return result(least >= 0, least_room_minus_need=int(least))
 
 
-def swapped_mass(*, dropped: bool) -> Result:
-    """After (A.10): is |v_R|^2 <= (1 + 1/c + 1/c^2)|v_R'|^2 + x W, x = c or c + 1 + 1/c?
+def swapped_mass(*, extra: Callable[[Fraction], Fraction]) -> Result:
+    """After (A.10): is |v_R|^2 <= (1 + 1/c + 1/c^2)|v_R'|^2 + (c + extra(c)) W?
 
     Peeling allows |v_j| = |v_k| + 2|w|_inf, W = 4|w|_inf^2; the largest ratio of (x + 2w)^2 to
-    a x^2 + 4 b w^2 is 1/a + 1/b.
+    a x^2 + 4 b w^2 is 1/a + 1/b. So extra = 1/(1 + c) is the least that will do.
     """
     ratios = []
     for c in map(Fraction, ("3/2", "2", "5", "100")):
         a = 1 + 1 / c + 1 / c**2
-        b = c if dropped else c + 1 + 1 / c
-        ratios.append(1 / a + 1 / b)
+        ratios.append(1 / a + 1 / (c + extra(c)))
     return result(max(ratios) <= 1, largest_ratio=float(max(ratios)), at_c_100=float(ratios[-1]))
 
 
-def expansion(*, divided: bool) -> Result:
+def expansion(*, divided: bool, times: int = 1) -> Result:
     """After (A.10): (gamma/2)|D + (eta/gamma) g|^2 = eta <D, g> + (gamma/2)|D|^2 + x |g|^2?"""
     eta, gamma, c = sp.symbols("eta gamma c", positive=True)
     D, g = sp.symbols("D g", real=True)
-    x = eta**2 / (2 * gamma) / (c if divided else 1)
+    x = times * eta**2 / (2 * gamma) / (c if divided else 1)
     left = gamma / 2 * (D + eta / gamma * g) ** 2
     difference = sp.factor(left - eta * D * g - gamma / 2 * D**2 - x * g**2)
     return result(difference == 0, left_minus_right=str(difference))
@@ -340,6 +340,7 @@ ENTRIES = (
         corrected=Form(
             "γ for all pairs of s-sparse vectors", lambda rng: descent_lemma(rng, pairwise=True)
         ),
+        mutant=Form(".95 of that γ", lambda rng: descent_lemma(rng, pairwise=True, share=0.95)),
         wrong=(
             "(A.7), assumed for β^t − β̂ only, does not bound L_n along β^{t+1} − β^t, which has 2s"
             " other coordinates. Restricted smoothness on 2s + s* coordinates is what is meant. The"
@@ -374,6 +375,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("γ/2η", lambda rng: bracket(power=1, half=True)),
         corrected=Form("(γ/η)²", lambda rng: bracket(power=2, half=False)),
+        mutant=Form("(γ/η)²/2", lambda rng: bracket(power=2, half=True)),
         wrong="Taking η/2γ out of γ/2η leaves (γ/η)², not γ/2η. A slip of the pen.",
     ),
     Entry(
@@ -405,6 +407,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("S_0 = supp(0)", lambda rng: exchange(rng, padded=False)),
         corrected=Form("S_0 any s places", lambda rng: exchange(rng, padded=True)),
+        mutant=Form("S_0 any s − 1 places", lambda rng: exchange(rng, padded=True, missing=1)),
         wrong=(
             "The argument needs |S_t| = s. β⁰ = 0 has empty support, so S_0 without S_1 is empty"
             " while S_1 has s − s* places outside S*. Taking for S_t any s places that hold the"
@@ -422,8 +425,12 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="exact",
         severity="harmless",
-        printed=Form("cW", lambda rng: swapped_mass(dropped=True)),
-        corrected=Form("(c + 1 + 1/c)W", lambda rng: swapped_mass(dropped=False)),
+        printed=Form("cW", lambda rng: swapped_mass(extra=lambda c: Fraction(0))),
+        corrected=Form("(c + 1 + 1/c)W", lambda rng: swapped_mass(extra=lambda c: 1 + 1 / c)),
+        mutant=Form(
+            "(c + .99/(1 + c))W",
+            lambda rng: swapped_mass(extra=lambda c: Fraction(99, 100) / (1 + c)),
+        ),
         wrong=(
             "Lemma 3.4 is applied twice and its noise counted once; the inequality then fails by"
             " the factor 1 + 1/(c³ + c² + c). The constant is hidden in c₃."
@@ -442,6 +449,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("η²/2cγ", lambda rng: expansion(divided=True)),
         corrected=Form("η²/2γ", lambda rng: expansion(divided=False)),
+        mutant=Form("η²/γ", lambda rng: expansion(divided=False, times=2)),
         wrong="A c > 1 has come into the denominator. What follows uses η²/2γ.",
     ),
     Entry(
