@@ -7,6 +7,7 @@ from verify.ledger.cwz19 import (
     experiments,
     group_privacy,
     mean,
+    minimax_risk,
     privacy,
     privacy_inequality,
     regression,
@@ -25,6 +26,7 @@ from verify.ledger.cwz19 import (
 from verify.ledger.entry import Entry
 
 ENTRIES: tuple[Entry, ...] = (
+    *minimax_risk.CHAPTER.entries,
     *privacy.ENTRIES,
     *tracing.ENTRIES,
     *mean.ENTRIES,
