@@ -12,12 +12,14 @@ import numpy as np
 from estimators.accounting import delta_at
 from estimators.mean import NoisyMean
 from estimators.mechanisms import Calibration, gaussian_scale
-from minimax.bounded_mean import dilution
+from minimax.bounded_mean import dilution, statistical_signs
 from minimax.mean import MeanProblem, noise_variance, noisy_mean_upper
 from minimax.priors import SignPrior
 from minimax.privacy import Approximate, Gaussian
 from verify.ledger.cwz19.privacy import strictness
-from verify.ledger.entry import Entry, Form, Result, Status, result
+from verify.ledger.entry import Case, Chapter, Entry, Form, Result, Status, result
+
+CHAPTER = Chapter("CWZ19")
 
 # --- The class -----------------------------------------------------------------------------------
 
@@ -38,6 +40,9 @@ def class_members(*, factor: float) -> Result:
         worst = max(worst, float(np.max(moment / bound)))
     return result(worst <= 1 + 1e-12, largest_over_stated=worst, largest_variance=2 * factor)
 
+
+K = 4.0
+"""R = K sigma sqrt(log n)."""
 
 # --- Lower bounds --------------------------------------------------------------------------------
 
@@ -123,6 +128,47 @@ def lower_rate(*, log_exponent: float) -> Result:
     )
 
 
+RATE_CELLS = ((10**7, 10**5, 0.1, 80.0), (10**9, 10**3, 1e-3, 60.0), (10**8, 10**4, 0.5, 100.0))
+"""(n, d, eps, log(1/delta)): privacy rules in the first two, sampling in the last."""
+LEAST_CONSTANT = 0.05
+
+
+@CHAPTER.states(
+    "(3.1)",
+    r"$\inf_M\sup_PE\lVert M-\mu\rVert_2^2\gtrsim\sigma^2\bigl(\frac dn+\frac{d^2\log(1/\delta)}"
+    r"{n^2\epsilon^2}\bigr)$ under the conditions of Theorem 3.1.",
+    kind="equation",
+    found="Certified with the constant 1/20 at three cells; with d³ a private mean is below it.",
+    printed=Case("d², constant 1/20", power=2.0),
+    mutant=Case("d³, constant 1/20", power=3.0),
+    by="optimisation",
+    rate=True,
+    code=("minimax.bounded_mean.dilution", "minimax.bounded_mean.statistical_signs"),
+    expected=Status.RATE,
+)
+def displayed_rate(*, power: float) -> Result:
+    """Is 1/20 of the stated rate, with d^power, a lower bound on the minimax risk at every cell?
+
+    Yes if the certified bound is above it; no if Algorithm 3.1, with enough noise, is below it.
+    """
+    certified, attained = [], []
+    for n, d, epsilon, log_term in RATE_CELLS:
+        rate = d / n + d**power * log_term / (n * epsilon) ** 2
+        sampling = statistical_signs().value(n=n, d=d, sigma=1.0)
+        certified.append(max(_certified(n, d, epsilon, log_term), sampling) / rate)
+        R = K * math.sqrt(math.log(n))
+        noise = noise_variance(Approximate(epsilon, math.exp(-log_term)), n, d, R)
+        upper = noisy_mean_upper(MeanProblem(n, d), R=R, noise_variance=noise, law="sub-Gaussian")
+        attained.append(upper.value() / rate)
+    proved, refuted = min(certified) >= LEAST_CONSTANT, min(attained) < LEAST_CONSTANT
+    assert proved != refuted, "the bounds decide neither way"
+    return result(
+        proved,
+        least_certified_over_stated=min(certified),
+        least_attained_over_stated=min(attained),
+    )
+
+
 # --- Algorithm 3.1 -------------------------------------------------------------------------------
 
 BUDGETS = ((0.5, 1e-5), (0.5, 1e-8), (0.1, 1e-8), (0.9, 1e-8), (0.5, 1e-2))
@@ -150,9 +196,6 @@ def real_privacy(*, calibration: Calibration, share: float = 1.0) -> Result:
         ratio_at_epsilon_nine_tenths_and_delta_ten_to_minus_8=ratios[3],
         ratio_at_epsilon_half_and_delta_a_hundredth=ratios[4],
     )
-
-
-K = 4.0
 
 
 def _printed_noise(n: int, d: int, epsilon: float, delta: float, R: float) -> float:
@@ -290,6 +333,7 @@ ENTRIES = (
         ),
         slow=True,
     ),
+    *CHAPTER.entries,
     Entry(
         id="CWZ19:Algorithm 3.1",
         kind="algorithm",

@@ -83,7 +83,7 @@ def _one_sparse_minimum(H: Array, b: Array, c0: float) -> float:
     return float(b @ gradient / 2 + np.min(diagonal * best**2 / 2 - gradient * best))
 
 
-def _step(H: Array, b: Array, beta: Array, c0: float, noise: Array, own: Array) -> Array:
+def algorithm_step(H: Array, b: Array, beta: Array, c0: float, noise: Array, own: Array) -> Array:
     """One iteration of Algorithm 4.2: gradient step, peeling with this noise, projection."""
     s = len(noise)
     half = beta - s / 6 * (H @ (beta - b))
@@ -122,7 +122,7 @@ def contraction(rng: np.random.Generator, *, noise_weight: float) -> Result:
             hidden = np.where(np.abs(b) > np.median(np.abs(b)), -size, size) * np.ones((s, 1))
             for noise in (size * rng.laplace(size=(s, d)), hidden):
                 own = size * rng.laplace(size=s)
-                new = _step(H, b, beta, c0, noise, own)
+                new = algorithm_step(H, b, beta, c0, noise, own)
                 excess = loss(new) - (1 - 1 / RHO) * loss(beta)
                 total = float(np.sum(np.max(np.abs(noise), axis=1) ** 2) + own @ own)
                 if size == 0:

@@ -28,7 +28,8 @@ from estimators.truncation import theoretical_truncation
 from minimax.mean import clip_bias
 from minimax.privacy import Approximate
 from minimax.sparse_regression import claimed_theorem_4_3, known_support
-from verify.ledger.cwz19.regression import CELLS, SIGMA, SIGN_ROWS, games, sound, tells_apart
+from verify.ledger.cwz19.regression import SIGMA, SIGN_ROWS, games, sound, tells_apart
+from verify.ledger.cwz19.regression_lower import CELLS
 from verify.ledger.cwz19.sparse_lower import score_of_clipped
 from verify.ledger.cwz19.top_entries import TopEntries
 from verify.ledger.entry import ALPHA, Case, Chapter, Result, Status, result
