@@ -22,6 +22,7 @@ from verify.ledger.cwz19 import (
     sparse_regression,
     sparse_regression_algorithm,
     stein,
+    thresholding_slips,
     thresholding_step,
     tracing,
 )
@@ -47,6 +48,7 @@ ENTRIES: tuple[Entry, ...] = (
     *appendix_a.ENTRIES,
     *regression_step.ENTRIES,
     *thresholding_step.ENTRIES,
+    *thresholding_slips.CHAPTER.entries,
     *stein.ENTRIES,
     *privacy_inequality.ENTRIES,
 )

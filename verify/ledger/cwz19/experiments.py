@@ -159,8 +159,9 @@ def finite_noise(*, reach: float) -> Result:
     wrong=(
         "x uniform on (−1/√d, 1/√d)^d has covariance I/3d, so L > 3 and T = 8L² log n = 835; each"
         " step is paid with ε/T, and what comes out is as far from β as a random point of the"
-        " sphere, √2. The theorem is not contradicted: its K is large enough only beyond 10⁵. The"
-        " budget is not to blame, as 60 steps with the noise they need bring the error to .24."
+        " sphere, √2. The theorem is not contradicted, as it asks for n ≥ 78,000 K with K large"
+        " enough. Nor is the budget to blame: 60 steps with the noise they need bring the error to"
+        " .24."
     ),
     code=("estimators.regression.NoisyGradientRegression",),
     slow=True,

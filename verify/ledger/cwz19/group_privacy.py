@@ -241,6 +241,7 @@ ENTRIES = (
             " log(1/δ)/ε, where the proof counts n, and that makes up for it."
         ),
         code=("minimax.divergences.group_delta",),
+        echoes="CWZ19:Lemma 8.1",
     ),
     Entry(
         id="CWZ19:Section 8.1, dichotomy",

@@ -318,5 +318,6 @@ ENTRIES = (
             " ends. The theorem survives with a prior that vanishes there."
         ),
         code=("attacks.regression.lemma_4_1_boundary",),
+        echoes="CWZ19:Section B.4, prior",
     ),
 )

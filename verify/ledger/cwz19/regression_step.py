@@ -173,6 +173,7 @@ ENTRIES = (
             "∇L_n is twice the average of (x^⊤β − y)x by which Algorithm 4.1 steps, and the"
             " Hessian twice X^⊤X/n. With 1/2n in L_n everything agrees."
         ),
+        echoes="CWZ19:Algorithm 4.1, loss",
     ),
     Entry(
         id="CWZ19:(A.5)",

@@ -377,6 +377,7 @@ ENTRIES = (
             " constant mends it: R ≥ c₀c_x + σ√(2(1 + c) log n)."
         ),
         code=("estimators.truncation.theoretical_truncation",),
+        echoes="CWZ19:Theorem 4.2, truncation",
     ),
     Entry(
         id="CWZ19:Section 8.3, E2",

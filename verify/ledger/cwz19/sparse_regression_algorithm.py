@@ -405,6 +405,7 @@ ENTRIES = (
             "minimax.sparse_upper.private_thresholding_upper",
         ),
         slow=True,
+        echoes="CWZ19:Theorem 4.2",
     ),
     Entry(
         id="CWZ19:Theorem 4.4, index sets",
