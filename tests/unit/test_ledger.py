@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from tests.statements import REQUIRED
 from verify import proofs
 from verify.ledger import entries, figures
+from verify.ledger.cwz19.sparse_lower import score_of_clipped
 from verify.ledger.document import anchors, distinct, document, section, summary, table
 from verify.ledger.entry import (
     Case,
@@ -76,7 +77,9 @@ def entry(**changes: Any) -> Entry:
     [
         ({"printed": passing(), "mutant": failing()}, Status.HOLDS),
         ({"printed": passing(), "mutant": failing(), "rate": True}, Status.RATE),
-        ({"printed": failing(), "corrected": passing()}, Status.CORRECTED),
+        ({"printed": failing(), "corrected": passing(), "mutant": failing()}, Status.CORRECTED),
+        ({"printed": failing(), "corrected": passing()}, Status.INVALID),
+        ({"printed": failing(), "corrected": passing(), "mutant": passing()}, Status.INVALID),
         ({"printed": failing(), "relaxed": passing()}, Status.REFUTED),
         ({"step": failing(), "relaxed": passing()}, Status.UNPROVED),
         ({"printed": passing()}, Status.INVALID),
@@ -314,6 +317,36 @@ def test_the_readme_has_the_counts() -> None:
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     recorded = {name: Finding(name, found.expected) for name, found in LEDGER.items()}
     assert f"{len(LEDGER)} entries: {summary(LEDGER.values(), recorded)}." in readme
+
+
+# --- private estimators that refute ------------------------------------------------------------
+
+
+def test_the_noisy_correlation_has_the_sensitivity_and_the_sum_that_are_claimed() -> None:
+    """CWZ19: Lemma 4.3(2) is refuted by it; here by neighbours and by simulation."""
+    rng = np.random.default_rng(5)
+    n, s, R = 6, 3, 2.0
+    beta = np.array([0.6, -0.5, 0.4])
+
+    def correlation(X: Any, y: Any) -> Any:
+        return s / n * np.clip(y, -R, R) @ X
+
+    x = np.ones(s) / np.sqrt(s)
+    first, second = np.tile(x, (n, 1)), np.tile(x, (n, 1))
+    change = correlation(first, np.full(n, 9.0)) - correlation(
+        second, np.r_[-9.0, np.full(n - 1, 9.0)]
+    )
+    assert np.linalg.norm(change) == pytest.approx(2 * s * R / n)
+
+    rows = rng.choice([-1.0, 1.0], (60_000, n, s)) / np.sqrt(s)
+    noise = rng.standard_normal((60_000, n))
+    y = rows @ beta + noise
+    release = s / n * np.einsum("tn,tns->ts", np.clip(y, -R, R), rows)
+    scores = np.einsum("ts,tns,tn->t", release - beta, rows, noise)
+    signs = np.array(np.meshgrid(*[[-1, 1]] * s)).reshape(s, -1).T / np.sqrt(s)
+    expected = s * np.mean([score_of_clipped(float(u), R) for u in signs @ beta])
+    assert abs(scores.mean() - expected) < 6 * scores.std() / np.sqrt(len(scores))
+    assert expected < s
 
 
 # --- the command -------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ the entry.
 
 **Every check is seen to pass and to fail.** A check that cannot fail shows nothing, and neither
 does a counterexample that would strike down true statements too. So an entry runs at least one form
-that holds and one that does not: beside a printed statement that holds, a mutant (constant halved,
-inequality reversed, exponent shifted); beside one that does not, its correction, or a relaxed form
-which the same check must pass.
+that holds and one that does not. Beside a printed statement that holds stands a mutant of it
+(constant changed, inequality reversed, exponent shifted). Beside one that does not stands its
+correction with a mutant of *that*, since the printed form may be far from where the corrected one
+ceases to be true; or a relaxed form which the same check must pass.
 """
 
 from __future__ import annotations
@@ -154,6 +155,7 @@ class Entry:
     printed: Form | None = None
     corrected: Form | None = None
     mutant: Form | None = None
+    """Breaks the corrected form, or the printed one where there is no correction."""
     relaxed: Form | None = None
     step: Form | None = None
     rate: bool = False
@@ -320,6 +322,8 @@ def status_of(entry: Entry, results: Mapping[str, Result]) -> Status:
     if any(outcomes[role] != passes for role, passes in PASSES.items() if role in outcomes):
         return Status.INVALID
     if len(set(outcomes.values())) < 2:
+        return Status.INVALID
+    if "corrected" in outcomes and "mutant" not in outcomes:
         return Status.INVALID
     if entry.step:
         return Status.INVALID if outcomes["step"] else Status.UNPROVED

@@ -206,7 +206,7 @@ def blind_to_d() -> bool:
     r" $S=\mathrm{supp}(\beta)$, and under its prior, every private $M$ has"
     r" $E\|M-\beta\|^2_{\Sigma_x}\gtrsim\sigma^2(s\log d)^2/(n\epsilon)^2$.",
     kind="equation",
-    found="Rows that vanish off S show it: a private M is 570 times below this at log d = 10⁴.",
+    found="Rows that vanish off S show it: a private M is 400 times below this, or more.",
     printed=Case("(s log d)²/(nε)²", power=1),
     relaxed=Case("(s/(nε))², as for a known support", power=0),
     by="simulation",
@@ -224,17 +224,18 @@ def blind_to_d() -> bool:
     expected=Status.REFUTED,
 )
 def revealed_support(rng: np.random.Generator, *, power: int) -> Result:
-    """Is one constant enough for (s log^power d)^2/(n eps)^2, log d = 10^3 to 10^4, but for a 2?
+    """Does the risk grow with (s log^power d)^2/(n eps)^2 from log d = 10^3 to 10^4?
 
-    Decided by the ends of the risks' intervals that speak against the answer. The release must not
-    depend on d.
+    log^2 d grows by 100; asked is that the quotient of the two grows by less than 10, half of that
+    on the scale of logarithms, which 150 runs tell apart. Decided by the ends of the risks'
+    intervals that speak against the answer. The release must not depend on d.
     """
     logs = (1e3, 1e4)
-    few, many = (private_risk(log_d, 250, int(rng.integers(2**31))) for log_d in logs)
+    few, many = (private_risk(log_d, 150, int(rng.integers(2**31))) for log_d in logs)
     stated = [(S * log_d**power / (N * EPSILON)) ** 2 for log_d in logs]
     growth = stated[1] / stated[0]
-    holds = growth * few.ci_high / many.ci_low <= 2
-    assert holds or growth * few.ci_low / many.ci_high > 2, "undecided"
+    holds = growth * few.ci_high / many.ci_low <= 10
+    assert holds or growth * few.ci_low / many.ci_high > 10, "undecided"
     return result(
         holds and blind_to_d(),
         stated_over_risk_at_log_d_1e3=stated[0] / few.risk,
