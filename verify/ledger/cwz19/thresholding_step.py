@@ -92,6 +92,7 @@ def make_step(
 
 
 def small_steps(rng: Rng, count: int = 150) -> list[Step]:
+    """Random steps in seven dimensions: without noise, with some, and with much."""
     return [
         make_step(rng, d=7, s=3, s_star=1, kappa=2.0, noise=float(rng.choice([0.0, 0.3, 3.0])))
         for _ in range(count)
