@@ -347,7 +347,9 @@ ENTRIES = (
         ),
         corrected=Form("C ≤ c₀", lambda rng: lemma_4_4(rng, radii=(0.1, 1.0), factor=4.0)),
         relaxed=Form("that with 2 for 4", lambda rng: lemma_4_4(rng, radii=(1.0,), factor=2.0)),
-        mutant=Form("that with 1.9 for 4", lambda rng: lemma_4_4(rng, radii=(1.0,), factor=1.9)),
+        mutant=Form(
+            "that with 1.9 for 4", lambda rng: lemma_4_4(rng, radii=(0.1, 1.0), factor=1.9)
+        ),
         wrong=(
             "Iterates are bounded by the projection's C, not by (P1), which is about β. Lemma 4.2"
             " has the condition C ≤ c₀ and this one lost it."
