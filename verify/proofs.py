@@ -22,8 +22,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from verify.ledger import entries
-from verify.ledger.document import counts, document, evidence_text, paragraphs
-from verify.ledger.entry import Entry, Finding, Status, run_entry
+from verify.ledger.document import (
+    counts,
+    distinct,
+    document,
+    evidence_text,
+    paragraphs,
+    summary,
+)
+from verify.ledger.entry import Entry, Finding, Form, Result, Status, run_entry
 from verify.ledger.figures import findings_figure
 from verify.report import Terminal, save_figure, write_json, write_problems, write_whole
 
@@ -84,6 +91,7 @@ def as_dict(chosen: list[Entry], findings: dict[str, Finding]) -> dict[str, Any]
     """The run as plain data."""
     return {
         "summary": counts(findings.values()),
+        "findings": distinct(chosen, findings),
         "entries": [_plain(entry, findings[entry.id]) for entry in chosen],
     }
 
@@ -97,13 +105,28 @@ def _plain(entry: Entry, finding: Finding) -> dict[str, Any]:
         "expected": entry.expected.value,
         "severity": entry.severity,
         "summary": entry.summary,
+        "finding": entry.finding,
         "evidence": {
-            role: {"form": entry.forms[role].words, "holds": found.holds, **found.evidence}
-            for role, found in finding.results.items()
+            role: _plain_form(entry.forms[role], found) for role, found in finding.results.items()
         },
         "mutant_fails": finding.mutant_fails,
         "seconds": finding.seconds,
     }
+
+
+def _plain_form(form: Form, found: Result) -> dict[str, Any]:
+    plain: dict[str, Any] = {"form": form.words, "holds": found.holds, **found.evidence}
+    if form.check:
+        arguments = {name: _plain_value(value) for name, value in form.arguments.items()}
+        plain |= {"check": form.check, "arguments": arguments}
+    return plain
+
+
+def _plain_value(value: object) -> object:
+    """An argument of a check for JSON; what is not plain goes by its name, or as it prints."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return getattr(value, "__name__", str(value))
 
 
 def print_tables(chosen: list[Entry], findings: dict[str, Finding], console: Console) -> None:
@@ -132,9 +155,9 @@ def print_summary(
             console.print(
                 f"  {role}: {'holds' if found.holds else 'fails'}; {evidence_text(found.evidence)}"
             )
-    parts = ", ".join(f"{n} {name}" for name, n in counts(findings.values()).items())
+    told = summary(chosen, findings)
     tail = f"; {left_out} slow ones left out" if left_out else ""
-    console.print(f"{len(chosen)} {'entry' if len(chosen) == 1 else 'entries'}: {parts}{tail}")
+    console.print(f"{len(chosen)} {'entry' if len(chosen) == 1 else 'entries'}: {told}{tail}")
 
 
 def print_list(chosen: list[Entry], console: Console) -> None:

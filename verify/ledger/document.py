@@ -24,11 +24,15 @@ Every numbered statement of the papers, checked. This page is written by
 (seed {seed}). A status follows from which forms of a statement hold when they are run:
 
 * **holds**: the printed form passes its check, and a deliberately broken form fails it.
-* **holds corrected**: the printed form fails, the corrected one passes.
+* **holds corrected**: the printed form fails, the corrected one passes, and a deliberately broken
+  form of the corrected one fails.
 * **refuted**: an executed counterexample; a relaxed form shows that the check can be passed.
 * **rate only**: the constant is hidden in the paper; the exponent is checked.
 * **unproved**: a named step of the paper's proof fails; the entry says what is known otherwise.
 * **not checkable**: with the reason.
+
+Entries that show again what another one found (an equation behind a lemma, a later version of a
+paper) name that entry, and are counted as one finding with it.
 """
 
 
@@ -61,6 +65,7 @@ def paragraphs(entry: Entry, finding: Finding) -> list[tuple[str, str]]:
     optional = (
         ("What is wrong", entry.wrong),
         ("Repeats", entry.same_as),
+        ("Same finding as", entry.echoes),
         ("Not checkable", entry.not_checkable),
     )
     found += [(label, text) for label, text in optional if text]
@@ -124,10 +129,33 @@ def counts(findings: Iterable[Finding]) -> dict[str, int]:
     return {status.value: found.count(status) for status in Status if status in found}
 
 
+FAULTS = (Status.CORRECTED, Status.REFUTED, Status.UNPROVED)
+"""Statuses that say that something is wrong with the statement as printed."""
+
+
+def distinct(entries: Iterable[Entry], findings: Mapping[str, Finding]) -> dict[str, int]:
+    """How many findings there are of each fault: entries that echo another count with it."""
+    found = {(findings[entry.id].status, entry.finding) for entry in entries}
+    statuses = [status for status, _ in found]
+    return {status.value: statuses.count(status) for status in FAULTS if status in statuses}
+
+
+def summary(entries: Iterable[Entry], findings: Mapping[str, Finding]) -> str:
+    """The counts in one line: “12 refuted (3 findings)” where some are echoes of others."""
+    told = list(entries)
+    found = distinct(told, findings)
+    parts = []
+    for name, n in counts(findings[entry.id] for entry in told).items():
+        several = found.get(name, n)
+        echoes = f" ({several} {'finding' if several == 1 else 'findings'})" if several < n else ""
+        parts.append(f"{n} {name}{echoes}")
+    return ", ".join(parts)
+
+
 def document(entries: Mapping[str, Entry], findings: Mapping[str, Finding], seed: int = 0) -> str:
     """The whole ledger as Markdown."""
-    summary = ", ".join(f"{n} {name}" for name, n in counts(findings.values()).items())
-    parts = [INTRODUCTION.format(seed=seed), f"{len(entries)} entries: {summary}.\n"]
+    told = summary(entries.values(), findings)
+    parts = [INTRODUCTION.format(seed=seed), f"{len(entries)} entries: {told}.\n"]
     for paper in dict.fromkeys(entry.paper for entry in entries.values()):
         own = [entry for entry in entries.values() if entry.paper == paper]
         parts.append(f"## {paper}\n\n{PAPERS[paper].authors}, *{PAPERS[paper].title}*.\n")

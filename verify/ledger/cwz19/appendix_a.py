@@ -142,8 +142,8 @@ def _two_laplace_tail(C: float) -> float:
     return inner + math.exp(-r)
 
 
-def maxima(*, along: str) -> Result:
-    """§A.3: how P(max_j (x_j - mu_j)^2 > C sigma^2 log(d)/n) falls, C = 6, as n or d grows.
+def maxima(*, along: str, C: float = 6.0) -> Result:
+    """§A.3: does P(max_j (x_j - mu_j)^2 > C sigma^2 log(d)/n) fall like 1/sqrt(n) (or d) at least?
 
     For Gaussian data the coordinates are N(0, sigma^2/n): the chance does not involve n.
     """
@@ -151,7 +151,7 @@ def maxima(*, along: str) -> Result:
     if along == "d":
         n, d = d, n
     grown = n if along == "n" else d
-    tail = 2 * stats.norm.sf(np.sqrt(6 * np.log(d)))
+    tail = 2 * stats.norm.sf(np.sqrt(C * np.log(d)))
     chance = -np.expm1(d * np.log1p(-tail))
     slope = float(np.diff(np.log(chance))[0] / np.diff(np.log(grown))[0])
     return result(slope <= -0.5, first=chance[0], last=chance[1], exponent=slope)
@@ -232,6 +232,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("falls as a power of n", lambda rng: maxima(along="n")),
         corrected=Form("falls as a power of d", lambda rng: maxima(along="d")),
+        mutant=Form("that with C = 2", lambda rng: maxima(along="d", C=2.0)),
         wrong=(
             "For Gaussian data the chance of exceeding Cσ² log d/n does not involve n: at d = 20"
             " it is the same for n = 10² and 10⁸. For d ≥ n, the case of interest, the printed"

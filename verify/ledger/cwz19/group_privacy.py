@@ -47,11 +47,11 @@ def group_privacy(*, printed: bool, factor: float = 1.0) -> Result:
     )
 
 
-def group_term(*, over_epsilon: bool) -> Result:
-    """Is the additive term of a group of m at most delta e^{eps m} (over eps)?"""
+def group_term(*, over_epsilon: bool, factor: float = 1.0) -> Result:
+    """Is the additive term of a group of m at most factor delta e^{eps m} (over eps)?"""
 
     def stated(m: int, epsilon: float) -> float:
-        return DELTA * math.exp(m * epsilon) / (epsilon if over_epsilon else 1.0)
+        return factor * DELTA * math.exp(m * epsilon) / (epsilon if over_epsilon else 1.0)
 
     worst = max(float(group_delta(eps, DELTA, m)) / stated(m, eps) for m, eps in GRID)
     return result(worst <= 1, largest_needed_over_stated=worst)
@@ -116,24 +116,25 @@ def chernoff(*, factor: float, shift: float) -> Result:
 def dichotomy(*, epsilon_like: str) -> Result:
     """Does k eps/(C log(n/k)) stay bounded in n for delta = n^{-(1+omega)}, as case 1 asks?
 
-    eps = log(n)^2/n ("log") or n^{-1/2} ("root"); both satisfy e^{-n eps}/n < delta. The ratio may
-    double from n = 10^4 to 10^64.
+    eps = log(n)^2/n ("log"), log(n)^3/n ("cube") or n^{-1/2} ("root"); all satisfy e^{-n eps}/n <
+    delta. The ratio may double from n = 10^4 to 10^64.
     """
     omega, C = 1.0, 0.5
     ratios = []
     for n in (1e4, 1e16, 1e64):
-        epsilon = {"log": math.log(n) ** 2 / n, "root": n**-0.5}[epsilon_like]
+        powers = {"log": math.log(n) ** 2 / n, "cube": math.log(n) ** 3 / n, "root": n**-0.5}
+        epsilon = powers[epsilon_like]
         assert n * epsilon > omega * math.log(n)  # e^{-n eps}/n < delta
         k = C / 2 * omega * math.log(n) / epsilon
         ratios.append(k * epsilon / (C * math.log(n / k)))
     return result(ratios[-1] <= 2 * ratios[0], ratio_at_n_1e4=ratios[0], ratio_at_n_1e64=ratios[-1])
 
 
-def case_1(*, named: str) -> Result:
+def case_1(*, named: str, times: float = 1.0) -> Result:
     """Is n (e^{eps r log n} + e^{eps r log n}) delta <= 2 n^{-x + eps r}, and does it vanish?
 
-    x is tau, the constant of case 1, or omega, delta = n^{-(1+omega)}; r the root at C tau/eps.
-    Case 1 holds for every larger tau too: it bounds n delta from below, not from above.
+    x is `times` tau, the constant of case 1, or omega, delta = n^{-(1+omega)}; r the root at
+    C tau/eps. Case 1 holds for every larger tau too: it bounds n delta from below, not from above.
     """
     epsilon, omega, tau, C = 0.5, 0.1, 1.0, 1e-4
     ratio, exponent = 0.0, 0.0
@@ -142,7 +143,7 @@ def case_1(*, named: str) -> Result:
         k = C / 2 * math.log(1 / (n * delta)) / epsilon
         assert k / math.log(n / k) <= C * tau / epsilon  # case 1
         r = largest_root(C * tau / epsilon)
-        x = {"tau": tau, "omega": omega}[named]
+        x = times * {"tau": tau, "omega": omega}[named]
         exponent = -x + epsilon * r
         ratio = max(ratio, n ** (1 + epsilon * r) * delta / n**exponent)
     return result(
@@ -160,8 +161,8 @@ def repeated_record(*, ratio: Fraction) -> Result:
     return result(needed == 0, delta_needed=float(needed), ratio=float(ratio))
 
 
-def conditional_mean(*, averaged: bool) -> Result:
-    """The delta of E[M | data] (or of M), M randomised response with e^eps = 3/2.
+def conditional_mean(*, averaged: bool, ratio: Fraction = RATIO) -> Result:
+    """The delta of E[M | data] (or of M) at e^eps = ratio, M randomised response with 3/2.
 
     The mean over M's own noise is a fixed number for each data set: two point masses.
     """
@@ -172,7 +173,7 @@ def conditional_mean(*, averaged: bool) -> Result:
         same = means[0] == means[1]
         one, zero = Fraction(1), Fraction(0)
         p, q = (one, zero), ((one, zero) if same else (zero, one))
-    needed = excess(p, q, RATIO)
+    needed = excess(p, q, ratio)
     return result(needed == 0, delta_needed=float(needed))
 
 
@@ -190,6 +191,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("ε", lambda rng: repeated_record(ratio=RATIO)),
         corrected=Form("2ε for two copies", lambda rng: repeated_record(ratio=RATIO**2)),
+        mutant=Form("e^ε = 11/5, below 9/4", lambda rng: repeated_record(ratio=Fraction(11, 5))),
         wrong=(
             "What changes is M's input, not its output. A record of Z is in Y several times, and"
             " that is paid for by group privacy, as the proof goes on to say."
@@ -209,9 +211,7 @@ ENTRIES = (
         severity="constants",
         printed=Form("denominator e − 1", lambda rng: group_privacy(printed=True)),
         corrected=Form("denominator e^ε − 1", lambda rng: group_privacy(printed=False)),
-        mutant=Form(
-            "corrected, constant halved", lambda rng: group_privacy(printed=False, factor=0.5)
-        ),
+        mutant=Form("corrected, times .99", lambda rng: group_privacy(printed=False, factor=0.99)),
         wrong=(
             "For ε < 1 the printed term is too small: at m = 2, ε = .5 a mechanism needs 2.65 δ and"
             " the lemma states 1.00 δ. Iterating the definition m times gives the geometric sum."
@@ -234,12 +234,14 @@ ENTRIES = (
         severity="harmless",
         printed=Form("δe^{εm}", lambda rng: group_term(over_epsilon=False)),
         corrected=Form("δe^{εm}/ε", lambda rng: group_term(over_epsilon=True)),
+        mutant=Form(".75 of it", lambda rng: group_term(over_epsilon=True, factor=0.75)),
         wrong=(
             "With the right Lemma 8.1 the term is δ(e^{εm} − 1)/(e^ε − 1), up to δe^{εm}/ε, which"
             " for ε near log(n)/n is n times larger. The union bound has n/k terms, k of order"
             " log(1/δ)/ε, where the proof counts n, and that makes up for it."
         ),
         code=("minimax.methods.divergences.group_delta",),
+        echoes="CWZ19:Lemma 8.1",
     ),
     Entry(
         id="CWZ19:Section 8.1, dichotomy",
@@ -254,6 +256,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("every ε > log(1/nδ)/n", lambda rng: dichotomy(epsilon_like="log")),
         corrected=Form("ε ≥ n^{−1/2}", lambda rng: dichotomy(epsilon_like="root")),
+        mutant=Form("ε ≥ log³ n/n", lambda rng: dichotomy(epsilon_like="cube")),
         wrong=(
             "The bound log(n/k) ≳ log n needs nε to be a power of n, which e^{−nε}/n < δ does not"
             " give. For smaller ε the condition of case 2 holds. (Case 1 also takes Cτ/ε for a"
@@ -290,6 +293,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("τ", lambda rng: case_1(named="tau")),
         corrected=Form("ω, δ = n^{−(1+ω)}", lambda rng: case_1(named="omega")),
+        mutant=Form("1.1 ω", lambda rng: case_1(named="omega", times=1.1)),
         wrong=(
             "Case 1 says nδ ≥ (n/k)^{−2τ}, a bound from below that stays true for larger τ; the"
             " display needs nδ ≤ n^{−τ}, which the least such τ has and others have not. With"
@@ -332,6 +336,10 @@ ENTRIES = (
         severity="harmless",
         printed=Form("E[M | S]", lambda rng: conditional_mean(averaged=True)),
         corrected=Form("M with zeros filled in", lambda rng: conditional_mean(averaged=False)),
+        mutant=Form(
+            "that at e^ε = 7/5, below 3/2",
+            lambda rng: conditional_mean(averaged=False, ratio=Fraction(7, 5)),
+        ),
         wrong=(
             "As written the noise is averaged out and the release is exact. The next line equates"
             " it with M applied to X_S and zeros, which is private and all the proof needs."

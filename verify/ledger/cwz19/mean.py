@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,13 +13,16 @@ from estimators.accounting import delta_at
 from estimators.mean import NoisyMean
 from estimators.mechanisms import Calibration, gaussian_scale
 from minimax.core.calibration import noise_variance
-from minimax.core.privacy import Approximate
+from minimax.core.privacy import Approximate, Gaussian
 from minimax.methods.priors import SignPrior
 from minimax.problems.bounded_mean.diluted import dilution
+from minimax.problems.bounded_mean.lower import statistical_signs
 from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.mean.upper import noisy_mean_upper
 from verify.ledger.cwz19.privacy import strictness
-from verify.ledger.entry import Entry, Form, Result, Status, result
+from verify.ledger.entry import Case, Chapter, Entry, Form, Result, Status, result
+
+CHAPTER = Chapter("CWZ19")
 
 # --- The class -----------------------------------------------------------------------------------
 
@@ -39,6 +43,9 @@ def class_members(*, factor: float) -> Result:
         worst = max(worst, float(np.max(moment / bound)))
     return result(worst <= 1 + 1e-12, largest_over_stated=worst, largest_variance=2 * factor)
 
+
+K = 4.0
+"""R = K sigma sqrt(log n)."""
 
 # --- Lower bounds --------------------------------------------------------------------------------
 
@@ -81,15 +88,15 @@ def resampled(*, stretch: float) -> Result:
     )
 
 
-def extreme_means(rng: np.random.Generator, *, strict: bool) -> Result:
-    """How often the mean of 12 sign vectors of the proof has |mean_j| < sigma (or <=) for all j.
+def extreme_means(rng: np.random.Generator, *, strict: bool, radius: float = 1.0) -> Result:
+    """How often the mean of 12 sign vectors of the proof has |mean_j| < radius (or <=) for all j.
 
     Under the uniform prior the 12 signs of a coordinate agree with chance 2/13; d = 1000.
     """
     prior, inside = SignPrior(1000, 1.0, 2.0), []
     for _ in range(50):
         largest = float(np.max(np.abs(prior.draw(rng).sample(12, rng).mean(axis=0))))
-        inside.append(largest < 1 if strict else largest <= 1)
+        inside.append(largest < radius if strict else largest <= radius)
     return result(all(inside), draws_with_the_mean_in_the_class=sum(inside), draws=len(inside))
 
 
@@ -124,22 +131,69 @@ def lower_rate(*, log_exponent: float) -> Result:
     )
 
 
+RATE_CELLS = ((10**7, 10**5, 0.1, 80.0), (10**9, 10**3, 1e-3, 60.0), (10**8, 10**4, 0.5, 100.0))
+"""(n, d, eps, log(1/delta)): privacy rules in the first two, sampling in the last."""
+LEAST_CONSTANT = 0.05
+
+
+@CHAPTER.states(
+    "(3.1)",
+    r"$\inf_M\sup_PE\lVert M-\mu\rVert_2^2\gtrsim\sigma^2\bigl(\frac dn+\frac{d^2\log(1/\delta)}"
+    r"{n^2\epsilon^2}\bigr)$ under the conditions of Theorem 3.1.",
+    kind="equation",
+    found="Certified with the constant 1/20 at three cells; with d³ a private mean is below it.",
+    printed=Case("d², constant 1/20", power=2.0),
+    mutant=Case("d³, constant 1/20", power=3.0),
+    by="optimisation",
+    rate=True,
+    code=(
+        "minimax.problems.bounded_mean.diluted.dilution",
+        "minimax.problems.bounded_mean.lower.statistical_signs",
+    ),
+    expected=Status.RATE,
+)
+def displayed_rate(*, power: float) -> Result:
+    """Is 1/20 of the stated rate, with d^power, a lower bound on the minimax risk at every cell?
+
+    Yes if the certified bound is above it; no if Algorithm 3.1, with enough noise, is below it.
+    """
+    certified, attained = [], []
+    for n, d, epsilon, log_term in RATE_CELLS:
+        rate = d / n + d**power * log_term / (n * epsilon) ** 2
+        sampling = statistical_signs().value(n=n, d=d, sigma=1.0)
+        certified.append(max(_certified(n, d, epsilon, log_term), sampling) / rate)
+        R = K * math.sqrt(math.log(n))
+        noise = noise_variance(Approximate(epsilon, math.exp(-log_term)), n, d, R)
+        upper = noisy_mean_upper(MeanProblem(n, d), R=R, noise_variance=noise, law="sub-Gaussian")
+        attained.append(upper.value() / rate)
+    proved, refuted = min(certified) >= LEAST_CONSTANT, min(attained) < LEAST_CONSTANT
+    assert proved != refuted, "the bounds decide neither way"
+    return result(
+        proved,
+        least_certified_over_stated=min(certified),
+        least_attained_over_stated=min(attained),
+    )
+
+
 # --- Algorithm 3.1 -------------------------------------------------------------------------------
 
 BUDGETS = ((0.5, 1e-5), (0.5, 1e-8), (0.1, 1e-8), (0.9, 1e-8), (0.5, 1e-2))
 
 
-def real_privacy(*, calibration: Calibration) -> Result:
+def real_privacy(*, calibration: Calibration, share: float = 1.0) -> Result:
     """The delta that NoisyMean reports for itself at the epsilon asked for, over the delta asked.
 
-    It is exact: records at opposite corners reach the sensitivity.
+    It is exact: records at opposite corners reach the sensitivity. `share` multiplies the noise.
     """
     ratios = []
     for epsilon, delta in BUDGETS:
         fitted = NoisyMean(
             privacy=Approximate(epsilon, delta), R=1.0, calibration=calibration, random_state=0
         ).fit(np.zeros((4, 3)))
-        ratios.append(delta_at(fitted.ledger_, epsilon) / delta)
+        (call,) = fitted.ledger_
+        noise = share * call.scale
+        run = replace(call, scale=noise, guarantees=(Gaussian(call.sensitivity / noise),))
+        ratios.append(delta_at((run,), epsilon) / delta)
     return result(
         max(ratios) <= 1 + 1e-9,
         ratio_at_epsilon_half_and_delta_ten_to_minus_5=ratios[0],
@@ -148,9 +202,6 @@ def real_privacy(*, calibration: Calibration) -> Result:
         ratio_at_epsilon_nine_tenths_and_delta_ten_to_minus_8=ratios[3],
         ratio_at_epsilon_half_and_delta_a_hundredth=ratios[4],
     )
-
-
-K = 4.0
 
 
 def _printed_noise(n: int, d: int, epsilon: float, delta: float, R: float) -> float:
@@ -184,8 +235,8 @@ def upper_rate(*, log_n: bool) -> Result:
     )
 
 
-def bounded_scale(*, privacy_scale: str) -> Result:
-    """Case 1 for laws within T: is the risk at most 4 times the rate, whatever T/sigma?
+def bounded_scale(*, privacy_scale: str, constant: float = 4.0) -> Result:
+    """Case 1 for laws within T: is the risk at most `constant` times the rate, whatever T/sigma?
 
     Two points +-sigma, so the risk is exact: sigma^2 d/n and the noise, of scale T.
     """
@@ -196,7 +247,9 @@ def bounded_scale(*, privacy_scale: str) -> Result:
         scale = {"sigma": sigma, "T": T}[privacy_scale]
         privacy = (scale * d) ** 2 * math.log(1 / delta) / (n * epsilon) ** 2
         ratios.append(risk / (sigma**2 * d / n + privacy))
-    return result(max(ratios) <= 4, risk_over_rate_at_T_sigma=ratios[0], at_100_sigma=ratios[2])
+    return result(
+        max(ratios) <= constant, risk_over_rate_at_T_sigma=ratios[0], at_100_sigma=ratios[2]
+    )
 
 
 ENTRIES = (
@@ -254,6 +307,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("‖μ‖_∞ < σ", lambda rng: extreme_means(rng, strict=True)),
         corrected=Form("‖μ‖_∞ ≤ σ", lambda rng: extreme_means(rng, strict=False)),
+        mutant=Form("‖μ‖_∞ ≤ .99 σ", lambda rng: extreme_means(rng, strict=False, radius=0.99)),
         wrong=(
             "Where all m signs of a coordinate agree its mean is ±σ, and for d ≫ m that happens."
             " Theorem 3.1 mixes in zeros, which brings the mean back inside."
@@ -285,6 +339,7 @@ ENTRIES = (
         ),
         slow=True,
     ),
+    *CHAPTER.entries,
     Entry(
         id="CWZ19:Algorithm 3.1",
         kind="algorithm",
@@ -301,6 +356,9 @@ ENTRIES = (
         printed=Form("the printed variance", lambda rng: real_privacy(calibration="paper")),
         corrected=Form(
             "the variance of Example 2.2", lambda rng: real_privacy(calibration="classical")
+        ),
+        mutant=Form(
+            ".64 of that variance", lambda rng: real_privacy(calibration="classical", share=0.8)
         ),
         wrong=(
             "Example 2.2 asks for 8R²d log(1.25/δ)/(nε)², more than twice the printed variance. For"
@@ -322,6 +380,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("strictly below", lambda rng: strictness(strict=True)),
         corrected=Form("at most", lambda rng: strictness(strict=False)),
+        mutant=Form("at most .99 of it", lambda rng: strictness(strict=False, share=0.99)),
         wrong=(
             "Records at opposite corners reach the bound, so Lemma 3.3 with λ = 2R/n, whose"
             " hypothesis is strict, does not apply to the letter. Its proof needs “≤” only."
@@ -360,6 +419,9 @@ ENTRIES = (
         severity="constants",
         printed=Form("σ² in both terms", lambda rng: bounded_scale(privacy_scale="sigma")),
         corrected=Form("T² in the privacy term", lambda rng: bounded_scale(privacy_scale="T")),
+        mutant=Form(
+            "that with 3.9 for 4", lambda rng: bounded_scale(privacy_scale="T", constant=3.9)
+        ),
         wrong=(
             "The noise is scaled to T, whatever σ is, so the hidden constant is 4(T/σ)². Where T is"
             " of the order of σ, as for Bernoulli data, nothing changes."

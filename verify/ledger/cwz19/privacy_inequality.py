@@ -171,6 +171,7 @@ ENTRIES = (
             " the proof also prints E|A_i| for E|A'_i|.)"
         ),
         code=("minimax.methods.tracing.moment_bound",),
+        echoes="CWZ19:Lemma B.2",
     ),
     Entry(
         id="CWZ19:Lemma B.2, 2 epsilon",

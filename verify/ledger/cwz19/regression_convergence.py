@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -13,8 +14,9 @@ from estimators.truncation import theoretical_truncation
 from minimax.bound import Bound
 from minimax.core.privacy import Approximate
 from minimax.problems.regression.upper import claimed_theorem_4_2
-from verify.ledger.entry import Entry, Form, Result, Status, result
+from verify.ledger.entry import Case, Chapter, Entry, Form, Result, Status, result
 
+CHAPTER = Chapter("CWZ19")
 N, D, EPSILON = 400_000, 4, 0.9
 
 
@@ -104,7 +106,58 @@ def truncation(*, multiple: float, reach: float, power: float) -> Result:
     )
 
 
+def noise_left(n: float, d: float, epsilon: float, log_term: float) -> float:
+    """n^2 times what (A.6) leaves of the noise of Algorithm 4.1 in the norm of the covariance.
+
+    eta = d/2L, T = 8 L^2 log(c0^2 n), B = 4 (R + c0 cx) cx, R = sigma sqrt(2 log n); sigma = c0 =
+    cx = 1 and L = 1.5. (A.6) adds up to (1 + 8 L^2) 8 L^2 E|w|^2; the covariance is at most L/d.
+    """
+    L = 1.5
+    T = 8 * L**2 * math.log(n)
+    B = 4 * (math.sqrt(2 * math.log(n)) + 1)
+    log_over_delta = math.log(2 * T) + log_term
+    noise = d * (d / (2 * L)) ** 2 * 2 * B**2 * log_over_delta / (epsilon / T) ** 2
+    return L / d * (1 + 8 * L**2) * 8 * L**2 * noise
+
+
+def exponents(term: Callable[..., float], stated: Mapping[str, float], start: Any) -> Result:
+    """Are the exponents of `term` within .1 of those stated? That of n is one of log n.
+
+    Over a factor of 16 each; log n grows fourfold from n = 10^75 to 10^300.
+    """
+    steps = {name: (start[name] * 16, 16.0) for name in start} | {"n": (1e300, 4.0)}
+    found = {
+        name: math.log(term(**{**start, name: value}) / term(**start)) / math.log(growth)
+        for name, (value, growth) in steps.items()
+    }
+    return result(
+        all(abs(found[name] - stated[name]) <= 0.1 for name in stated),
+        **{f"exponent_of_{'log_n' if name == 'n' else name}": found[name] for name in stated},
+    )
+
+
+@CHAPTER.states(
+    "(4.4)",
+    r"$\|\beta^T-\beta^*\|^2_{\Sigma_x}\lesssim\sigma^2(\frac dn+\frac{d^2\log(1/\delta)\log^3n}"
+    r"{n^2\epsilon^2})$ (for $\sigma$ of order one: see Theorem 4.2).",
+    kind="equation",
+    found="What (A.6) leaves of the noise has these exponents: d², log(1/δ), log³ n, 1/(nε)².",
+    printed=Case("log³ n", log_n=3.0),
+    mutant=Case("log^2.8 n", log_n=2.8),
+    by="exact",
+    rate=True,
+    code=("minimax.problems.regression.upper.claimed_theorem_4_2",),
+    expected=Status.RATE,
+)
+def displayed_rate(*, log_n: float) -> Result:
+    """The exponents of `noise_left`."""
+    stated = {"d": 2.0, "epsilon": -2.0, "log_term": 1.0, "n": log_n}
+    start = {"n": 1e75, "d": 10.0, "epsilon": 0.01, "log_term": 1e4}
+    return exponents(noise_left, stated, start)
+
+
 ENTRIES = (
+    *CHAPTER.entries,
     Entry(
         id="CWZ19:Theorem 4.2",
         kind="theorem",

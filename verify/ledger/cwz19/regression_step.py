@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 Rng = np.random.Generator
 
 
-def smoothness(*, half: bool) -> Result:
-    """Are the eigenvalues of the Hessian of L_n within [1/2Ld, 2L/d] on E1, for every L >= 1?
+def smoothness(*, half: bool, convexity: Fraction = Fraction(1)) -> Result:
+    """Are the eigenvalues of the Hessian of L_n within [convexity/2Ld, 2L/d] on E1, all L >= 1?
 
     L_n is the mean of (y - x'beta)^2 (printed), or half of that. On E1 those of X'X/n are between
     1/Ld - 1/2Ld and L/d + 1/2Ld. In units of 1/d.
@@ -29,7 +29,7 @@ def smoothness(*, half: bool) -> Result:
         low.append(factor * (1 / L - 1 / (2 * L)) * 2 * L)
         high.append(factor * (L + 1 / (2 * L)) / (2 * L))
     return result(
-        min(low) >= 1 and max(high) <= 1,
+        min(low) >= convexity and max(high) <= 1,
         least_over_stated=float(min(low)),
         largest_over_stated=float(max(high)),
     )
@@ -133,7 +133,7 @@ def _chernoff(d: int, k: int, rho: float, level: float) -> float:
     return float(np.max(s[:, 0] * level + d / 2 * np.sum(np.log1p(-2 * s * weights), axis=1)))
 
 
-def covariance_event(*, power: int) -> Result:
+def covariance_event(*, power: float) -> Result:
     """§A.5, E1: does -log P(E1 fails) grow like n/d^power?
 
     x = +-e_J, J uniform: |x| = 1, covariance I/d. d X'X/n holds d/n times the counts of the
@@ -165,10 +165,15 @@ ENTRIES = (
         severity="harmless",
         printed=Form("L_n", lambda rng: smoothness(half=False)),
         corrected=Form("L_n/2", lambda rng: smoothness(half=True)),
+        mutant=Form(
+            "L_n/2, strong convexity 1.01/2Ld",
+            lambda rng: smoothness(half=True, convexity=Fraction(101, 100)),
+        ),
         wrong=(
             "∇L_n is twice the average of (x^⊤β − y)x by which Algorithm 4.1 steps, and the"
             " Hessian twice X^⊤X/n. With 1/2n in L_n everything agrees."
         ),
+        echoes="CWZ19:Algorithm 4.1, loss",
     ),
     Entry(
         id="CWZ19:(A.5)",
@@ -231,6 +236,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("exponent of order n", lambda rng: covariance_event(power=0)),
         corrected=Form("exponent of order n/d", lambda rng: covariance_event(power=1)),
+        mutant=Form("exponent of order n/d^1.2", lambda rng: covariance_event(power=1.2)),
         wrong=(
             "For x = ±e_J with J uniform a coordinate is never seen with chance (1 − 1/d)^n, and at"
             " d = n/2 the event almost never occurs. Matrix Chernoff gives 2d e^{−cn/d}. In Theorem"

@@ -52,7 +52,7 @@ def restricted_eigenvalues(rng: np.random.Generator, *, n: int) -> Result:
     )
 
 
-def unseen_direction(*, power: int) -> Result:
+def unseen_direction(*, power: float) -> Result:
     """Does -log P((8.1) fails) grow like n/m^power, m = s + s* = d, for Hadamard rows?
 
     x is a row of a Hadamard matrix over sqrt(m), drawn uniformly, with a random sign: entries of
@@ -84,7 +84,7 @@ def _one_sparse_minimum(H: Array, b: Array, c0: float) -> float:
     return float(b @ gradient / 2 + np.min(diagonal * best**2 / 2 - gradient * best))
 
 
-def _step(H: Array, b: Array, beta: Array, c0: float, noise: Array, own: Array) -> Array:
+def algorithm_step(H: Array, b: Array, beta: Array, c0: float, noise: Array, own: Array) -> Array:
     """One iteration of Algorithm 4.2: gradient step, peeling with this noise, projection."""
     s = len(noise)
     half = beta - s / 6 * (H @ (beta - b))
@@ -123,7 +123,7 @@ def contraction(rng: np.random.Generator, *, noise_weight: float) -> Result:
             hidden = np.where(np.abs(b) > np.median(np.abs(b)), -size, size) * np.ones((s, 1))
             for noise in (size * rng.laplace(size=(s, d)), hidden):
                 own = size * rng.laplace(size=s)
-                new = _step(H, b, beta, c0, noise, own)
+                new = algorithm_step(H, b, beta, c0, noise, own)
                 excess = loss(new) - (1 - 1 / RHO) * loss(beta)
                 total = float(np.sum(np.max(np.abs(noise), axis=1) ** 2) + own @ own)
                 if size == 0:
@@ -141,10 +141,11 @@ def contraction(rng: np.random.Generator, *, noise_weight: float) -> Result:
 # --- (8.3) to (8.5) ------------------------------------------------------------------------------
 
 
-def starting_gap(*, with_gradient: bool) -> Result:
-    """L_n(0) - L_n(betahat) <= 8 L c_0^2 (plus c_0 |grad L_n(betahat)|), one record x = 1, c_0 = 1?
+def starting_gap(*, on_gradient: float) -> Result:
+    """L_n(0) - L_n(betahat) <= 8 L c_0^2 + on_gradient c_0 |grad L_n(betahat)|, one record x = 1?
 
-    betahat = min(y, 1). Also that iterating (8.2) gives the sum in (8.3), in rationals.
+    c_0 = 1, betahat = min(y, 1), y up to 10^4. Also that iterating (8.2) gives the sum in (8.3), in
+    rationals.
     """
     keep, weights = Fraction(19, 20), [Fraction(k, 7) for k in (3, 1, 4, 1, 5)]
     gap = Fraction(11)
@@ -154,10 +155,10 @@ def starting_gap(*, with_gradient: bool) -> Result:
     total = keep**5 * 11 + sum(p * w for p, w in zip(powers, weights, strict=True))
     L, c0 = 1.1, 1.0
     worst = -math.inf
-    for y in np.linspace(0, 10, 101):
+    for y in (*np.linspace(0, 10, 101), 1e4):
         fitted = min(y, c0)
         left = y**2 / 2 - (y - fitted) ** 2 / 2
-        right = 8 * L * c0**2 + (c0 * abs(fitted - y) if with_gradient else 0.0)
+        right = 8 * L * c0**2 + on_gradient * c0 * abs(fitted - y)
         worst = max(worst, left / right)
     return result(worst <= 1 and gap == total, largest_left_over_right=float(worst))
 
@@ -227,11 +228,11 @@ def truncated_labels(*, extra: float, mean: float) -> Result:
     )
 
 
-def noise_rate(*, weight_over_s: bool) -> Result:
+def noise_rate(*, power: float) -> Result:
     """The exponent of s in the privacy term that (8.5) gives, against the 2 of (4.7).
 
-    W = c_3 (sum |w_i|_inf^2 + |w~|^2) with the noise of Algorithm 4.2, c_3 constant or of order
-    1/s; (8.5) then bounds |beta - beta*|_Sigma^2 <= (L/s)|.|^2 by 16 L^2 rho L^2 W.
+    W = c_3 (sum |w_i|_inf^2 + |w~|^2) with the noise of Algorithm 4.2, c_3 = (L/s)^power; (8.5)
+    then bounds |beta - beta*|_Sigma^2 <= (L/s)|.|^2 by 16 L^2 rho L^2 W.
     """
     n, epsilon, delta, L, rho, cx, c0, R, d = 1e12, 0.5, 1e-16, 1.5, 40.0, 1.0, 1.0, 8.0, 10**6
     T = rho * L**2 * math.log(8 * c0**2 * L * n)
@@ -240,8 +241,7 @@ def noise_rate(*, weight_over_s: bool) -> Result:
         size = s / (6 * L) * 4 * (R + c0 * cx) * cx / math.sqrt(s) / n
         scale = paper_peeling_scale(size, cast(int, s), epsilon / T, delta / T)
         noise = scale**2 * (s * laplace_maximum_rms(d) ** 2 + 2 * s)
-        weight = L / s if weight_over_s else 1.0
-        return (L / s) * 16 * L * s * rho * L**2 * weight * noise
+        return (L / s) * 16 * L * s * rho * L**2 * (L / s) ** power * noise
 
     exponent = math.log(term(1000.0) / term(10.0)) / math.log(100)
     return result(abs(exponent - 2) <= 0.05, exponent_of_s=exponent, claimed=2)
@@ -280,6 +280,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("exponent of order n", lambda rng: unseen_direction(power=0)),
         corrected=Form("exponent of order n/s", lambda rng: unseen_direction(power=1)),
+        mutant=Form("exponent of order n/s^1.2", lambda rng: unseen_direction(power=1.2)),
         wrong=(
             "Bounded entries do not make ⟨x, u⟩ sub-Gaussian at the scale 1/√s. If x is one of m"
             " orthogonal sign vectors over √m, m = s + s* = d, a direction is not seen with chance"
@@ -317,8 +318,9 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="brute force",
         severity="harmless",
-        printed=Form("8Lc₀²", lambda rng: starting_gap(with_gradient=False)),
-        corrected=Form("8Lc₀² + c₀‖∇L_n(β̂)‖", lambda rng: starting_gap(with_gradient=True)),
+        printed=Form("8Lc₀²", lambda rng: starting_gap(on_gradient=0.0)),
+        corrected=Form("8Lc₀² + c₀‖∇L_n(β̂)‖", lambda rng: starting_gap(on_gradient=1.0)),
+        mutant=Form("8Lc₀² + .99 c₀‖∇L_n(β̂)‖", lambda rng: starting_gap(on_gradient=0.99)),
         wrong=(
             "(8.1) bounds the second-order part only. If the constraint ‖β‖ ≤ c₀ binds, ∇L_n(β̂)"
             " does not vanish on the support and adds up to c₀‖∇L_n(β̂)‖. With high probability"
@@ -367,12 +369,16 @@ ENTRIES = (
         corrected=Form(
             "R = c₀c_x + σ√(3 log n)", lambda rng: truncated_labels(extra=0.5, mean=1.0)
         ),
+        mutant=Form(
+            "R = c₀c_x + σ√(2.01 log n)", lambda rng: truncated_labels(extra=0.005, mean=1.0)
+        ),
         wrong=(
             "The chance tends to zero like 1/√(π log n), not like a power of n, and y has mean xᵀβ,"
             " not 0. So the proof does not give the probability that Theorem 4.4 states. A larger"
             " constant mends it: R ≥ c₀c_x + σ√(2(1 + c) log n)."
         ),
         code=("estimators.truncation.theoretical_truncation",),
+        echoes="CWZ19:Theorem 4.2, truncation",
     ),
     Entry(
         id="CWZ19:Section 8.3, E2",
@@ -388,8 +394,9 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="brute force",
         severity="constants",
-        printed=Form("c₃ constant", lambda rng: noise_rate(weight_over_s=False)),
-        corrected=Form("c₃ = L/s", lambda rng: noise_rate(weight_over_s=True)),
+        printed=Form("c₃ constant", lambda rng: noise_rate(power=0.0)),
+        corrected=Form("c₃ = L/s", lambda rng: noise_rate(power=1.0)),
+        mutant=Form("c₃ = (L/s)^.9", lambda rng: noise_rate(power=0.9)),
         wrong=(
             "(8.5) bounds ‖·‖²_Σ by a constant times W, so the cube of E₂ would stay. The proof of"
             " Lemma 8.3 weighs the selection noise by γ ≍ 1/s but ‖w̃‖² by c/3 + γ/2, c > 1, since"

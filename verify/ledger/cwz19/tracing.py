@@ -99,18 +99,21 @@ def posterior_range(*, factor: float) -> Result:
     return result(worst <= factor, largest_deviation_over_n_sigma=worst, stated=factor)
 
 
-def uniform_counts(*, shift: int | None) -> Result:
-    """Is (S + shift)/2 a number of successes of n trials, S = sum of n signs? None: shift = n."""
+def uniform_counts(*, shift: int | None, values: int = 1) -> Result:
+    """Is (S + shift)/2 a number of successes of n trials, S = sum of n signs? None: shift = n.
+
+    And has each number the chance 1/(n + values) under the uniform prior?
+    """
+    uniform = True
     for n in (2, 3, 8):
         for S in range(-n, n + 1, 2):
             doubled = S + (n if shift is None else shift)
             if doubled % 2 or not 0 <= doubled // 2 <= n:
                 return result(False, n=n, S=S, halved=doubled / 2)
-            # ... and under the uniform prior each number has the chance 1/(n+1).
             k = doubled // 2
             chance = math.comb(n, k) * math.exp(special.betaln(k + 1, n - k + 1))
-            assert math.isclose(chance, 1 / (n + 1))
-    return result(True, n=8, chance_of_each_count=1 / 9)
+            uniform &= math.isclose(chance, 1 / (n + values))
+    return result(uniform, n=8, chance_of_each_count=chance, stated=1 / (8 + values))
 
 
 def preliminary(*, stretch: float) -> Result:
@@ -191,6 +194,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("nσ", lambda rng: posterior_range(factor=1.0)),
         corrected=Form("2nσ", lambda rng: posterior_range(factor=2.0)),
+        mutant=Form("1.9 nσ", lambda rng: posterior_range(factor=1.9)),
         wrong=(
             "If all records are +σ the posterior mean of p is n/(n+2), and p = −1 is 2(n+1)/(n+2)"
             " away. Only the interval's length 2nσ matters: Hoeffding's lemma gives C = 1/2."
@@ -209,6 +213,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("(S̃ + 1)/2", lambda rng: uniform_counts(shift=1)),
         corrected=Form("(S̃ + n)/2", lambda rng: uniform_counts(shift=None)),
+        mutant=Form("that, with chance 1/n each", lambda rng: uniform_counts(shift=None, values=0)),
         wrong="A typing error: the next line of the proof uses k = (k̃ + n)/2.",
     ),
     Entry(
