@@ -12,6 +12,7 @@ from verify.ledger.wx21 import (
     isometry,
     label_algorithms,
     label_bounds,
+    label_noise_proof,
     local_algorithms,
     local_bounds,
     local_privacy,
@@ -20,6 +21,7 @@ from verify.ledger.wx21 import (
     relaxed_privacy,
     technical_lemmas,
     thresholding_proof,
+    thresholding_theorem,
     two_label_family,
 )
 
@@ -35,6 +37,7 @@ ENTRIES: tuple[Entry, ...] = (
     *local_privacy.LABEL_CLASS,
     *isometry.LABELS,
     *label_algorithms.ENTRIES,
+    *label_noise_proof.ENTRIES,
     *label_bounds.ENTRIES,
     *erm.ENTRIES,
     *local_privacy.MONOTONE_CLASS,
@@ -48,6 +51,7 @@ ENTRIES: tuple[Entry, ...] = (
     *relaxed_privacy.CHI_SQUARE,
     *private_tests.CHI_SQUARE,
     *erm_lemmas.ENTRIES,
+    *thresholding_theorem.ENTRIES,
     *thresholding_proof.ENTRIES,
     *contraction_proof.ENTRIES,
 )
