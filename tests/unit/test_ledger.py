@@ -16,7 +16,18 @@ from tests.statements import REQUIRED
 from verify import proofs
 from verify.ledger import entries, figures
 from verify.ledger.document import anchors, counts, document, section, table
-from verify.ledger.entry import Entry, Finding, Form, Result, Status, result, run_entry, status_of
+from verify.ledger.entry import (
+    Case,
+    Chapter,
+    Entry,
+    Finding,
+    Form,
+    Result,
+    Status,
+    result,
+    run_entry,
+    status_of,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "ledger.md"
@@ -99,6 +110,62 @@ def test_forms_of_an_entry_see_the_same_random_numbers() -> None:
 def test_an_entry_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"Test 1|id must"):
         entry(**wrong)
+
+
+# --- a statement above its check ----------------------------------------------------------------
+
+TOLD: dict[str, Any] = {
+    "kind": "lemma",
+    "found": "a test",
+    "by": "exact",
+    "expected": Status.HOLDS,
+    "printed": Case("at two", least=2.0),
+    "mutant": Case("at three", least=3.0),
+}
+
+
+def test_a_check_stands_below_its_statements() -> None:
+    chapter = Chapter("CWZ19")
+
+    @chapter.states("Lemma 1", "$1=1$", **TOLD)
+    @chapter.states("Lemma 2", "$2=2$", **{**TOLD, "mutant": Case("a power", least=2.0, power=2)})
+    def first(*, least: float, power: int = 1) -> Result:
+        return result(least**power <= 2)
+
+    chapter.leaves("Lemma 3", "$3=3$", kind="remark", found="a test", because="no formula")
+
+    @chapter.states("Lemma 4", "$4=4$", **{**TOLD, "printed": Case("other", 2, check=first_of)})
+    def last(rng: np.random.Generator, *, least: float) -> Result:
+        return result(rng.random() + 1 >= least)
+
+    assert first(least=1.0).holds
+    told = chapter.entries
+    assert [one.id for one in told] == [f"CWZ19:Lemma {i}" for i in (1, 2, 3, 4)]
+    assert told[1].mutant.check == "first"
+    assert told[1].mutant.arguments == {"least": 2.0, "power": 2}
+    assert told[0].printed.arguments == {"least": 2.0, "power": 1}
+    assert told[3].printed.check == "first_of"
+    assert told[3].printed.arguments == {"value": 2}
+    assert told[3].mutant.arguments == {"least": 3.0}
+    statuses = [run_entry(one).status for one in told]
+    assert statuses == [Status.HOLDS, Status.HOLDS, Status.NOT_CHECKABLE, Status.HOLDS]
+
+
+def first_of(value: int) -> Result:
+    return result(value == 2)
+
+
+def test_a_statement_without_a_check_is_an_error() -> None:
+    chapter = Chapter("CWZ19")
+    chapter.states("Lemma 1", "$1=1$", **TOLD)
+    with pytest.raises(ValueError, match="no check below it"):
+        _ = chapter.entries
+
+
+def test_a_case_that_the_check_does_not_take_is_an_error() -> None:
+    chapter = Chapter("CWZ19")
+    with pytest.raises(TypeError, match="value"):
+        chapter.states("Lemma 1", "$1=1$", **TOLD)(first_of)
 
 
 # --- what the ledger must hold -----------------------------------------------------------------

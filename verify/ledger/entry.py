@@ -14,11 +14,12 @@ which the same check must pass.
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -80,12 +81,50 @@ def result(holds: object, **evidence: Value) -> Result:
     return Result(bool(holds), plain)
 
 
+Check = Callable[..., Result]
+AnyCheck = TypeVar("AnyCheck", bound=Check)
+
+
 @dataclass(frozen=True)
 class Form:
     """One executable form of a statement: what it says, and the check that decides it."""
 
     words: str
     run: Callable[[np.random.Generator], Result]
+    check: str = ""
+    """The name of the check that `run` calls, and with which arguments (where they are data)."""
+    arguments: Mapping[str, object] = field(default_factory=dict)
+
+
+class Case:
+    """A form as data: its words, and the arguments that the check below the statement is given.
+
+    `check` is another check, for a form that the one below does not decide.
+    """
+
+    def __init__(
+        self, words: str, /, *args: object, check: Check | None = None, **arguments: object
+    ) -> None:
+        self.words = words
+        self.args = args
+        self.check = check
+        self.arguments = arguments
+
+    def form(self, check: Check) -> Form:
+        """The form; a check whose first parameter is `rng` is given the generator."""
+        check = self.check or check
+        signature = inspect.signature(check)
+        random = next(iter(signature.parameters), "") == "rng"
+        given = (None, *self.args) if random else self.args
+        bound = signature.bind(*given, **self.arguments)  # a wrong argument is an error on import
+        bound.apply_defaults()
+        shown = {name: value for name, value in bound.arguments.items() if name != "rng"}
+
+        def run(rng: np.random.Generator) -> Result:
+            first = (rng,) if random else ()
+            return check(*first, *self.args, **self.arguments)
+
+        return Form(self.words, run, check.__name__, shown)
 
 
 FORMS = ("printed", "step", "corrected", "mutant", "relaxed")
@@ -126,6 +165,8 @@ class Entry:
     """Dotted names of what implements or uses the statement."""
     same_as: str = ""
     """The entry of another paper's statement that this one repeats."""
+    echoes: str = ""
+    """The entry whose finding this one shows again, in another place of the text."""
     slow: bool = False
     """Left out by --fast."""
 
@@ -145,10 +186,111 @@ class Entry:
         return self.id.partition(":")[0]
 
     @property
+    def finding(self) -> str:
+        """The id of the entry that found first what this one finds: its own, or one it repeats."""
+        return self.echoes or self.same_as or self.id
+
+    @property
     def forms(self) -> dict[str, Form]:
         """The executable forms, by role."""
         named = {role: getattr(self, role) for role in FORMS}
         return {role: form for role, form in named.items() if form is not None}
+
+
+class Chapter:
+    """Statements of a paper in the order of the text, each with its check right below it.
+
+    >>> chapter = Chapter("CWZ19")
+    >>> @chapter.states(
+    ...     "Lemma 0", "$x^2$ is at least $2x-1$.", kind="lemma", found="Holds.",
+    ...     printed=Case("as printed", shift=1), mutant=Case("constant 0", shift=0), by="exact",
+    ...     expected=Status.HOLDS,
+    ... )
+    ... def square(*, shift: int) -> Result:
+    ...     return result(all(x * x >= 2 * x - shift for x in range(-9, 10)))
+    >>> [run_entry(entry).status.value for entry in chapter.entries]
+    ['holds']
+    """
+
+    def __init__(self, paper: str) -> None:
+        self.paper = paper
+        self._slots: list[Entry | None] = []
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries, in the order in which the statements stand in the file."""
+        found = tuple(entry for entry in self._slots if entry is not None)
+        if len(found) < len(self._slots):
+            raise ValueError(f"{self.paper}: a statement has no check below it")
+        return found
+
+    def states(
+        self,
+        number: str,
+        statement: str,
+        *,
+        kind: Kind,
+        found: str,
+        by: Method,
+        expected: Status,
+        printed: Case | None = None,
+        step: Case | None = None,
+        corrected: Case | None = None,
+        mutant: Case | None = None,
+        relaxed: Case | None = None,
+        severity: Severity = "none",
+        rate: bool = False,
+        wrong: str = "",
+        code: tuple[str, ...] = (),
+        same_as: str = "",
+        echoes: str = "",
+        slow: bool = False,
+    ) -> Callable[[AnyCheck], AnyCheck]:
+        """Put a statement above the function that checks it; the fields are those of `Entry`.
+
+        The function is returned as it is, and may stand below several statements.
+        """
+        # Decorators are applied from the bottom up, but made from the top down: the slot is
+        # taken when the decorator is made, so that the entries stand in the order of the text.
+        slot = self._reserve()
+        cases = dict(zip(FORMS, (printed, step, corrected, mutant, relaxed), strict=True))
+
+        def register(check: AnyCheck) -> AnyCheck:
+            forms: dict[str, Any] = {role: case.form(check) for role, case in cases.items() if case}
+            self._slots[slot] = Entry(
+                id=f"{self.paper}:{number}",
+                kind=kind,
+                summary=found,
+                statement=statement,
+                expected=expected,
+                method=by,
+                severity=severity,
+                rate=rate,
+                wrong=wrong,
+                code=code,
+                same_as=same_as,
+                echoes=echoes,
+                slow=slow,
+                **forms,
+            )
+            return check
+
+        return register
+
+    def leaves(self, number: str, statement: str, *, kind: Kind, found: str, because: str) -> None:
+        """A statement that no check can decide, with the reason."""
+        self._slots[self._reserve()] = Entry(
+            id=f"{self.paper}:{number}",
+            kind=kind,
+            summary=found,
+            statement=statement,
+            expected=Status.NOT_CHECKABLE,
+            not_checkable=because,
+        )
+
+    def _reserve(self) -> int:
+        self._slots.append(None)
+        return len(self._slots) - 1
 
 
 @dataclass(frozen=True)
