@@ -39,7 +39,7 @@ def upper_rate(*, centred: bool, constant: float) -> Result:
     From below, `theorem_1`, and two points theta = 0 and e_1 whose label laws have total variation
     t at least: the affinity of n records, private or not, is at least (1 - t)^n.
     """
-    t = max(closest_laws(linear, 1.0, NOISE, centred=centred), 0.0)
+    t = max(closest_laws(linear, 1.0, NOISE, bias=0.0 if centred else 1.0), 0.0)
     above = forced = certified = 0.0
     for p in (2, 1000):
         for n in (p, 10**3 * p, 10**7 * p, 10**11 * p):
@@ -120,8 +120,9 @@ LOWER_BOUNDS = (
         expected=Status.CORRECTED,
         method="optimisation",
         severity="breaks a claim",
-        printed=Form("noise bounded by C", lambda rng: identified(linear, 1.0, centred=False)),
-        corrected=Form("and of mean zero", lambda rng: identified(linear, 1.0, centred=True)),
+        printed=Form("noise bounded by C", lambda rng: identified(linear, 1.0, bias=1.0)),
+        corrected=Form("and of mean zero", lambda rng: identified(linear, 1.0, bias=0.0)),
+        mutant=Form("and of mean at most C/8", lambda rng: identified(linear, 1.0, bias=0.125)),
         wrong=BOUNDED_NOISE
         + " The lower bounds stay true, for a trivial reason: no estimator, private or not, has a"
         " risk below 1/4 for any n. The upper bounds of Theorems 1 and 4 are false on this class.",
@@ -228,8 +229,8 @@ LOWER_BOUNDS = (
         ),
         expected=Status.HOLDS,
         method="exact",
-        printed=Form("without log(1/δ)", lambda rng: central_rate(logarithm=False)),
-        mutant=Form("with it, as in WX21", lambda rng: central_rate(logarithm=True)),
+        printed=Form("without log(1/δ)", lambda rng: central_rate(power=0.0)),
+        mutant=Form("with it, as in WX21", lambda rng: central_rate(power=1.0)),
         code=(
             "minimax.regression.claimed_theorem_4_1",
             "minimax.sparse_regression.claimed_theorem_4_3",

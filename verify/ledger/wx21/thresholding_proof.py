@@ -139,8 +139,9 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="brute force",
         severity="harmless",
-        printed=Form("Iᵗ the support of x_t", lambda rng: exchange(rng, padded=False)),
-        corrected=Form("Iᵗ any k places that hold it", lambda rng: exchange(rng, padded=True)),
+        printed=Form("Iᵗ the support of x_t", lambda rng: exchange(rng, places=0)),
+        corrected=Form("Iᵗ any k places that hold it", lambda rng: exchange(rng, places=4)),
+        mutant=Form("Iᵗ filled up to k − 1 places", lambda rng: exchange(rng, places=3)),
         wrong=(
             "The count behind R needs |Iᵗ| = |Iᵗ⁺¹| = k. A start with fewer non-zero entries, like"
             " x₀ = 0, has too few places to drop. Filling Iᵗ up to k places repairs it."
@@ -175,7 +176,11 @@ ENTRIES = (
         method="brute force",
         severity="harmless",
         printed=Form("2k*/(η(k+k*))", lambda rng: descent(rng, equation_20, printed=True)),
-        corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_20, printed=False)),
+        corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_20)),
+        mutant=Form(
+            "corrected, 2.5 times the factor of L(x*) − L(x)",
+            lambda rng: descent(rng, equation_20, gain=2.5),
+        ),
         wrong=LINEAR,
         code=("minimax.erm_upper.theorem_8",),
     ),
@@ -191,7 +196,11 @@ ENTRIES = (
         method="brute force",
         severity="harmless",
         printed=Form("2k*/(η(k+k*))", lambda rng: descent(rng, equation_21, printed=True)),
-        corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_21, printed=False)),
+        corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_21)),
+        mutant=Form(
+            "corrected, 2.5 times the factor of L(x*) − L(x)",
+            lambda rng: descent(rng, equation_21, gain=2.5),
+        ),
         wrong=LINEAR,
         code=("minimax.erm_upper.theorem_8",),
     ),
@@ -222,7 +231,11 @@ ENTRIES = (
         method="brute force",
         severity="harmless",
         printed=Form("2k*/(η(k+k*))", lambda rng: descent(rng, equation_23, printed=True)),
-        corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_23, printed=False)),
+        corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_23)),
+        mutant=Form(
+            "corrected, 4 times the factor of L(x*) − L(x)",
+            lambda rng: descent(rng, equation_23, gain=4.0),
+        ),
         wrong=LINEAR,
         code=("minimax.erm_upper.theorem_8",),
     ),
@@ -243,9 +256,9 @@ ENTRIES = (
             "4ℓk*/(k+k*)",
             lambda rng: descent(rng, equation_24, printed=True, **WIDE),
         ),
-        corrected=Form(
-            "2k*/(k+k*)",
-            lambda rng: descent(rng, equation_24, printed=False, **WIDE),
+        corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_24, **WIDE)),
+        mutant=Form(
+            "corrected, ρ/ℓ for ρ/(8ℓ)", lambda rng: descent(rng, equation_24, gain=8.0, **WIDE)
         ),
         wrong=LINEAR,
         code=("minimax.erm_upper.theorem_8",),
