@@ -13,7 +13,7 @@ from estimators.design import Design
 from estimators.label_randomisers import GaussianLabels, paper_label_scale
 from estimators.label_regression import LabelHardThresholding, thresholded_descent
 from estimators.links import IDENTITY, Link, best_step
-from minimax.privacy import Approximate
+from minimax.privacy import Approximate, Gaussian
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
 from verify.ledger.wx21.contraction_proof import halved
 from verify.local_claims import PAPER_LINK
@@ -80,14 +80,19 @@ def with_link(u: Array, y: Array) -> Array:
 
 
 def label_privacy(
-    rng: np.random.Generator, link: Link, cases: list[tuple[int, float]], **options: Any
+    rng: np.random.Generator,
+    link: Link,
+    cases: list[tuple[int, float]],
+    *,
+    quieter: float = 1.0,
+    **options: Any,
 ) -> Result:
     """Is the real epsilon at most the 1 asked for, delta = 10^-3, for these (s*, C)?
 
     <x, theta> reaches +-sqrt(s*), so two labels of the class may be f(sqrt s*) - f(-sqrt s*) + 2C
-    apart; the noise of a report is what the estimator says.
+    apart; the noise is `quieter` times that of the estimator, whose own word must be true.
     """
-    found = []
+    found, honest = [], True
     X = rng.choice([-1.0, 1.0], size=(40, 10))
     for s_star, C in cases:
         ends = np.asarray(link.f(math.sqrt(s_star) * np.array([-1.0, 1.0])))
@@ -103,9 +108,12 @@ def label_privacy(
         ).fit(X, np.asarray(link.f(X[:, 0])))
         assert model.real_epsilon_ is not None
         assert isinstance(model.randomiser_, GaussianLabels)
-        found.append((model.real_epsilon_, 2 * model.randomiser_.bound / model.randomiser_.scale))
+        apart = (float(ends[1] - ends[0]) + 2 * C) / model.randomiser_.scale
+        own, real = (Gaussian(apart / q).to_approximate(1e-3).epsilon for q in (1.0, quieter))
+        honest &= math.isclose(own, model.real_epsilon_, rel_tol=1e-6)
+        found.append((real, apart / quieter))
     return result(
-        max(real for real, _ in found) <= 1 + 1e-6,
+        honest and max(real for real, _ in found) <= 1 + 1e-6,
         largest_real_epsilon=max(real for real, _ in found),
         real_epsilon_of_the_first=found[0][0],
         range_over_noise_there=found[0][1],
@@ -148,9 +156,15 @@ def _error(
 
 
 def consistency(
-    rng: np.random.Generator, link: Link, C: float, *, hidden: bool, matching: bool = False
+    rng: np.random.Generator,
+    link: Link,
+    C: float,
+    *,
+    hidden: bool,
+    matching: bool = False,
+    fall: float = 2.0,
 ) -> Result:
-    """Does the error fall by a half at least from n = 300 to 25 n, as 1/sqrt(n) falls by 5?
+    """Is the error divided by `fall` at least from n = 300 to 25 n, as 1/sqrt(n) is by 5?
 
     |theta*| = 1, T = 20 steps, delta = .9 (little noise, so that few users are enough); decided by
     intervals. `matching`: the gradient without f'.
@@ -161,7 +175,7 @@ def consistency(
 
     few, many = (interval(np.array([error(n) for _ in range(RUNS)]), ALPHA, 0) for n in (300, 7500))
     return result(
-        few.ci_low >= 2 * many.ci_high,
+        few.ci_low >= fall * many.ci_high,
         error_at_300=few.risk,
         error_at_7500=many.risk,
         least_fall=few.ci_low / many.ci_high,
@@ -191,6 +205,10 @@ ENTRIES = (
             "(⟨x,θ⟩ − ỹ)x",
             lambda rng: descent_error(rng, IDENTITY, falling, size=0.8, C=0.05, eta=1.0),
         ),
+        mutant=Form(
+            "corrected, η = 2.1, beyond the 2 at which steps cease to contract",
+            lambda rng: descent_error(rng, IDENTITY, falling, size=0.8, C=0.05, eta=2.1),
+        ),
         wrong=(
             "θ − η(1/n)Σ(ỹ − ⟨x,θ⟩)x goes up the squared loss and ends on the far side of the ball:"
             " who runs it as printed does not estimate θ*. The proof of Theorem 11 has the right"
@@ -215,6 +233,10 @@ ENTRIES = (
         ),
         corrected=Form(
             "noise from the range √s* + C", lambda rng: label_privacy(rng, IDENTITY, SMALL_NOISE)
+        ),
+        mutant=Form(
+            "corrected, 1 % less noise",
+            lambda rng: label_privacy(rng, IDENTITY, SMALL_NOISE, quieter=0.99),
         ),
         relaxed=Form(
             "noise from C, C ≥ √s*",
@@ -247,6 +269,10 @@ ENTRIES = (
         severity="harmless",
         printed=Form("|σ| ≤ C", lambda rng: consistency(rng, IDENTITY, 1.0, hidden=True)),
         corrected=Form("and E σ = 0", lambda rng: consistency(rng, IDENTITY, 1.0, hidden=False)),
+        mutant=Form(
+            "and E σ = 0: divided by 7, more than √25",
+            lambda rng: consistency(rng, IDENTITY, 1.0, hidden=False, fall=7.0),
+        ),
         wrong=(
             "The class (8) has no E[σ|x] = 0, and two parameters may have identical labels. It is"
             " said to be (1) reduced, and (1) has it: so it is meant. With it the proof goes"
@@ -280,6 +306,12 @@ ENTRIES = (
             "L with f(⟨x,θ⟩)",
             lambda rng: descent_error(
                 rng, PAPER_LINK, with_link, size=0.5, C=0.5, eta=best_step(PAPER_LINK)
+            ),
+        ),
+        mutant=Form(
+            "corrected, steps twice as long",
+            lambda rng: descent_error(
+                rng, PAPER_LINK, with_link, size=0.5, C=0.5, eta=2 * best_step(PAPER_LINK)
             ),
         ),
         wrong=(
@@ -333,6 +365,10 @@ ENTRIES = (
             "E σ = 0, gradient (f − ỹ)x",
             lambda rng: consistency(rng, PAPER_LINK, 9.0, hidden=False, matching=True),
         ),
+        mutant=Form(
+            "E σ = 0, gradient (f − ỹ)x: divided by 7, more than √25",
+            lambda rng: consistency(rng, PAPER_LINK, 9.0, hidden=False, matching=True, fall=7.0),
+        ),
         relaxed=Form(
             "E σ = 0, as printed: measured, not proved",
             lambda rng: consistency(rng, PAPER_LINK, 9.0, hidden=False),
@@ -364,6 +400,10 @@ ENTRIES = (
         corrected=Form(
             "noise from the range b√s* + C",
             lambda rng: label_privacy(rng, PAPER_LINK, SMALL_NOISE),
+        ),
+        mutant=Form(
+            "corrected, 1 % less noise",
+            lambda rng: label_privacy(rng, PAPER_LINK, SMALL_NOISE, quieter=0.99),
         ),
         wrong=(
             "y lies within C of f(⟨x,θ*⟩), which is not public: labels range over"

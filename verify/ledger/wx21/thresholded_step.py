@@ -8,7 +8,7 @@ scales of the loss and of the noise z, and where it is sharp also at the place o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -284,13 +284,13 @@ def descent(
     *,
     printed: bool = False,
     gain: float = 1.0,
-    **shape: float,
+    shape: Mapping[str, float] | None = None,
 ) -> Result:
     """Is L(x+) at most the right side, with 1/eta (printed) or 1 in the term linear in z?
 
-    `gain` multiplies the factor of L(x*) - L(x).
+    `gain` multiplies the factor of L(x*) - L(x); `shape` is that of the `steps`.
     """
-    cases = steps(rng, **shape)  # type: ignore[arg-type]
+    cases = steps(rng, **(shape or {}))  # type: ignore[arg-type]
     worst = max(
         violation(
             step.loss(step.end),

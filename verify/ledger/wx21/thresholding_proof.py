@@ -254,11 +254,11 @@ ENTRIES = (
         severity="harmless",
         printed=Form(
             "4ℓk*/(k+k*)",
-            lambda rng: descent(rng, equation_24, printed=True, **WIDE),
+            lambda rng: descent(rng, equation_24, printed=True, shape=WIDE),
         ),
-        corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_24, **WIDE)),
+        corrected=Form("2k*/(k+k*)", lambda rng: descent(rng, equation_24, shape=WIDE)),
         mutant=Form(
-            "corrected, ρ/ℓ for ρ/(8ℓ)", lambda rng: descent(rng, equation_24, gain=8.0, **WIDE)
+            "corrected, ρ/ℓ for ρ/(8ℓ)", lambda rng: descent(rng, equation_24, gain=8.0, shape=WIDE)
         ),
         wrong=LINEAR,
         code=("minimax.erm_upper.theorem_8",),

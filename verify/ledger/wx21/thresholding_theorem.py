@@ -131,4 +131,19 @@ ENTRIES = (
         rate=True,
         code=("minimax.erm_upper.theorem_8", "estimators.sparse_erm.NoisyHardThresholding"),
     ),
+    Entry(
+        id="WX21:(10)",
+        kind="equation",
+        summary="The rate in n, k* and p is that of the proven bound: without log p it is not.",
+        statement=(
+            r"$E L(x_T;D)-L(x^*;D)\le O\bigl(\frac{\log n\log p\,k^*\log\frac1\delta}"
+            r"{n^2\epsilon^2}\bigr)$, where $G$, $\rho_s$ and $\ell_s$ are left out."
+        ),
+        expected=Status.RATE,
+        method="exact",
+        printed=Form("log n log p k*", lambda rng: excess_risk()),
+        mutant=Form("log n k*, without log p", lambda rng: excess_risk(without="d")),
+        rate=True,
+        code=("minimax.erm_upper.theorem_8", "minimax.erm_upper.claimed_theorem_8"),
+    ),
 )
