@@ -10,14 +10,18 @@ from verify.ledger.wg19 import (
     dimension,
     experiments,
     preliminaries,
+    problems,
 )
 
 ENTRIES: tuple[Entry, ...] = (
+    *problems.INTRODUCTION.entries,
     *preliminaries.ENTRIES,
     *descent.ENTRIES,
     *descent_error.ENTRIES,
+    *problems.LINEAR.entries,
     *applications.LINEAR,
     *dimension.LINEAR,
+    *problems.LOGISTIC.entries,
     *applications.LOGISTIC,
     *dimension.LOGISTIC,
     *experiments.ENTRIES,

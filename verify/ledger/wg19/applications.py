@@ -58,16 +58,15 @@ def squared_loss(*, clipped: bool, slack: float = 6.0) -> Result:
     )
 
 
-def gradient_bound(rng: Rng, *, proper: bool) -> Result:
+def gradient_bound(rng: Rng, *, reach: float | None) -> Result:
     """Corollary 5.6: are gradients within G for rows of length K, |theta| <= |theta*|?
 
-    G = K (sqrt(2s)|theta*| + nu log n), or K (2K|theta*| + nu log n). The numbers of the paper's
-    experiment: K = 2s* = 20, s = s* = 10, n = 1000, nu^2 = .1, |xi| <= nu log n; |theta*| = 1. The
-    rows are the worst that |x| <= K allows, not those of the experiment.
+    G = K (sqrt(2s)|theta*| + nu log n), or K (reach K|theta*| + nu log n). The numbers of the
+    paper's experiment: K = 2s* = 20, s = s* = 10, n = 1000, nu^2 = .1, |xi| <= nu log n;
+    |theta*| = 1. The rows are the worst that |x| <= K allows, not those of the experiment.
     """
     K, s, nu, n = 20.0, 10, math.sqrt(0.1), 1000
-    reach = 2 * K if proper else math.sqrt(2 * s)
-    G = K * (reach + nu * math.log(n))
+    G = K * ((math.sqrt(2 * s) if reach is None else reach * K) + nu * math.log(n))
     true = rng.normal(size=(200, s))
     true /= np.linalg.norm(true, axis=1, keepdims=True)
     x = K * true  # the longest rows, parallel to theta*
@@ -190,8 +189,9 @@ LINEAR = (
         expected=Status.CORRECTED,
         method="optimisation",
         severity="constants",
-        printed=Form("√(2s)|θ*|", lambda rng: gradient_bound(rng, proper=False)),
-        corrected=Form("2K|θ*|, for |θ| ≤ |θ*|", lambda rng: gradient_bound(rng, proper=True)),
+        printed=Form("√(2s)|θ*|", lambda rng: gradient_bound(rng, reach=None)),
+        corrected=Form("2K|θ*|, for |θ| ≤ |θ*|", lambda rng: gradient_bound(rng, reach=2.0)),
+        mutant=Form("1.98K|θ*|, for |θ| ≤ |θ*|", lambda rng: gradient_bound(rng, reach=1.98)),
         wrong=(
             "|⟨x, θ − θ*⟩| is at most K|θ − θ*|, and √(2s)|θ*| bounds it only if entries of x are"
             " at most 1, which is not asked, and |θ| is under control. With the K = 2s* = 20 and"

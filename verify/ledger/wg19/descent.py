@@ -98,13 +98,13 @@ def gradient_level(*, scale: float) -> Result:
 # --- Privacy -------------------------------------------------------------------------------------
 
 
-def spent(rng: Rng, *, calibration: str) -> Result:
+def spent(rng: Rng, *, calibration: str, quieter: float = 1.0) -> Result:
     """Theorem 5.2: what the output of one step spends at rho = .5, on two data sets.
 
     T = 1 and s = d = 2, so that nothing is cut off and the output is a Gaussian mechanism, from
     theta_0 = (10^4, 0). Two records of length G = 1, nearly opposite, both with large log-odds and
     y = 0: slopes are 1 and the average gradient moves by almost 2G/n. n = 40. Also what the ledger
-    of a fit says, which counts every iterate.
+    of a fit says, which counts every iterate. `quieter` multiplies the variance of the noise.
     """
     n, T, rho = 40, 1, 0.5
     X = rng.normal(size=(n, 2))
@@ -126,7 +126,7 @@ def spent(rng: Rng, *, calibration: str) -> Result:
         random_state=0,
     ).fit(X, y)
     ledger = total(fitted.ledger_, ZeroConcentrated).parameters["rho"]
-    real = moved**2 / (2 * fitted.noise_scale_**2)
+    real = moved**2 / (2 * quieter * fitted.noise_scale_**2)
     return result(
         real <= rho * (1 + 1e-9),
         spent_by_these_two_data_sets_over_rho=real / rho,
@@ -219,6 +219,9 @@ ENTRIES = (
         severity="breaks a claim",
         printed=Form("σ² = TG²/(n²ρ)", lambda rng: spent(rng, calibration="paper")),
         corrected=Form("σ² = 2TG²/(n²ρ)", lambda rng: spent(rng, calibration="analytic")),
+        mutant=Form(
+            "σ² = 1.98TG²/(n²ρ)", lambda rng: spent(rng, calibration="analytic", quieter=0.99)
+        ),
         wrong=(
             "S and S' both have n examples (Definition 1.1), so the sensitivity is 2G/n and by"
             " Lemma 3.6 each step costs (2G/n)²/(2σ²) = 2ρ/T. Two records of logistic regression"
@@ -240,6 +243,7 @@ ENTRIES = (
         severity="breaks a claim",
         printed=Form("TG²", lambda rng: remark_privacy(factor=1.0)),
         corrected=Form("2TG²", lambda rng: remark_privacy(factor=2.0)),
+        mutant=Form("1.5TG²", lambda rng: remark_privacy(factor=1.5)),
         wrong=(
             "As Theorem 5.2; twice the variance is enough. Where ε and log(1/δ) are small, as at"
             " (1, .01), Lemma 3.4 has enough room to make up for it and the claim is true."

@@ -69,6 +69,30 @@ def second_term(*, printed: bool, constant: float = 8.0) -> Result:
     )
 
 
+def first_term(*, power: float, constant: float = 10.0) -> Result:
+    """(5.1) without noise: is the certified error at most constant kappa^power s* eps(n, gamma)^2?
+
+    mu = |theta*| = 1, s = 2 kappa^2 s*, as many steps as it takes. eps(n, gamma) is the largest
+    entry of the gradient at theta*.
+    """
+    ratios = []
+    for kappa, s_star, level in itertools.product((1.2, 3.0, 30.0), (1, 5), (1e-3, 1e-5)):
+        bound = theorem_5_4(
+            d=10**6,
+            s=math.ceil(2 * kappa**2 * s_star),
+            s_star=s_star,
+            curvature=1.0,
+            smoothness=kappa,
+            gradient=level,
+            radius=1.0,
+            noise=1e-15,
+            steps=math.ceil(20 * kappa * math.log(1 / level)),
+        )
+        error = float(bound.compute(bound.defaults).total)
+        ratios.append(error / (kappa**power * s_star * level**2))
+    return result(max(ratios) <= constant, largest_ratio=max(ratios), constant=constant)
+
+
 def both_assumptions(*, radius: float) -> Result:
     """Can a loss be 1-Lipschitz and have curvature at least 1 on |theta| <= radius?
 
@@ -170,6 +194,20 @@ ENTRIES = (
             " 0 and the noise is not: C₅ cannot help. For ρ of constant order only constants"
             " change."
         ),
+        code=("minimax.erm_upper.theorem_5_4",),
+    ),
+    Entry(
+        id="WG19:(5.1)",
+        kind="equation",
+        summary="Its first term holds with C₄ = 10; its second has a wrong logarithm: Theorem 5.4.",
+        statement=(
+            r"$E\|\theta^T-\theta^*\|_2^2\le C_4\frac{\kappa^2s^*}{\mu^2}"
+            r"\epsilon(n,\gamma)^2+\dots$: the statistical error, which is left without noise."
+        ),
+        expected=Status.HOLDS,
+        method="exact",
+        printed=Form("κ², C₄ = 10", lambda rng: first_term(power=2.0)),
+        mutant=Form("κ^1.8, C₄ = 10", lambda rng: first_term(power=1.8)),
         code=("minimax.erm_upper.theorem_5_4",),
     ),
     Entry(
