@@ -358,7 +358,7 @@ ENTRIES = (
     Entry(
         id="WG19:(3.1)",
         kind="equation",
-        summary="Must be asked of S, S' in both orders, as it is: one order may see nine times less.",
+        summary="Must be asked of S, S' in both orders, as it is: one may show nine times less.",
         statement=(
             r"$D_\alpha(M(S)\|M(S'))\le\rho\alpha$ for any two $S,S'$ that differ by one example,"
             r" so for $S',S$ as well, and all $\alpha\in(1,\infty)$."

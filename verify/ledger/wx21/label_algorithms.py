@@ -270,8 +270,8 @@ ENTRIES = (
         printed=Form("|σ| ≤ C", lambda rng: consistency(rng, IDENTITY, 1.0, hidden=True)),
         corrected=Form("and E σ = 0", lambda rng: consistency(rng, IDENTITY, 1.0, hidden=False)),
         mutant=Form(
-            "and E σ = 0: divided by 7, more than √25",
-            lambda rng: consistency(rng, IDENTITY, 1.0, hidden=False, fall=7.0),
+            "and E σ = 0: divided by 8, more than √25",
+            lambda rng: consistency(rng, IDENTITY, 1.0, hidden=False, fall=8.0),
         ),
         wrong=(
             "The class (8) has no E[σ|x] = 0, and two parameters may have identical labels. It is"
@@ -366,8 +366,8 @@ ENTRIES = (
             lambda rng: consistency(rng, PAPER_LINK, 9.0, hidden=False, matching=True),
         ),
         mutant=Form(
-            "E σ = 0, gradient (f − ỹ)x: divided by 7, more than √25",
-            lambda rng: consistency(rng, PAPER_LINK, 9.0, hidden=False, matching=True, fall=7.0),
+            "E σ = 0, gradient (f − ỹ)x: divided by 8, more than √25",
+            lambda rng: consistency(rng, PAPER_LINK, 9.0, hidden=False, matching=True, fall=8.0),
         ),
         relaxed=Form(
             "E σ = 0, as printed: measured, not proved",

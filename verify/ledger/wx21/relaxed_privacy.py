@@ -38,6 +38,10 @@ def _renyi(first: Array, second: Array, order: float) -> float:
     return float(special.logsumexp(logs)) / (order - 1)
 
 
+def _chi_square(first: Array, second: Array) -> float:
+    return float(np.sum((first - second) ** 2 / second))
+
+
 def _of_events(first: Array, second: Array, order: float) -> float:
     """The largest divergence of (P(S), P(not S)) over events S: by Neyman and Pearson, and by
     convexity, at sets of the largest likelihood ratios."""
@@ -58,7 +62,7 @@ def chi_square_of_zcdp(*, by_events: bool, factor: float = 1.0) -> Result:
     for letters, epsilon in itertools.product((3, 5, 20), (0.1, 0.5, 1.0)):
         laws = _response(letters, epsilon)
         rho = max(level(*laws, order) / order for order in ORDERS)
-        true, allowed = math.expm1(_renyi(*laws, 2.0)), math.expm1(2 * factor * rho)
+        true, allowed = _chi_square(*laws), math.expm1(2 * factor * rho)
         if true / allowed > worst:
             worst, at = true / allowed, (true, allowed)
     return result(
@@ -85,8 +89,9 @@ def chi_square_of_response(*, by_events: bool, factor: float = 1.0) -> Result:
     worst = 0.0
     for letters, epsilon in itertools.product((3, 5, 20), (0.1, 0.5, 1.0)):
         first, second = _response(letters, epsilon)
-        true = float(np.sum((first - second) ** 2 / second))
-        worst = max(worst, true / math.expm1(factor * level(first, second, 2.0)))
+        worst = max(
+            worst, _chi_square(first, second) / math.expm1(factor * level(first, second, 2.0))
+        )
     return result(worst <= 1 + 1e-9, largest_chi_square_over_level=worst)
 
 
