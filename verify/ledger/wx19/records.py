@@ -23,6 +23,11 @@ from verify.ledger.wx21.local_bounds import NOISE
 from verify.ledger.wx21.local_privacy import closest_laws, identified, linear
 
 EPSILON = 0.5
+ROUTE = {
+    "the paper's own route": "the route of WX21",
+    "by Lemmas 7 and 10": "by the proof in WX21",
+    "by Lemma 9": "by the proof in WX21",
+}
 BOUNDED_NOISE = (
     "With σ = −⟨x, θ⟩, which the text allows (“could depend on x”) and which is at most C for"
     " |θ|₁ ≤ C, the data of θ are those of 0. WX21 adds E[σ|x] = 0."
@@ -132,6 +137,7 @@ LOWER_BOUNDS = (
         "WX21:(2)",
         "WX19:(2)",
         summary="Constant 1/5 by the route of the proof, for noise of mean zero, a smaller class.",
+        numbers=ROUTE,
     ),
     Entry(
         id="WX19:Theorem 1",
@@ -192,7 +198,7 @@ LOWER_BOUNDS = (
         ),
         code=("minimax.local_regression.interactive", "minimax.local_upper.one_shot_upper"),
     ),
-    repeat("WX21:(3)", "WX19:(3)"),
+    repeat("WX21:(3)", "WX19:(3)", numbers=ROUTE),
     repeat("WX21:Theorem 2", "WX19:Theorem 2"),
     repeat("WX21:Remark 1", "WX19:Remark 1"),
     Entry(
@@ -236,5 +242,5 @@ LOWER_BOUNDS = (
         ),
     ),
     repeat("WX21:Theorem 3", "WX19:Theorem 3"),
-    repeat("WX21:(4)", "WX19:(4)"),
+    repeat("WX21:(4)", "WX19:(4)", numbers=ROUTE),
 )

@@ -107,9 +107,8 @@ def slope_of(b: float) -> Link:
 
 NOISE_TERM = (
     "As Theorem 5: with an r for which every record has a report, a coordinate of the mean report"
-    " has standard deviation of order b(C + b√s*)√p coth(ε/2) over √(n/T), so that neither C → 0"
-    " nor ε → ∞ makes the term vanish, and s* comes in twice. With steps of order 1/b² the term is"
-    " (C/b + √s*) coth(ε/2)√(p log p T s*/n), unless gradients are clipped."
+    " has standard deviation of order (C + √s*)√p coth(ε/2) over √(n/T), so that neither C → 0 nor"
+    " ε → ∞ makes the term vanish, and s* comes in twice, unless gradients are clipped."
 )
 
 
@@ -142,7 +141,10 @@ NOISE_TERM = (
     printed=Case("√s/ε, constant 1000, b and C fixed", printed_13, 1000.0, fixed=True),
     corrected=Case("(C/b + √s*)√s* coth(ε/2), constant 165", mended, 165.0),
     mutant=Case("(C/b + s*^(1/8))√s* coth(ε/2), constant 165", less_sparsity, 165.0),
-    wrong=NOISE_TERM + " The display leaves out the bC that its proof has.",
+    wrong=(
+        NOISE_TERM + " With f, gradients reach b√p(C + b(√s + √s*)) and steps are of order 1/b²:"
+        " (C/b + √s*) for C + √s*. The display leaves out the bC that its proof has."
+    ),
     code=("estimators.randomisers.SphereRandomiser", "estimators.local_regression.gradient_bound"),
     echoes="WX21:Theorem 5",
 )

@@ -234,8 +234,8 @@ ENTRIES = (
             " rate is shown, up to logarithms, for C of order √s* or more (with random rows and"
             " clipping, √log n or more). Whether it is C² for smaller C is open: other mechanisms"
             " than noise on labels may reach it. As stated, Theorem 6 is also (ε,δ) with log²(1/δ)"
-            " where Theorem 7 is pure, and has log p for log(p/s); the sentence before Theorem 7"
-            " quotes it with log p."
+            " where Theorem 7 is pure, and has log p for log(p/s); the sentence that announces"
+            " Theorem 7 has log p too."
         ),
         code=(
             "estimators.label_randomisers.BinaryLabels",
