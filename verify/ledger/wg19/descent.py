@@ -249,6 +249,7 @@ ENTRIES = (
             " (1, .01), Lemma 3.4 has enough room to make up for it and the claim is true."
         ),
         code=("minimax.privacy.Gaussian.delta",),
+        echoes="WG19:Theorem 5.2",
     ),
     Entry(
         id="WG19:Remark 5.3, constant",

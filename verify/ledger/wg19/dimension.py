@@ -134,6 +134,7 @@ LINEAR = (
         corrected=Form("K²/μ at least d", lambda rng: row_length(rng, constant=False)),
         mutant=Form("K²/μ at least 1.01d", lambda rng: row_length(rng, constant=False, share=1.01)),
         wrong="Max is at least mean: K² ≥ tr(X^⊤X/n) ≥ dμ.",
+        echoes="WG19:Remark 5.7",
     ),
 )
 
@@ -157,6 +158,7 @@ LOGISTIC = (
             " noise, scaled to K, puts a factor d into the error."
         ),
         code=("minimax.sparse_upper.claimed_corollary_5_8",),
+        echoes="WG19:Remark 5.7",
     ),
     Entry(
         id="WG19:Table 1",

@@ -196,6 +196,7 @@ ENTRIES = (
             " be mended as in Theorem 5."
         ),
         code=("estimators.links.step_window", "estimators.links.Link.largest_isometry"),
+        echoes="WX21:Assumption 1, range of Delta",
     ),
     Entry(
         id="WX21:(27)",

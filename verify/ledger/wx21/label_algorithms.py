@@ -285,6 +285,7 @@ ENTRIES = (
             "estimators.label_budget.noise_level",
         ),
         slow=True,
+        echoes="WX21:(8)",
     ),
     Entry(
         id="WX21:Algorithm 5",
@@ -348,6 +349,7 @@ ENTRIES = (
             " (33) do not follow. The proof ends with 1/(nε) for 1/(√n ε)."
         ),
         code=("estimators.links.step_window", "estimators.links.Link.largest_isometry"),
+        echoes="WX21:Assumption 1, range of Delta",
     ),
     Entry(
         id="WX21:Theorem 11, noise",
@@ -380,6 +382,7 @@ ENTRIES = (
         ),
         code=("estimators.label_regression.LabelHardThresholding",),
         slow=True,
+        echoes="WX21:(8)",
     ),
     Entry(
         id="WX21:Theorem 11, privacy",
@@ -413,5 +416,6 @@ ENTRIES = (
             "estimators.label_randomisers.paper_label_scale",
             "estimators.label_regression.LabelHardThresholding",
         ),
+        echoes="WX21:Theorem 6, privacy",
     ),
 )

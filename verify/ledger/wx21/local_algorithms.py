@@ -281,5 +281,6 @@ ENTRIES = (
             "estimators.local_regression.LocalHardThresholding",
             "estimators.local_regression.gradient_bound",
         ),
+        echoes="WX21:Algorithm 1",
     ),
 )

@@ -310,5 +310,6 @@ MONOTONE_CLASS = (
             " the bounds of Theorems 9 and 11 need it too."
         ),
         code=("minimax.label_regression.theorem_10",),
+        echoes="WX21:(8)",
     ),
 )

@@ -333,6 +333,7 @@ CHI_SQUARE = (
             " bound with √D/2 of the same reports. As in Lemma 9 the ½ may belong under the root."
         ),
         code=("minimax.local_regression.null_against_mixture",),
+        echoes="WX21:Lemma 9",
     ),
     Entry(
         id="WX21:Lemma 11, divergence",

@@ -144,6 +144,7 @@ ZERO_CONCENTRATED = (
         ),
         wrong=_EVENTS + "χ² of Gaussian reports is up to 2.2 times what the events allow.",
         code=("minimax.privacy.Renyi", "minimax.local_regression.theorem_4"),
+        echoes="WX21:Definition 3",
     ),
 )
 
@@ -168,5 +169,6 @@ CHI_SQUARE = (
         ),
         wrong=_EVENTS + "With laws the equivalence is the identity 1 + χ² = exp(D₂).",
         code=("minimax.divergences.chi2_from_tv_renyi",),
+        echoes="WX21:Definition 3",
     ),
 )

@@ -203,6 +203,7 @@ ENTRIES = (
         ),
         wrong=LINEAR,
         code=("minimax.erm_upper.theorem_8",),
+        echoes="WX21:(20)",
     ),
     Entry(
         id="WX21:(22)",
@@ -238,6 +239,7 @@ ENTRIES = (
         ),
         wrong=LINEAR,
         code=("minimax.erm_upper.theorem_8",),
+        echoes="WX21:(20)",
     ),
     Entry(
         id="WX21:(24)",
@@ -262,6 +264,7 @@ ENTRIES = (
         ),
         wrong=LINEAR,
         code=("minimax.erm_upper.theorem_8",),
+        echoes="WX21:(20)",
     ),
     Entry(
         id="WX21:(24), step",
