@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from verify.ledger.entry import Entry
-from verify.ledger.wg19 import applications, descent, experiments, preliminaries
+from verify.ledger.wg19 import (
+    applications,
+    descent,
+    descent_error,
+    dimension,
+    experiments,
+    preliminaries,
+    problems,
+)
 
 ENTRIES: tuple[Entry, ...] = (
+    *problems.INTRODUCTION.entries,
     *preliminaries.ENTRIES,
     *descent.ENTRIES,
-    *applications.ENTRIES,
+    *descent_error.ENTRIES,
+    *problems.LINEAR.entries,
+    *applications.LINEAR,
+    *dimension.LINEAR,
+    *problems.LOGISTIC.entries,
+    *applications.LOGISTIC,
+    *dimension.LOGISTIC,
     *experiments.ENTRIES,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from verify.ledger.entry import Entry, Form, Result, Status
 from verify.ledger.repeats import repeat
 from verify.ledger.wsx18.records import LARGEST
-from verify.ledger.wx19.labels import PROOF, SAME_LABELS, UNCENTRED, display
+from verify.ledger.wx19.labels import PROOF, SAME_LABELS, UNCENTRED
 from verify.ledger.wx19.thresholding import rows_for_isometry
 from verify.ledger.wx21.label_bounds import EPSILONS, Size, lower_bound, sparse_log
 
@@ -64,7 +64,7 @@ ENTRIES = (
         "WSX18:Theorem 4, privacy",
         numbers={**NUMBERS, **PROOF, "the paper's C": "WX19's C"},
     ),
-    display("WSX18:(3)"),
+    repeat("WX21:(9)", "WSX18:(3)"),
     repeat(
         "WX21:Theorem 7",
         "WSX18:Theorem 5",

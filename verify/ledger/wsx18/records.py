@@ -95,8 +95,9 @@ LOWER_BOUNDS = (
         expected=Status.CORRECTED,
         method="optimisation",
         severity="harmless",
-        printed=Form("noise bounded by C", lambda rng: identified(linear, 1.0, centred=False)),
-        corrected=Form("and of mean zero", lambda rng: identified(linear, 1.0, centred=True)),
+        printed=Form("noise bounded by C", lambda rng: identified(linear, 1.0, bias=1.0)),
+        corrected=Form("and of mean zero", lambda rng: identified(linear, 1.0, bias=0.0)),
+        mutant=Form("and of mean at most C/8", lambda rng: identified(linear, 1.0, bias=0.125)),
         wrong=BOUNDED_NOISE
         + " The lower bounds, the paper's only use of this class, stay true: here for a trivial"
         " reason, as no estimator, private or not, has a risk below 1/4 for any n, and with"

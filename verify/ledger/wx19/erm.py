@@ -13,7 +13,7 @@ ENTRIES = (
     repeat("WX21:Assumption 3", "WX19:Assumption 3", numbers=NUMBERS),
     repeat("WX21:Assumption 3, sparsity", "WX19:Assumption 3, sparsity", numbers=NUMBERS),
     repeat("WX21:Theorem 8", "WX19:Theorem 7"),
-    repeat("WX21:Theorem 8", "WX19:(9)", kind="equation"),
+    repeat("WX21:(10)", "WX19:(9)"),
     repeat("WX21:Algorithm 3", "WX19:Algorithm 3"),
     repeat("WX21:Remark 3", "WX19:Remark 3", numbers=NUMBERS),
 )

@@ -29,6 +29,11 @@ from verify.ledger.wx21.local_bounds import NOISE
 from verify.ledger.wx21.local_privacy import closest_laws, identified, linear
 
 EPSILON = 0.5
+ROUTE = {
+    "the paper's own route": "the route of WX21",
+    "by Lemmas 7 and 10": "by the proof in WX21",
+    "by Lemma 9": "by the proof in WX21",
+}
 BOUNDED_NOISE = (
     "With σ = −⟨x, θ⟩, which the text allows (“could depend on x”) and which is at most C for"
     " |θ|₁ ≤ C, the data of θ are those of 0. WX21 adds E[σ|x] = 0."
@@ -45,7 +50,7 @@ def upper_rate(*, centred: bool, constant: float) -> Result:
     From below, `theorem_1`, and two points theta = 0 and e_1 whose label laws have total variation
     t at least: the affinity of n records, private or not, is at least (1 - t)^n.
     """
-    t = max(closest_laws(linear, 1.0, NOISE, centred=centred), 0.0)
+    t = max(closest_laws(linear, 1.0, NOISE, bias=0.0 if centred else 1.0), 0.0)
     above = forced = certified = 0.0
     for p in (2, 1000):
         for n in (p, 10**3 * p, 10**7 * p, 10**11 * p):
@@ -126,18 +131,19 @@ LOWER_BOUNDS = (
         expected=Status.CORRECTED,
         method="optimisation",
         severity="breaks a claim",
-        printed=Form("noise bounded by C", lambda rng: identified(linear, 1.0, centred=False)),
-        corrected=Form("and of mean zero", lambda rng: identified(linear, 1.0, centred=True)),
+        printed=Form("noise bounded by C", lambda rng: identified(linear, 1.0, bias=1.0)),
+        corrected=Form("and of mean zero", lambda rng: identified(linear, 1.0, bias=0.0)),
+        mutant=Form("and of mean at most C/8", lambda rng: identified(linear, 1.0, bias=0.125)),
         wrong=BOUNDED_NOISE
         + " The lower bounds stay true, for a trivial reason: no estimator, private or not, has a"
         " risk below 1/4 for any n. The upper bounds of Theorems 1 and 4 are false on this class.",
         code=("minimax.problems.local_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
     ),
     repeat(
-        "WX21:Theorem 1",
+        "WX21:(2)",
         "WX19:(2)",
-        kind="equation",
-        summary="Holds with constant 0.85, also for noise of mean zero, a smaller class than (1).",
+        summary="Constant 1/5 by the route of the proof, for noise of mean zero, a smaller class.",
+        numbers=ROUTE,
     ),
     Entry(
         id="WX19:Theorem 1",
@@ -201,7 +207,7 @@ LOWER_BOUNDS = (
             "minimax.problems.local_regression.upper.one_shot_upper",
         ),
     ),
-    repeat("WX21:Theorem 2", "WX19:(3)", kind="equation"),
+    repeat("WX21:(3)", "WX19:(3)", numbers=ROUTE),
     repeat("WX21:Theorem 2", "WX19:Theorem 2"),
     repeat("WX21:Remark 1", "WX19:Remark 1"),
     Entry(
@@ -237,13 +243,13 @@ LOWER_BOUNDS = (
         ),
         expected=Status.HOLDS,
         method="exact",
-        printed=Form("without log(1/δ)", lambda rng: central_rate(logarithm=False)),
-        mutant=Form("with it, as in WX21", lambda rng: central_rate(logarithm=True)),
+        printed=Form("without log(1/δ)", lambda rng: central_rate(power=0.0)),
+        mutant=Form("with it, as in WX21", lambda rng: central_rate(power=1.0)),
         code=(
             "minimax.problems.regression.lower.claimed_theorem_4_1",
             "minimax.problems.sparse_regression.lower.claimed_theorem_4_3",
         ),
     ),
     repeat("WX21:Theorem 3", "WX19:Theorem 3"),
-    repeat("WX21:Theorem 3", "WX19:(4)", kind="equation"),
+    repeat("WX21:(4)", "WX19:(4)", numbers=ROUTE),
 )

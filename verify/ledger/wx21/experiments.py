@@ -29,16 +29,16 @@ def inside_ball(s: int) -> float:
     return math.exp(log_volume)
 
 
-def in_class(rng: np.random.Generator, *, scaled: bool) -> Result:
-    """Is |theta*| <= 1 for s* = 1, 2, 3, 5, 10; and does the algorithm get near theta*?
+def in_class(rng: np.random.Generator, *, size: Callable[[int], float]) -> Result:
+    """Is |theta*| <= 1 surely for s* = 1, 3, 10; and does the algorithm get near theta*?
 
     Nearness: relative error of Algorithm 2 (sign corrected, s = s* = 10, n = 5000 users, p = 30)
     over 40 data sets. Its estimate lies in the unit ball, so that the error is at least
-    1 - 1/|theta*| (mean over 20,000 draws). `scaled`: theta* over sqrt(s*).
+    1 - 1/|theta*| (mean over 20,000 draws). The entries are uniform on [0, size(s*)].
     """
-    chances = {s: 1.0 if scaled else inside_ball(s) for s in (1, 2, 3, 5, 10)}
+    largest = max(size(s) * math.sqrt(s) for s in (1, 3, 10))
     n, p, s = 5000, 30, 10
-    unit = 1 / math.sqrt(s) if scaled else 1.0
+    unit = size(s)
     sizes = unit * np.linalg.norm(rng.uniform(0, 1, (20_000, s)), axis=1)
     errors = np.empty(40)
     for run in range(len(errors)):
@@ -57,9 +57,10 @@ def in_class(rng: np.random.Generator, *, scaled: bool) -> Result:
         errors[run] = np.linalg.norm(model.coef_ - theta) / np.linalg.norm(theta)
     measured = interval(errors, ALPHA, 0)
     return result(
-        min(chances.values()) >= 1 and measured.ci_high <= 0.25,
-        chance_at_s_3=chances[3],
-        chance_at_s_10=chances[10],
+        largest <= 1 + 1e-12 and measured.ci_high <= 0.25,
+        largest_norm=largest,
+        chance_of_norm_1_at_s_3_for_entries_up_to_1=inside_ball(3),
+        at_s_10=inside_ball(10),
         relative_error=measured.risk,
         ci_low=measured.ci_low,
         ci_high=measured.ci_high,
@@ -73,7 +74,7 @@ def label_reach(s: int) -> float:
 
 
 def reported_error(rng: np.random.Generator, report: Callable[[Array], Array]) -> Result:
-    """Is what is reported of ten runs the expected error up to a factor 2? By the interval.
+    """Is what is reported of ten runs the expected error up to a factor 3/2? By the interval.
 
     Algorithm 1, theta* = .7 e_1, n = 500, p = 5, eps = 1, eta = .2, T = log(n/p): 60 reports, and
     200 other runs for the expected error.
@@ -97,7 +98,7 @@ def reported_error(rng: np.random.Generator, report: Callable[[Array], Array]) -
     truth = float(errors[tens:].mean())
     measured = interval(report(errors[:tens]), ALPHA, 0)
     return result(
-        truth / 2 <= measured.ci_low and measured.ci_high <= 2 * truth,
+        truth / 1.5 <= measured.ci_low and measured.ci_high <= 1.5 * truth,
         mean_relative_error=truth,
         reported=measured.risk,
         ci_low=measured.ci_low,
@@ -163,8 +164,13 @@ ENTRIES = (
         expected=Status.CORRECTED,
         method="simulation",
         severity="constants",
-        printed=Form("θ*_j ~ U[0,1]", lambda rng: in_class(rng, scaled=False)),
-        corrected=Form("θ*_j ~ U[0,1]/√s*", lambda rng: in_class(rng, scaled=True)),
+        printed=Form("θ*_j ~ U[0,1]", lambda rng: in_class(rng, size=lambda s: 1.0)),
+        corrected=Form(
+            "θ*_j ~ U[0,1]/√s*", lambda rng: in_class(rng, size=lambda s: 1 / math.sqrt(s))
+        ),
+        mutant=Form(
+            "θ*_j ~ U[0,1.05]/√s*", lambda rng: in_class(rng, size=lambda s: 1.05 / math.sqrt(s))
+        ),
         wrong=(
             "As described, |θ*|² has mean s*/3; |θ*| ≤ 1 has chance .52 at s* = 3 and .0025 at"
             " s* = 10. Outside the ball the theorems do not speak, and estimates in the ball have"
@@ -191,6 +197,10 @@ ENTRIES = (
         ),
         corrected=Form(
             "the mean of ten", lambda rng: reported_error(rng, lambda e: np.mean(e, axis=1))
+        ),
+        mutant=Form(
+            "the second lowest of ten",
+            lambda rng: reported_error(rng, lambda e: np.sort(e, axis=1)[:, 1]),
         ),
         wrong=(
             "The lowest of ten says little about one run where errors vary, as they do under local"

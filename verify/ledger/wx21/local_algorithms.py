@@ -186,6 +186,7 @@ ENTRIES = (
         severity="harmless",
         printed=Form("users 1 to n, up to n", lambda rng: partition(first=1, last=0)),
         corrected=Form("users 0 to n − 1, up to n − 1", lambda rng: partition(first=0, last=-1)),
+        mutant=Form("users 0 to n − 1, up to n − 2", lambda rng: partition(first=0, last=-2)),
         wrong="The sets hold 0 and n: n + 1 indices for n users.",
         code=("estimators.local_regression.LocalHardThresholding",),
     ),
@@ -246,6 +247,12 @@ ENTRIES = (
             "√(log p log n)",
             lambda rng: optimality_gap(lambda n, p: sp.sqrt(sp.log(p) * sp.log(n))),
         ),
+        mutant=Form(
+            "√log p (log n)^.45",
+            lambda rng: optimality_gap(
+                lambda n, p: sp.sqrt(sp.log(p)) * sp.log(n) ** sp.Rational(9, 20)
+            ),
+        ),
         wrong=(
             "T = O(log n) groups cost √log n in the ℓ₂ norm (log p log n in the square), as the"
             " paper's own display says. Its conclusion names √log n and leaves out √log p."
@@ -274,5 +281,6 @@ ENTRIES = (
             "estimators.local_regression.LocalHardThresholding",
             "estimators.local_regression.gradient_bound",
         ),
+        echoes="WX21:Algorithm 1",
     ),
 )

@@ -38,6 +38,10 @@ def _renyi(first: Array, second: Array, order: float) -> float:
     return float(special.logsumexp(logs)) / (order - 1)
 
 
+def _chi_square(first: Array, second: Array) -> float:
+    return float(np.sum((first - second) ** 2 / second))
+
+
 def _of_events(first: Array, second: Array, order: float) -> float:
     """The largest divergence of (P(S), P(not S)) over events S: by Neyman and Pearson, and by
     convexity, at sets of the largest likelihood ratios."""
@@ -48,14 +52,17 @@ def _of_events(first: Array, second: Array, order: float) -> float:
     return max(_renyi(np.array([a, 1 - a]), np.array([b, 1 - b]), order) for a, b in pairs)
 
 
-def chi_square_of_zcdp(*, by_events: bool) -> Result:
-    """Is chi^2 <= e^{2 rho} - 1 for the rho that the definition finds? kappa = 0, response on k."""
+def chi_square_of_zcdp(*, by_events: bool, factor: float = 1.0) -> Result:
+    """Is chi^2 <= e^{2 factor rho} - 1 for the rho that the definition finds? kappa = 0.
+
+    Randomised response on three and more letters.
+    """
     level = _of_events if by_events else _renyi
     worst, at = 0.0, (0.0, 0.0)
     for letters, epsilon in itertools.product((3, 5, 20), (0.1, 0.5, 1.0)):
         laws = _response(letters, epsilon)
         rho = max(level(*laws, order) / order for order in ORDERS)
-        true, allowed = math.expm1(_renyi(*laws, 2.0)), math.expm1(2 * rho)
+        true, allowed = _chi_square(*laws), math.expm1(2 * factor * rho)
         if true / allowed > worst:
             worst, at = true / allowed, (true, allowed)
     return result(
@@ -76,14 +83,15 @@ def chi_square_of_renyi(*, by_events: bool, factor: float = 1.0) -> Result:
     return result(worst <= 1 + 1e-6, largest_chi_square_over_allowed=worst, level_at_mu_1=at_one)
 
 
-def chi_square_of_response(*, by_events: bool) -> Result:
+def chi_square_of_response(*, by_events: bool, factor: float = 1.0) -> Result:
     """The same for randomised response on three and more letters, where chi^2 is a finite sum."""
     level = _of_events if by_events else _renyi
     worst = 0.0
     for letters, epsilon in itertools.product((3, 5, 20), (0.1, 0.5, 1.0)):
         first, second = _response(letters, epsilon)
-        true = float(np.sum((first - second) ** 2 / second))
-        worst = max(worst, true / math.expm1(level(first, second, 2.0)))
+        worst = max(
+            worst, _chi_square(first, second) / math.expm1(factor * level(first, second, 2.0))
+        )
     return result(worst <= 1 + 1e-9, largest_chi_square_over_level=worst)
 
 
@@ -108,6 +116,9 @@ ZERO_CONCENTRATED = (
         severity="harmless",
         printed=Form("divergences of events", lambda rng: chi_square_of_zcdp(by_events=True)),
         corrected=Form("divergences of laws", lambda rng: chi_square_of_zcdp(by_events=False)),
+        mutant=Form(
+            "of laws, ρ less 1 %", lambda rng: chi_square_of_zcdp(by_events=False, factor=0.99)
+        ),
         wrong=_EVENTS
         + "Randomised response on 20 letters: the ρ of events is too small for the χ² that"
         " Theorem 4 needs.",
@@ -131,11 +142,12 @@ ZERO_CONCENTRATED = (
         printed=Form("divergences of events", lambda rng: chi_square_of_renyi(by_events=True)),
         corrected=Form("divergences of laws", lambda rng: chi_square_of_renyi(by_events=False)),
         mutant=Form(
-            "of laws, level halved",
-            lambda rng: chi_square_of_renyi(by_events=False, factor=0.5),
+            "of laws, level less 1 %",
+            lambda rng: chi_square_of_renyi(by_events=False, factor=0.99),
         ),
         wrong=_EVENTS + "χ² of Gaussian reports is up to 2.2 times what the events allow.",
         code=("minimax.core.privacy.Renyi", "minimax.problems.local_regression.lower.theorem_4"),
+        echoes="WX21:Definition 3",
     ),
 )
 
@@ -154,7 +166,12 @@ CHI_SQUARE = (
         severity="harmless",
         printed=Form("χ² of events", lambda rng: chi_square_of_response(by_events=True)),
         corrected=Form("χ² of laws", lambda rng: chi_square_of_response(by_events=False)),
+        mutant=Form(
+            "of laws, D₂ less 1 %",
+            lambda rng: chi_square_of_response(by_events=False, factor=0.99),
+        ),
         wrong=_EVENTS + "With laws the equivalence is the identity 1 + χ² = exp(D₂).",
         code=("minimax.methods.divergences.chi2_from_tv_renyi",),
+        echoes="WX21:Definition 3",
     ),
 )

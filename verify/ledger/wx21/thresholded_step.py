@@ -8,7 +8,7 @@ scales of the loss and of the noise z, and where it is sharp also at the place o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,8 +35,8 @@ class Step:
     z: Array
     k: int
     eta: float
-    padded: bool = True
-    """Whether supports are filled up to k places (by the places kept next, or the first free)."""
+    places: int = 0
+    """Up to how many places I^t is filled (by the first free ones) beyond the support of x_t."""
 
     @cached_property
     def rho(self) -> float:
@@ -74,9 +74,8 @@ class Step:
         now, then, star = (
             frozenset(np.flatnonzero(x).tolist()) for x in (self.start, self.end, self.target)
         )
-        if self.padded:
-            free = [j for j in range(len(self.m)) if j not in now]
-            now |= frozenset(free[: self.k - len(now)])
+        free = [j for j in range(len(self.m)) if j not in now]
+        now |= frozenset(free[: max(self.places - len(now), 0)])
         return now, then, star
 
     @cached_property
@@ -126,7 +125,7 @@ def steps(
     k_star: int = 1,
     kappa: float | None = None,
     sizes: tuple[int, ...] | None = None,
-    padded: bool = True,
+    places: int = 0,
 ) -> list[Step]:
     """Random steps: curvature, scale of the loss, noise and step size all vary.
 
@@ -150,7 +149,7 @@ def steps(
             z = -scale * float(rng.uniform(0, 1)) * (target - start)
         largest = (k - k_star) / (k + k_star)
         eta = (0.5 if kappa else float(rng.uniform(0.05, 0.95)) * largest) / scale
-        made.append(Step(H, m, start, target, z, k, eta, padded))
+        made.append(Step(H, m, start, target, z, k, eta, places))
     return made
 
 
@@ -186,12 +185,12 @@ def smoothness_chain(rng: np.random.Generator, *, kept: float) -> Result:
     return _judge(max(unequal, above), cases, largest_inequality_of_lines=unequal)
 
 
-def exchange(rng: np.random.Generator, *, padded: bool) -> Result:
+def exchange(rng: np.random.Generator, *, places: int) -> Result:
     """(18): is there an R of the right size among the entries dropped, and are they smaller?
 
-    The start has from 0 (x_0 = 0) to k non-zero entries.
+    k = 4; the start has from 0 (x_0 = 0) to 4 non-zero entries, and I^t is filled to `places`.
     """
-    cases = steps(rng, sizes=(0, 1, 2, 3, 4), padded=padded)
+    cases = steps(rng, sizes=(0, 1, 2, 3, 4), places=places)
     missing = sum(step.swapped is None for step in cases)
     worst = max(
         violation(
@@ -232,21 +231,21 @@ def _inner(step: Step) -> float:
     return float(step.z @ (step.target - step.start))
 
 
-def _common(step: Step) -> float:
+def _common(step: Step, gain: float) -> float:
     """The terms that (20) and (21) share, but for the one linear in z."""
     away = float(np.sum((step.target - step.start) ** 2))
     gap = step.loss(step.target) - step.loss(step.start)
-    total = step.loss(step.start) + 2 * step.t * gap
+    total = step.loss(step.start) + gain * 2 * step.t * gap
     total += step.t * (1 - step.eta * step.rho) / step.eta * away
     return total + step.eta * (step.t - 0.5) * _square(step.g, step.old)
 
 
-def equation_20(step: Step, linear: float) -> float:
-    """The right side of (20) with `linear` times 2t <z, x* - x>."""
+def equation_20(step: Step, linear: float, gain: float) -> float:
+    """The right side of (20) with `linear` times 2t <z, x* - x>, `gain` times 2t (L(x*) - L(x))."""
     noise = math.sqrt(_square(step.z, step.joint)) * float(np.linalg.norm(step.move))
     room = (1 - step.eta * step.smooth) / (2 * step.eta) - step.t / step.eta
     moved = float(step.move @ step.move)
-    return _common(step) - room * moved + 2 * step.t * linear * _inner(step) + noise
+    return _common(step, gain) - room * moved + 2 * step.t * linear * _inner(step) + noise
 
 
 def _young(step: Step) -> float:
@@ -254,44 +253,48 @@ def _young(step: Step) -> float:
     return step.eta / (2 * (1 - step.eta * step.smooth - 2 * step.t))
 
 
-def equation_21(step: Step, linear: float) -> float:
+def equation_21(step: Step, linear: float, gain: float) -> float:
     """The right side of (21)."""
     noise = _young(step) * _square(step.z, step.joint)
-    return _common(step) + 2 * step.t * linear * _inner(step) + noise
+    return _common(step, gain) + 2 * step.t * linear * _inner(step) + noise
 
 
-def equation_23(step: Step, linear: float) -> float:
+def equation_23(step: Step, linear: float, gain: float) -> float:
     """The right side of (23)."""
     eta, rho, t = step.eta, step.rho, step.t
     gap = step.loss(step.target) - step.loss(step.start)
-    slope = 2 * t * (1 + 2 * (1 - eta * rho) / (eta * rho))
+    slope = gain * 2 * t * (1 + 2 * (1 - eta * rho) / (eta * rho))
     curb = eta / 2 - (eta**2 * rho**2 + 8 * (1 - eta * rho)) * t / (eta * rho**2)
     total = step.loss(step.start) + slope * gap - curb * _square(step.g, step.old)
     noise = (_young(step) + 8 * (1 - eta * rho) * t / (eta * rho**2)) * _square(step.z, step.joint)
     return total + 2 * t * linear * _inner(step) + noise
 
 
-def equation_24(step: Step, linear: float) -> float:
+def equation_24(step: Step, linear: float, gain: float) -> float:
     """The right side of (24)."""
     gap = step.loss(step.target) - step.loss(step.start)
     noise = 37 * step.smooth / step.rho**2 * _square(step.z, step.joint)
-    contracted = step.loss(step.start) + step.rho / (8 * step.smooth) * gap
+    contracted = step.loss(step.start) + gain * step.rho / (8 * step.smooth) * gap
     return contracted + 2 * step.t * linear * _inner(step) + noise
 
 
 def descent(
     rng: np.random.Generator,
-    right: Callable[[Step, float], float],
+    right: Callable[[Step, float, float], float],
     *,
-    printed: bool,
-    **shape: float,
+    printed: bool = False,
+    gain: float = 1.0,
+    shape: Mapping[str, float] | None = None,
 ) -> Result:
-    """Is L(x+) at most the right side, with 1/eta (printed) or 1 in the term linear in z?"""
-    cases = steps(rng, **shape)  # type: ignore[arg-type]
+    """Is L(x+) at most the right side, with 1/eta (printed) or 1 in the term linear in z?
+
+    `gain` multiplies the factor of L(x*) - L(x); `shape` is that of the `steps`.
+    """
+    cases = steps(rng, **(shape or {}))  # type: ignore[arg-type]
     worst = max(
         violation(
             step.loss(step.end),
-            right(step, 1 / step.eta if printed else 1.0),
+            right(step, 1 / step.eta if printed else 1.0, gain),
             step.loss(step.start),
         )
         for step in cases
