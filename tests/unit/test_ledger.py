@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from tests.statements import REQUIRED
 from verify import proofs
 from verify.ledger import entries, figures
-from verify.ledger.document import anchors, counts, document, section, table
+from verify.ledger.cwz19.sparse_lower import score_of_clipped
+from verify.ledger.document import anchors, distinct, document, section, summary, table
 from verify.ledger.entry import (
     Case,
     Chapter,
@@ -76,7 +77,9 @@ def entry(**changes: Any) -> Entry:
     [
         ({"printed": passing(), "mutant": failing()}, Status.HOLDS),
         ({"printed": passing(), "mutant": failing(), "rate": True}, Status.RATE),
-        ({"printed": failing(), "corrected": passing()}, Status.CORRECTED),
+        ({"printed": failing(), "corrected": passing(), "mutant": failing()}, Status.CORRECTED),
+        ({"printed": failing(), "corrected": passing()}, Status.INVALID),
+        ({"printed": failing(), "corrected": passing(), "mutant": passing()}, Status.INVALID),
         ({"printed": failing(), "relaxed": passing()}, Status.REFUTED),
         ({"step": failing(), "relaxed": passing()}, Status.UNPROVED),
         ({"printed": passing()}, Status.INVALID),
@@ -217,6 +220,59 @@ def test_a_name_that_does_not_exist_is_seen() -> None:
     assert not importable("nowhere.at.all")
 
 
+@pytest.mark.parametrize(
+    "found", [found for found in LEDGER.values() if found.corrected], ids=lambda found: found.id
+)
+def test_a_corrected_form_has_a_mutant_of_its_own(found: Entry) -> None:
+    """Where there is a correction it is the form that `mutant` breaks, by changing one argument."""
+    assert found.mutant is not None
+    assert found.mutant.words not in (found.printed.words, found.corrected.words)
+    if found.corrected.check:
+        assert found.mutant.check == found.corrected.check
+        assert len(changed(found.mutant, found.corrected)) == 1
+        assert changed(found.mutant, found.printed) or found.mutant.check != found.printed.check
+
+
+def changed(form: Form, other: Form) -> set[str]:
+    """The arguments in which two forms differ."""
+    names = {*form.arguments, *other.arguments}
+    return {name for name in names if form.arguments.get(name) != other.arguments.get(name)}
+
+
+# --- findings and their echoes -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "found", [found for found in LEDGER.values() if found.echoes], ids=lambda found: found.id
+)
+def test_an_echo_has_the_status_of_what_it_echoes(found: Entry) -> None:
+    first = LEDGER[found.echoes]
+    assert first.finding == first.id
+    assert first.expected is found.expected
+
+
+def test_refuted_entries_are_three_findings() -> None:
+    refuted = [found for found in LEDGER.values() if found.expected is Status.REFUTED]
+    recorded = {found.id: Finding(found.id, found.expected) for found in refuted}
+    first = {"CWZ19:Lemma 3.2", "CWZ19:Theorem 3.3", "WX21:Remark 1"}
+    assert {found.finding for found in refuted} == first
+    assert distinct(refuted, recorded) == {"refuted": 3}
+    assert summary(refuted, recorded) == f"{len(refuted)} refuted (3 findings)"
+
+
+def test_echoes_are_counted_with_what_they_echo() -> None:
+    told = [
+        entry(id=f"CWZ19:Test {i}", echoes=echoes, printed=failing(), relaxed=passing())
+        for i, echoes in enumerate(["", "CWZ19:Test 0", ""])
+    ]
+    findings = {one.id: run_entry(one) for one in told}
+    assert summary(told, findings) == "3 refuted (2 findings)"
+    assert summary(told[:2], findings) == "2 refuted (1 finding)"
+    assert summary(told[1:], findings) == "2 refuted"
+    holding = entry(id="CWZ19:Test 4", echoes="CWZ19:Test 0", printed=passing(), mutant=failing())
+    assert summary([holding], {holding.id: run_entry(holding)}) == "1 holds"
+
+
 # --- every entry is run, and the page says what was found --------------------------------------
 
 
@@ -250,8 +306,7 @@ def test_status_is_the_recorded_one_and_the_page_says_so(found: Entry) -> None:
 def test_the_page_has_the_tables_and_counts() -> None:
     page = PAGE.read_text(encoding="utf-8")
     recorded = {name: Finding(name, found.expected) for name, found in LEDGER.items()}
-    summary = ", ".join(f"{n} {name}" for name, n in counts(recorded.values()).items())
-    assert f"{len(LEDGER)} entries: {summary}." in page
+    assert f"{len(LEDGER)} entries: {summary(LEDGER.values(), recorded)}." in page
     for paper in REQUIRED:
         own = [found for found in LEDGER.values() if found.paper == paper]
         assert table(own, recorded) in page
@@ -260,9 +315,38 @@ def test_the_page_has_the_tables_and_counts() -> None:
 
 def test_the_readme_has_the_counts() -> None:
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    recorded = counts(Finding(name, found.expected) for name, found in LEDGER.items())
-    summary = ", ".join(f"{n} {name}" for name, n in recorded.items())
-    assert f"{len(LEDGER)} entries: {summary}." in readme
+    recorded = {name: Finding(name, found.expected) for name, found in LEDGER.items()}
+    assert f"{len(LEDGER)} entries: {summary(LEDGER.values(), recorded)}." in readme
+
+
+# --- private estimators that refute ------------------------------------------------------------
+
+
+def test_the_noisy_correlation_has_the_sensitivity_and_the_sum_that_are_claimed() -> None:
+    """CWZ19: Lemma 4.3(2) is refuted by it; here by neighbours and by simulation."""
+    rng = np.random.default_rng(5)
+    n, s, R = 6, 3, 2.0
+    beta = np.array([0.6, -0.5, 0.4])
+
+    def correlation(X: Any, y: Any) -> Any:
+        return s / n * np.clip(y, -R, R) @ X
+
+    x = np.ones(s) / np.sqrt(s)
+    first, second = np.tile(x, (n, 1)), np.tile(x, (n, 1))
+    change = correlation(first, np.full(n, 9.0)) - correlation(
+        second, np.r_[-9.0, np.full(n - 1, 9.0)]
+    )
+    assert np.linalg.norm(change) == pytest.approx(2 * s * R / n)
+
+    rows = rng.choice([-1.0, 1.0], (60_000, n, s)) / np.sqrt(s)
+    noise = rng.standard_normal((60_000, n))
+    y = rows @ beta + noise
+    release = s / n * np.einsum("tn,tns->ts", np.clip(y, -R, R), rows)
+    scores = np.einsum("ts,tns,tn->t", release - beta, rows, noise)
+    signs = np.array(np.meshgrid(*[[-1, 1]] * s)).reshape(s, -1).T / np.sqrt(s)
+    expected = s * np.mean([score_of_clipped(float(u), R) for u in signs @ beta])
+    assert abs(scores.mean() - expected) < 6 * scores.std() / np.sqrt(len(scores))
+    assert expected < s
 
 
 # --- the command -------------------------------------------------------------------------------
@@ -273,8 +357,9 @@ def test_the_command_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     arguments = ["--only", "CWZ19:Lemma 8.1", "--json", str(path), "--jobs", "1"]
     assert proofs.main(arguments) == 0
     written = json.loads(path.read_text())
-    assert written["summary"] == {"holds corrected": 1}
+    assert written["summary"] == written["findings"] == {"holds corrected": 1}
     (only,) = written["entries"]
+    assert only["finding"] == only["id"]
     assert set(only) >= {"id", "paper", "kind", "status", "severity", "summary", "evidence"}
     assert only["mutant_fails"] is True
     assert only["seconds"] >= 0
