@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 import numpy as np
 from scipy import stats
@@ -18,7 +18,7 @@ SLOPE_TOLERANCE = 0.3
 """How far a fitted exponent may be from the bound's (log factors, finite sizes)."""
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """The outcome of a check."""
 
     CONSISTENT = "CONSISTENT"

@@ -484,7 +484,7 @@ def test_perturbed_minimiser_in_one_dimension(noise: float, delta: float, privat
     for here in cases:
         for there in cases:
             gain = np.maximum(density(*here) - math.exp(epsilon) * density(*there), 0)
-            worst = max(worst, float(np.trapezoid(gain, grid)))
+            worst = max(worst, float(integrate.trapezoid(gain, grid)))
     assert (worst <= delta) == private
 
 

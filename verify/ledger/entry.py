@@ -19,7 +19,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -52,7 +52,7 @@ ALPHA = 5e-9
 """Error level of each interval of a simulated check: 10^-6 over at most 200 of them."""
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """What running an entry showed."""
 
     HOLDS = "holds"
