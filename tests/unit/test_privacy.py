@@ -77,10 +77,9 @@ def test_zcdp_conversion_has_the_delta_of_its_formula(rho: float, delta: float) 
         if epsilon == 1e-12:  # the least there is
             assert best_order_delta(rho, epsilon) <= delta
             return
-        # Rounding epsilon, relatively by 1e-16, is all that may be wrong.
-        step = 4e-16 * epsilon
-        assert best_order_delta(rho, epsilon + step) <= delta * (1 + 1e-9)
-        assert best_order_delta(rho, epsilon - step) >= delta * (1 - 1e-9)
+        # epsilon is rounded upwards, relatively by 1e-12, and that is all.
+        assert best_order_delta(rho, epsilon) <= delta
+        assert best_order_delta(rho, epsilon * (1 - 1.1e-12)) >= delta * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("delta", [1e-300, 1e-30, 1e-5, 0.5])
@@ -94,7 +93,7 @@ def test_extreme_budgets_are_converted(epsilon: float, delta: float) -> None:
 
 
 def test_pure_conversion_at_extreme_budgets() -> None:
-    assert Pure(1e6).to_approximate(0.1).epsilon == pytest.approx(1e6 + math.log(0.9), rel=1e-15)
+    assert Pure(1e6).to_approximate(0.1).epsilon == pytest.approx(1e6 + math.log(0.9), rel=2e-12)
     assert Pure(1e-8).to_approximate(0.1).epsilon == 1e-12
     # 1 + e^eps' = (1 + e^eps)(1 - delta): to first order eps' = eps - 2 delta.
     assert Pure(1e-8).to_approximate(1e-10).epsilon == pytest.approx(0.98e-8, rel=1e-6)
@@ -205,7 +204,7 @@ def test_randomised_response_spends_the_budget_and_no_more(size: float) -> None:
 
     spends(Pure(size), lambda e: e - size)
     approximate = Approximate(size, 0.01)
-    spends(approximate, lambda e: Pure(e).to_approximate(0.01).epsilon - size)
+    spends(approximate, lambda e: math.log(0.99 * math.exp(e) - 0.01) - size)
     # Where Q(S) = 1/(1 + e^e), the response has P(S) = 1 - Q(S); the budget allows `tradeoff`.
     spends(
         Gaussian(size),
