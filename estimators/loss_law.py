@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, optimize, special
 
-from minimax.divergences import log_gaussian_hockey_stick
+from minimax.divergences import log_gaussian_hockey_stick, log_gaussian_hockey_sticks
 from minimax.privacy import OUTWARD, order_saving
 
 Array = NDArray[np.float64]
@@ -192,7 +192,7 @@ class Law:
         """log E (1 - e^(epsilon - L))_+."""
         gaps = epsilon - self.side * 16 * UNIT * (epsilon + self.largest) - self.values
         if self.mu:
-            logs = self.log_chances + log_gaussian_hockey_stick(self.mu, gaps)
+            logs = self.log_chances + log_gaussian_hockey_sticks(self.mu, gaps)
         else:
             above = gaps < 0
             logs = self.log_chances[above] + np.log(-np.expm1(gaps[above]))
@@ -226,7 +226,7 @@ class Law:
 def log_delta(losses: Losses, epsilon: float) -> float:
     """log delta at epsilon by the law of the losses."""
     if not losses.bounded:
-        return float(log_gaussian_hockey_stick(losses.mu, epsilon)) + 1e-11
+        return log_gaussian_hockey_stick(losses.mu, epsilon) + 1e-11
     order = moment_log_delta(losses.log_moment, epsilon)[1]
     return law(losses, order).log_delta(epsilon)
 

@@ -488,7 +488,7 @@ def _gaussian_excess(mu: float, epsilon: float, delta: float) -> float:
     """
     log_delta, log_rest = math.log(delta), math.log1p(-delta)
     if delta <= 0.5:
-        return float(log_gaussian_hockey_stick(mu, epsilon)) - log_delta - 4e-15 * (log_delta - 1)
+        return log_gaussian_hockey_stick(mu, epsilon) - log_delta - 4e-15 * (log_delta - 1)
     return log_rest - 4e-15 * (log_rest - 1) - log_gaussian_overlap(mu, epsilon)
 
 

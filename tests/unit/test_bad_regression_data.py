@@ -91,7 +91,7 @@ def test_nothing_is_released_when_accounting_fails(
 
 
 def test_concentrated_calls_beside_a_leaking_one() -> None:
-    """At most zCDP for the calls that have it, at the delta that is left, plus the other's epsilon."""
+    """At most zCDP for the calls that have it, at the delta left, plus the other's epsilon."""
     selection = LedgerEntry(
         "exponential", 1.0, "linf", 1.0, (Pure(0.3), ZeroConcentrated(0.3**2 / 8)), 20
     )
