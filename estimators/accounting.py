@@ -76,6 +76,7 @@ class LedgerEntry:
             raise TypeError(f"count must be an integer, got {self.count!r}")
         if self.count < 1:
             raise ValueError(f"count must be at least 1, got {self.count}")
+        object.__setattr__(self, "count", int(self.count))
 
     @property
     def event(self) -> DpEvent:
@@ -126,6 +127,8 @@ def total(ledger: Ledger, kind: type[Guarantee], delta: float | None = None) -> 
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
     parts = [_composition(part, kind, delta) for part in _parts(ledger)]
     worst = max(parts, key=lambda found: next(iter(found.parameters.values())))
+    if isinstance(worst, Approximate):  # the part with the largest epsilon may have a smaller delta
+        worst = replace(worst, delta=max(found.parameters["delta"] for found in parts))
     return replace(worst, scope=scope)
 
 
@@ -229,7 +232,7 @@ def _log_moment(ledger: Ledger, order: Array) -> Array:
         options = [loss_law.gaussian_log_moment(rho, order) for rho in _rhos(entry)]
         if _is_laplace(entry):
             options.append(loss_law.laplace_log_moment(_epsilon(entry), order))
-        elif _has_epsilon(entry):
+        elif _has_epsilon(entry) and not entry.guarantee(Gaussian):
             options.append(loss_law.response_log_moment(_epsilon_of_core(entry), order))
         found = found + entry.count * np.minimum.reduce(options)
     return found
@@ -274,7 +277,8 @@ def _leaked(ledger: Ledger) -> float:
 def _floor(ledger: Ledger) -> tuple[loss_law.Group, ...]:
     """Randomised responses that a release under this ledger may hold: the heaviest of one epsilon.
 
-    A call may be a response that spends the least of its guarantees. The sign of a Laplace release
+    A call may be a response that spends the least of its guarantees; some calls lose no more than
+    all of them, so that very many need not be counted. The sign of a Laplace release
     about the middle of its two modes is one with epsilon/2 + log(2 - e^(-epsilon/2)).
     """
 
@@ -284,7 +288,8 @@ def _floor(ledger: Ledger) -> tuple[loss_law.Group, ...]:
             return half + math.log1p(-math.expm1(-half))
         return min(randomised_response_epsilon(guarantee) for guarantee in entry.guarantees)
 
-    groups = _counted((response(entry) * (1 - 1e-12), entry.count) for entry in ledger)
+    counted = _counted((response(entry) * (1 - 1e-12), entry.count) for entry in ledger)
+    groups = [(epsilon, min(count, loss_law.MOST_CALLS)) for epsilon, count in counted]
     heaviest = {max(groups, key=lambda group: group[1] * group[0] ** power) for power in (1, 2)}
     return tuple(heaviest)
 
@@ -318,10 +323,10 @@ def _is_laplace(entry: LedgerEntry) -> bool:
 
 
 def _leak(entry: LedgerEntry) -> float:
+    """The chance of revealing everything, of a call that is accounted by its (epsilon, delta)."""
     approximate = entry.guarantee(Approximate)
-    if isinstance(approximate, Approximate) and entry.guarantee(Pure) is None:
-        return approximate.delta
-    return 0.0
+    spared = entry.guarantee(Pure) or entry.guarantee(Gaussian)
+    return 0.0 if spared or not isinstance(approximate, Approximate) else approximate.delta
 
 
 def _has_epsilon(entry: LedgerEntry) -> bool:

@@ -49,6 +49,8 @@ LOG_OUTSIDE = -80.0
 SPREAD = 2e-5
 """What the grid may add to the sum of squares of the losses, as a share of it."""
 MOST_VALUES = 2**19
+MOST_CALLS = 10**9
+"""Of more calls the law is not computed: their moments are next to exact."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,11 @@ class Losses:
     def bounded(self) -> tuple[Group, ...]:
         """All but the Gaussian one."""
         return self.responses + self.laplaces
+
+    @property
+    def calls(self) -> int:
+        """How many there are, the Gaussian one apart."""
+        return sum(count for _, count in self.bounded)
 
     @property
     def largest(self) -> float:
@@ -227,14 +234,14 @@ def log_delta(losses: Losses, epsilon: float) -> float:
     """log delta at epsilon by the law of the losses."""
     if not losses.bounded:
         return log_gaussian_hockey_stick(losses.mu, epsilon) + 1e-11
-    order = moment_log_delta(losses.log_moment, epsilon)[1]
-    return law(losses, order).log_delta(epsilon)
+    found, order = moment_log_delta(losses.log_moment, epsilon)
+    return found if losses.calls > MOST_CALLS else law(losses, order).log_delta(epsilon)
 
 
 def epsilon(losses: Losses, delta: float) -> float:
     """epsilon at delta by the law of the losses, of which some are not Gaussian."""
     high, order = moment_epsilon(losses.log_moment, delta)
-    return law(losses, order).epsilon(delta, high)
+    return high if losses.calls > MOST_CALLS else law(losses, order).epsilon(delta, high)
 
 
 def law(losses: Losses, order: float) -> Law:
@@ -293,9 +300,8 @@ def mixed_law(losses: Losses, order: float) -> Law:
     start = int(low) if whole else math.floor(centre) - size // 2
     window = start + np.arange(size)
     chances = np.maximum(fft.irfft(transform, size), 0.0)[window % size] + error
-    calls = sum(count for _, count in losses.bounded)
-    largest = added(losses.bounded) + calls * step
-    rounding = 16 * UNIT * (4 * calls + order * largest + abs(log_moment) + 16)
+    largest = added(losses.bounded) + losses.calls * step
+    rounding = 16 * UNIT * (4 * losses.calls + order * largest + abs(log_moment) + 16)
     return Law(
         values=np.asarray(step * window, dtype=np.float64),
         log_chances=np.log(chances) + log_moment - order * step * window + rounding,

@@ -220,6 +220,33 @@ def test_a_leak_is_added_to_what_the_rest_loses() -> None:
     assert delta_at((entry(Approximate(0.1, 0.6), count=2),), 0.1) == 1.0
 
 
+def test_parts_that_report_at_two_deltas_are_both_covered() -> None:
+    """One call of (.5, 1e-9) beside records that lose .4 at 1e-3, but more at 1e-9."""
+    small = LedgerEntry("any", 1.0, "l1", 1.0, (Approximate(0.5, 1e-9),), part="first half")
+    other = LedgerEntry("any", 1.0, "l1", 1.0, (Gaussian(0.16),), part="second half")
+    found = total((small, other), Approximate, 1e-3)
+    assert epsilon_of((other,), 1e-3) < 0.5 < epsilon_of((other,), 1e-9)
+    assert found == Approximate(0.5, 1e-3)
+
+
+def test_a_gaussian_call_is_not_charged_for_an_approximate_guarantee_besides() -> None:
+    both = entry(Gaussian(0.3), Approximate(1.0, 1e-3))
+    assert delta_at((both,), 1.0) == delta_at((entry(Gaussian(0.3)),), 1.0) < 1e-3
+    assert epsilon_of((both, entry(Pure(0.1))), 1e-9) == epsilon_of(
+        (entry(Gaussian(0.3)), entry(Pure(0.1))), 1e-9
+    )
+
+
+@pytest.mark.parametrize("count", [10**8, 10**10, 10**15])
+def test_any_number_of_calls_is_composed(count: int) -> None:
+    """As many calls lose what Gaussian ones of the same variance lose, to 1 in 1,000."""
+    each = 1 / math.sqrt(count)
+    limit = Gaussian(1.0).to_approximate(1e-20).epsilon
+    assert limit * (1 - 1e-6) < epsilon_of((entry(Pure(each), count=count),), 1e-20) < limit * 1.05
+    calls = (entry(Pure(each), count=count), entry(Pure(2 * each), count=np.int64(count)))
+    assert epsilon_of(calls, 1e-20) > 2 * limit
+
+
 def test_delta_lies_between_0_and_1_and_falls_with_epsilon() -> None:
     ledger = (entry(Pure(0.01), count=300), entry(Pure(0.02), count=100, mechanism="laplace"))
     levels = np.linspace(0, 5.5, 45)
