@@ -255,6 +255,8 @@ def test_delta_lies_between_0_and_1_and_falls_with_epsilon() -> None:
     assert np.all(np.diff(deltas) <= 0)
     assert deltas[-1] == 0  # beyond the largest loss
     assert 0 < delta_at(ledger, 4.999) < 1e-99
+    alike = [delta_at(ledger[:1], float(epsilon)) for epsilon in np.linspace(1.2, 2.9, 60)]
+    assert all(1e-83 < after < before for before, after in itertools.pairwise(alike))
     for bad in (-0.1, math.nan, math.inf):
         with pytest.raises(ValueError, match="epsilon must be"):
             delta_at(ledger, bad)
