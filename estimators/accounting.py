@@ -121,10 +121,11 @@ def total(ledger: Ledger, kind: type[Guarantee], delta: float | None = None) -> 
     if not ledger:
         raise NotAccountable("the ledger is empty: nothing was released")
     scope = _scope(ledger)
-    if kind is Approximate and delta is None:
-        raise ValueError("delta is needed to report an (epsilon, delta) guarantee")
-    if delta is not None and not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
+    if kind is Approximate:
+        if delta is None:
+            raise ValueError("delta is needed to report an (epsilon, delta) guarantee")
+        if not 0 < delta < 1:
+            raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
     parts = [_composition(part, kind, delta) for part in _parts(ledger)]
     worst = max(parts, key=lambda found: next(iter(found.parameters.values())))
     if isinstance(worst, Approximate):  # the part with the largest epsilon may have a smaller delta
