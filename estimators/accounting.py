@@ -2,7 +2,9 @@
 
 A `LedgerEntry` documents one mechanism call completely: what was released, how sensitive it is,
 how much noise it got and which guarantees that gives. `total` composes a ledger in the definition
-asked for; composition itself is done by Google's dp-accounting wherever it is not a one-line sum.
+asked for. Pure, zCDP and Gaussian guarantees add up; an (epsilon, delta) guarantee is the smallest
+of several upper bounds, each proved (`estimators.loss_law`), and never below what randomised
+responses that keep every promise of the ledger really lose.
 
 Calls on disjoint records compose in parallel: a record is in one part, and what other parts release
 depends on it only through what has been released already. A local protocol in which each user
@@ -12,23 +14,35 @@ reports once costs one report, however many users there are.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING, get_args
 
-import dp_accounting
-from dp_accounting.pld import privacy_loss_distribution
-from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
+from estimators import loss_law
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.randomised_response import randomised_response_epsilon
 
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
+Array = NDArray[np.float64]
 Guarantee = Pure | Approximate | ZeroConcentrated | Gaussian
 Ledger = tuple["LedgerEntry", ...]
-WIDEST_CALL = 1e5
-"""Grid points, about, over which one call's loss distribution is spread at most."""
-COARSEST_STEP = 100.0
-"""Losses of tens of millions, which would need a coarser grid, are not composed as distributions:
-they promise nothing, and the library would compute e^step."""
+SMALLEST_EPSILON = 1e-12
+"""What is reported where epsilon may be 0, which no definition has."""
+
+
+def check_guarantee(**named: object) -> None:
+    """Raise naming the first argument that is not a guarantee that can be composed."""
+    for name, value in named.items():
+        if not isinstance(value, Guarantee):
+            kinds = ", ".join(kind.__name__ for kind in get_args(Guarantee))
+            raise TypeError(f"{name} must be one of {kinds}; got {value!r}")
 
 
 @dataclass(frozen=True)
@@ -49,18 +63,29 @@ class LedgerEntry:
     part: str = ""
     """The records that were read, by name: two names are disjoint records, "" is all of them."""
 
+    def __post_init__(self) -> None:
+        for guarantee in self.guarantees:
+            check_guarantee(guarantees=guarantee)
+        if isinstance(self.count, bool) or not isinstance(self.count, (int, np.integer)):
+            raise TypeError(f"count must be an integer, got {self.count!r}")
+        if self.count < 1:
+            raise ValueError(f"count must be at least 1, got {self.count}")
+        object.__setattr__(self, "count", int(self.count))
+
     @property
-    def event(self) -> dp_accounting.DpEvent:
+    def event(self) -> DpEvent:
         """The calls in dp-accounting's vocabulary, under replacement of one record.
 
         An epsilon-DP call is dominated by binary randomised response. An (epsilon, delta) call is
         dominated by the same with a chance delta of revealing everything, which is not part of the
-        event. (`total` composes loss distributions itself: no accountant of the library takes both
-        Laplace and randomised-response events with the right neighbours.)
+        event. (`total` composes itself: the library's transform of loss distributions has an
+        absolute error, near 1e-15, which is more than a small delta.)
         """
+        import dp_accounting  # slow to import, and needed for nothing else
+
         gaussian = self.guarantee(Gaussian)
         if isinstance(gaussian, Gaussian):
-            one: dp_accounting.DpEvent = dp_accounting.GaussianDpEvent(1 / gaussian.mu)
+            one: DpEvent = dp_accounting.GaussianDpEvent(1 / gaussian.mu)
         elif _is_laplace(self):
             one = dp_accounting.LaplaceDpEvent(1 / _epsilon(self))
         else:
@@ -84,20 +109,28 @@ def total(ledger: Ledger, kind: type[Guarantee], delta: float | None = None) -> 
     scope is that of the ledger's guarantees; a record gets the guarantee of the worst of the parts.
     """
     ledger = tuple(ledger)
+    if kind not in get_args(Guarantee):
+        kinds = ", ".join(known.__name__ for known in get_args(Guarantee))
+        raise TypeError(f"kind must be one of {kinds}; got {kind!r}")
     if not ledger:
         raise NotAccountable("the ledger is empty: nothing was released")
     scope = _scope(ledger)
-    if kind is Approximate and delta is None:
-        raise ValueError("delta is needed to report an (epsilon, delta) guarantee")
+    if kind is Approximate:
+        if delta is None:
+            raise ValueError("delta is needed to report an (epsilon, delta) guarantee")
+        if not 0 < delta < 1:
+            raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
     parts = [_composition(part, kind, delta) for part in _parts(ledger)]
     worst = max(parts, key=lambda found: next(iter(found.parameters.values())))
+    if isinstance(worst, Approximate):  # the part with the largest epsilon may have a smaller delta
+        worst = replace(worst, delta=max(found.parameters["delta"] for found in parts))
     return replace(worst, scope=scope)
 
 
 def _composition(ledger: Ledger, kind: type[Guarantee], delta: float | None) -> Guarantee:
     """Calls on the same records, whatever the scope."""
     if kind is Pure:
-        return Pure(sum(entry.count * _epsilon(entry) for entry in ledger))
+        return Pure(loss_law.added(tuple((_epsilon(entry), entry.count) for entry in ledger)))
     if kind is ZeroConcentrated:
         return ZeroConcentrated(sum(entry.count * _rho(entry) for entry in ledger))
     if kind is Gaussian:
@@ -133,18 +166,24 @@ def _essentials(entry: LedgerEntry) -> LedgerEntry:
 
 
 def delta_at(ledger: Ledger, epsilon: float) -> float:
-    """The delta that the ledger really gives at this epsilon."""
-    return max(_delta_at(part, epsilon) for part in _parts(tuple(ledger)))
+    """The delta that the ledger gives at this epsilon: between 0 and 1, and no less than it is."""
+    if not 0 <= epsilon < math.inf:
+        raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
+    return max(_delta_at(part, float(epsilon)) for part in _parts(tuple(ledger)))
 
 
 @lru_cache(maxsize=4096)
 def _delta_at(ledger: Ledger, epsilon: float) -> float:
-    if all(entry.guarantee(Gaussian) for entry in ledger):
-        return _composed_gaussian(ledger).delta(epsilon)
-    if _grid_step(ledger) > COARSEST_STEP:
-        return 1.0
-    leak = sum(entry.count * _leak(entry) for entry in ledger)
-    return min(1.0, leak + float(_composed(ledger).get_delta_for_epsilon(epsilon)))
+    """The smallest delta any of the sound routes gives at this epsilon."""
+    leaked, losses = _leaked(ledger), _losses(ledger)
+    if losses is not None and losses.largest <= epsilon:
+        return min(leaked, 1.0)
+    found = loss_law.moment_log_delta(lambda order: _log_moment(ledger, order), epsilon)[0]
+    if losses is not None:
+        found = min(found, loss_law.log_delta(losses, epsilon))
+    found = max(found, _least_log_delta(ledger, epsilon))
+    # A delta too small for a float is still not 0.
+    return min((leaked + max(math.exp(found), 5e-324)) * (1 + 4e-16), 1.0)
 
 
 @lru_cache(maxsize=4096)
@@ -156,112 +195,133 @@ def _total_approximate(ledger: Ledger, delta: float) -> Approximate:
         only = ledger[0].guarantee(Approximate)
         if isinstance(only, Approximate) and only.delta <= delta:
             return only
-    remaining = delta - sum(entry.count * _leak(entry) for entry in ledger)
-    candidates = []
-    gaussians = tuple(entry for entry in ledger if entry.guarantee(Gaussian))
-    others = tuple(entry for entry in ledger if not entry.guarantee(Gaussian))
-    if remaining >= 0 and all(_has_epsilon(entry) for entry in others):
-        basic = sum(entry.count * _epsilon_of_core(entry) for entry in others)
-        if not gaussians:
-            candidates.append(basic)
-        elif remaining > 0:
-            together = _composed_gaussian(gaussians)
-            candidates.append(basic + together.to_approximate(remaining).epsilon)
+    remaining = (delta - _leaked(ledger)) * (1 - 4e-16)
+    losses, candidates = _losses(ledger), [math.inf]
+    if remaining >= 0 and losses is not None:
+        candidates.append(_by_addition(losses, remaining))
     if remaining > 0:
-        candidates.append(_by_zcdp(ledger, remaining))
-        # Where some calls have a zCDP guarantee of their own: those by zCDP, the rest by addition.
-        own = tuple(entry for entry in ledger if entry.guarantee(ZeroConcentrated))
-        rest = tuple(entry for entry in ledger if not entry.guarantee(ZeroConcentrated))
-        if own and all(_has_epsilon(entry) for entry in rest):
-            basic = sum(entry.count * _epsilon_of_core(entry) for entry in rest)
-            candidates.append(basic + _by_zcdp(own, remaining))
-        if all(_has_event(entry) for entry in ledger) and _grid_step(ledger) <= COARSEST_STEP:
-            candidates.append(float(_composed(ledger).get_epsilon_for_delta(remaining)))
-    if not candidates:
+        by_moments, _ = loss_law.moment_epsilon(lambda order: _log_moment(ledger, order), remaining)
+        candidates.append(by_moments)
+        if losses is not None:
+            candidates.append(loss_law.epsilon(losses, remaining))
+    if min(candidates) == math.inf:
         raise NotAccountable(f"the ledger already spends more than delta = {delta:g}")
-    return Approximate(max(min(candidates), 1e-12), delta)
+    floor = max(_least_epsilon(ledger, delta), SMALLEST_EPSILON)
+    return Approximate(max(min(candidates), floor), delta)
 
 
-def _by_zcdp(ledger: Ledger, delta: float) -> float:
-    """epsilon at delta through the sum of the rhos, leaks set aside."""
-    rho = ZeroConcentrated(sum(entry.count * _rho_of_core(entry) for entry in ledger))
-    return rho.to_approximate(delta).epsilon
+def _by_addition(losses: loss_law.Losses, delta: float) -> float:
+    """The epsilons of all calls that are not Gaussian, added to that of all that are."""
+    if not losses.mu:
+        return losses.largest
+    if delta == 0:
+        return math.inf
+    together = Gaussian(losses.mu).to_approximate(delta)
+    return (loss_law.added(losses.bounded) + together.epsilon) * (1 + 4e-16)
 
 
-def _composed(ledger: Ledger) -> PrivacyLossDistribution:
-    """The privacy-loss distribution of the ledger, leaks set aside.
-
-    An epsilon-DP call is dominated by binary randomised response.
-    """
-    step = _grid_step(ledger)
-    whole = privacy_loss_distribution.identity(value_discretization_interval=step)
+def _log_moment(ledger: Ledger, order: Array) -> Array:
+    """The sum over calls of log E exp(order * loss), each by the best of its guarantees."""
+    found = np.zeros_like(order)
     for entry in ledger:
-        whole = whole.compose(_distribution(entry, step).self_compose(entry.count))
-    return whole
+        options = [loss_law.gaussian_log_moment(rho, order) for rho in _rhos(entry)]
+        if _is_laplace(entry):
+            options.append(loss_law.laplace_log_moment(_epsilon(entry), order))
+        elif _has_epsilon(entry) and not entry.guarantee(Gaussian):
+            options.append(loss_law.response_log_moment(_epsilon_of_core(entry), order))
+        found = found + entry.count * np.minimum.reduce(options)
+    return found
 
 
-def _grid_step(ledger: Ledger) -> float:
-    """The step of the grid of losses.
+def _losses(ledger: Ledger) -> loss_law.Losses | None:
+    """The worst losses of the calls, leaks set aside, unless some call is zCDP and nothing else."""
+    gaussians, others = _divided(ledger)
+    if not all(_has_epsilon(entry) for entry in others):
+        return None
+    laplaces = [entry for entry in others if _is_laplace(entry)]
+    responses = [entry for entry in others if not _is_laplace(entry)]
+    return loss_law.Losses(
+        _counted((_epsilon_of_core(entry), entry.count) for entry in responses),
+        _counted((_epsilon(entry), entry.count) for entry in laplaces),
+        _composed_gaussian(gaussians).mu if gaussians else 0.0,
+    )
 
-    Losses are rounded upwards, so it must be small against the smallest call or the rounding itself
-    would be charged; and no call or sum of calls may have too many points. Of a call that spans
-    `WIDEST_CALL` points rounding costs one, which is next to nothing of its loss.
+
+def _counted(groups: Iterable[loss_law.Group]) -> tuple[loss_law.Group, ...]:
+    """Groups of one epsilon each."""
+    counts: dict[float, int] = {}
+    for epsilon, count in groups:
+        counts[epsilon] = counts.get(epsilon, 0) + count
+    return tuple(sorted(counts.items()))
+
+
+def _divided(ledger: Ledger) -> tuple[Ledger, Ledger]:
+    """The Gaussian calls, and the others."""
+    gaussians = tuple(entry for entry in ledger if entry.guarantee(Gaussian))
+    return gaussians, tuple(entry for entry in ledger if not entry.guarantee(Gaussian))
+
+
+def _leaked(ledger: Ledger) -> float:
+    """The sum of the chances of revealing everything, rounded upwards."""
+    return loss_law.added(tuple((_leak(entry), entry.count) for entry in ledger))
+
+
+# --- The floor ------------------------------------------------------------------------------------
+
+
+def _floor(ledger: Ledger) -> tuple[loss_law.Group, ...]:
+    """Randomised responses that a release under this ledger may hold: the heaviest of one epsilon.
+
+    A call may be a response that spends the least of its guarantees; some calls lose no more than
+    all of them, so that very many need not be counted. The sign of a Laplace release
+    about the middle of its two modes is one with epsilon/2 + log(2 - e^(-epsilon/2)).
     """
-    losses = [_loss_bound(entry) for entry in ledger]
-    step = min(1e-4, min(losses) / 50)
-    step = max(step, max(_span(entry) for entry in ledger) / WIDEST_CALL)
-    return max(step, sum(e.count * loss for e, loss in zip(ledger, losses, strict=True)) / 1e6)
+
+    def response(entry: LedgerEntry) -> float:
+        if _is_laplace(entry):
+            half = _epsilon(entry) / 2
+            return half + math.log1p(-math.expm1(-half))
+        return min(randomised_response_epsilon(guarantee) for guarantee in entry.guarantees)
+
+    counted = _counted((response(entry) * (1 - 1e-12), entry.count) for entry in ledger)
+    groups = [(epsilon, min(count, loss_law.MOST_CALLS)) for epsilon, count in counted]
+    heaviest = {max(groups, key=lambda group: group[1] * group[0] ** power) for power in (1, 2)}
+    return tuple(heaviest)
 
 
-def _loss_bound(entry: LedgerEntry) -> float:
-    gaussian = entry.guarantee(Gaussian)
-    return gaussian.mu if isinstance(gaussian, Gaussian) else _epsilon_of_core(entry)
+def _least_epsilon(ledger: Ledger, delta: float) -> float:
+    """An epsilon below which some release under this ledger is not private at this delta."""
+    found = 0.0
+    for epsilon, count in _floor(ledger):
+        losses = loss_law.Losses(((epsilon, count),))
+        order = loss_law.moment_epsilon(losses.log_moment, delta)[1]
+        law = loss_law.response_law(epsilon, count, order, side=-1)
+        found = max(found, law.epsilon(delta, count * epsilon))
+    return found
 
 
-def _span(entry: LedgerEntry) -> float:
-    """About the largest loss that is not negligible: of N(0, 1) against N(mu, 1), at 8 sigma."""
-    gaussian = entry.guarantee(Gaussian)
-    if isinstance(gaussian, Gaussian):
-        return gaussian.mu * (gaussian.mu / 2 + 8)
-    return _epsilon_of_core(entry)
+def _least_log_delta(ledger: Ledger, epsilon: float) -> float:
+    """A log delta below which some release under this ledger is not private at this epsilon."""
+    found = -math.inf
+    for each, count in _floor(ledger):
+        losses = loss_law.Losses(((each, count),))
+        order = loss_law.moment_log_delta(losses.log_moment, epsilon)[1]
+        found = max(found, loss_law.response_law(each, count, order, side=-1).log_delta(epsilon))
+    return found
 
 
-def _distribution(entry: LedgerEntry, step: float) -> PrivacyLossDistribution:
-    gaussian = entry.guarantee(Gaussian)
-    if isinstance(gaussian, Gaussian):
-        return privacy_loss_distribution.from_gaussian_mechanism(
-            1 / gaussian.mu, value_discretization_interval=step
-        )
-    if _is_laplace(entry):
-        return privacy_loss_distribution.from_laplace_mechanism(
-            1 / _epsilon(entry), value_discretization_interval=step
-        )
-    epsilon = _epsilon_of_core(entry)
-    # The library's own constructor computes e^epsilon, which overflows at 710.
-    response = {math.ceil(loss / step): float(special.expit(loss)) for loss in (epsilon, -epsilon)}
-    return PrivacyLossDistribution.create_from_rounded_probability(response, 0.0, step)
+# --- One entry ------------------------------------------------------------------------------------
 
 
 def _is_laplace(entry: LedgerEntry) -> bool:
     return entry.mechanism == "laplace" and entry.norm == "l1"
 
 
-def _has_event(entry: LedgerEntry) -> bool:
-    return entry.guarantee(Gaussian) is not None or _has_epsilon(entry)
-
-
-def _rho_of_core(entry: LedgerEntry) -> float:
-    """rho once the leak has been set aside: an epsilon-DP core is (epsilon^2/2)-zCDP."""
-    if all(isinstance(g, Approximate) for g in entry.guarantees):
-        return _epsilon_of_core(entry) ** 2 / 2
-    return _rho(entry)
-
-
 def _leak(entry: LedgerEntry) -> float:
+    """The chance of revealing everything, of a call that is accounted by its (epsilon, delta)."""
     approximate = entry.guarantee(Approximate)
-    if isinstance(approximate, Approximate) and entry.guarantee(Pure) is None:
-        return approximate.delta
-    return 0.0
+    spared = entry.guarantee(Pure) or entry.guarantee(Gaussian)
+    return 0.0 if spared or not isinstance(approximate, Approximate) else approximate.delta
 
 
 def _has_epsilon(entry: LedgerEntry) -> bool:
@@ -282,6 +342,12 @@ def _epsilon(entry: LedgerEntry) -> float:
     if not isinstance(pure, Pure):
         raise NotAccountable(f"{entry.mechanism} ({entry.about}) is not pure epsilon-DP")
     return pure.epsilon
+
+
+def _rhos(entry: LedgerEntry) -> list[float]:
+    """Of the guarantees that are zCDP or imply it by more than their epsilon does."""
+    kinds = (ZeroConcentrated, Gaussian)
+    return [g.to_zcdp().rho for g in entry.guarantees if isinstance(g, kinds)]
 
 
 def _rho(entry: LedgerEntry) -> float:

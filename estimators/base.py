@@ -9,6 +9,7 @@ definition in which the budget was given.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,9 +18,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from estimators.accounting import Guarantee, LedgerEntry, delta_at, total
+from estimators.accounting import Guarantee, LedgerEntry, check_guarantee, delta_at, total
 from estimators.design import clamped
-from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, Scope
 
 Array = NDArray[np.float64]
 DEFAULT_PRIVACY: dict[Scope, Guarantee] = {
@@ -85,7 +86,8 @@ class PrivateEstimator(BaseEstimator):
         """Record the ledger and the guarantee it composes to.
 
         An (epsilon, delta) budget is reported at its own delta; where the noise is too small for
-        it (a paper's literal calibration), at its own epsilon with the delta really given.
+        it (a paper's literal calibration), at its own epsilon with the delta really given, unless
+        that is 1.
         """
         spent = tuple(ledger)
         asked = self._asked
@@ -94,8 +96,9 @@ class PrivateEstimator(BaseEstimator):
         if isinstance(asked, Approximate):
             assert isinstance(reported, Approximate)
             if reported.epsilon > asked.epsilon * (1 + 1e-9):
-                given = min(delta_at(spent, asked.epsilon), 1 - 1e-16)
-                reported = Approximate(asked.epsilon, given, reported.scope)
+                given = delta_at(spent, asked.epsilon)
+                if given < 1:
+                    reported = Approximate(asked.epsilon, given, reported.scope)
         self.ledger_, self.privacy_ = spent, reported
 
 
@@ -164,7 +167,7 @@ def validated_pair(
 
 
 def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:
-    """Divide a budget into parts that compose back to it.
+    """Divide a budget into parts, of its scope, that compose back to it.
 
     epsilon and delta add up, rho adds up, mu^2 adds up.
     """
@@ -179,13 +182,11 @@ def equal_part(privacy: Guarantee, parts: int) -> Guarantee:
 
 
 def _part(privacy: Guarantee, share: float) -> Guarantee:
-    if isinstance(privacy, Pure):
-        return Pure(privacy.epsilon * share)
-    if isinstance(privacy, Approximate):
-        return Approximate(privacy.epsilon * share, privacy.delta * share)
-    if isinstance(privacy, ZeroConcentrated):
-        return ZeroConcentrated(privacy.rho * share)
-    return Gaussian(privacy.mu * math.sqrt(share))
+    check_guarantee(privacy=privacy)
+    power = 0.5 if isinstance(privacy, Gaussian) else 1.0
+    return replace(
+        privacy, **{name: value * share**power for name, value in privacy.parameters.items()}
+    )
 
 
 def clipped_sum(X: Array, low: Array | float, high: Array | float) -> Array:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy import optimize, sparse, special
 
-from estimators.accounting import Guarantee, Ledger, total
+from estimators.accounting import Guarantee, Ledger, check_guarantee, total
 from estimators.design import Design
 from estimators.label_randomisers import (
     BinaryLabels,
@@ -55,6 +55,7 @@ def label_randomiser(
     """
     check_positive(bound=bound)
     check_whole(n=n)
+    check_guarantee(privacy=privacy)
     choices = ("auto", "gaussian", *PURE)
     if mechanism not in choices:
         raise ValueError(f"mechanism must be one of {choices}, got {mechanism!r}")

@@ -102,6 +102,8 @@ def gaussian_scale(
       printed. It does **not** give (epsilon, delta)-DP; the ledger says what it gives.
     """
     check_positive(l2_sensitivity=l2_sensitivity)
+    if not isinstance(privacy, (Approximate, ZeroConcentrated, Gaussian)):
+        raise TypeError(f"privacy must be (epsilon, delta), zCDP or GDP, got {privacy!r}")
     if calibration == "analytic":
         return l2_sensitivity / privacy.to_gaussian().mu
     if calibration not in ("classical", "paper"):

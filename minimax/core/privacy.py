@@ -19,12 +19,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from minimax.methods.divergences import gaussian_hockey_stick, group_delta, kl_pure
+from minimax.methods.divergences import (
+    gaussian_hockey_stick,
+    group_delta,
+    kl_pure,
+    log_gaussian_hockey_stick,
+    log_gaussian_overlap,
+)
 
 Scope = Literal["central", "local", "label"]
 
 
 SCOPES: tuple[Scope, ...] = ("central", "local", "label")
+OUTWARD = 1 + 1e-12
+"""A stated epsilon is rounded upwards by this factor: more than rounding errors can have taken."""
 
 
 @runtime_checkable
@@ -109,11 +117,15 @@ class Pure(_Numbers):
         """The smallest epsilon' at this delta: 1 + e^eps' = (1 + e^eps)(1 - delta).
 
         The worst pair is randomised response, whose hockey-stick divergence at eps' is
-        (e^eps - e^eps')/(1 + e^eps).
+        (e^eps - e^eps')/(1 + e^eps). Rounded upwards by more than the 10^-15 eps that may be wrong.
         """
         rest = math.exp(-self.epsilon)
-        shifted = max(1 - delta - delta * rest, rest)
-        return Approximate(max(self.epsilon + math.log(shifted), 1e-12), delta, self.scope)
+        share = (1 - delta) - delta * rest  # e^(eps' - eps): no cancellation if eps' > 0
+        shifted = 0.0
+        if share > rest:
+            lost = math.log(share) if share < 0.5 else math.log1p(-delta * (1 + rest))
+            shifted = (self.epsilon + lost) * OUTWARD + 4e-15 * self.epsilon
+        return Approximate(min(max(shifted, 1e-12), self.epsilon), delta, self.scope)
 
 
 @dataclass(frozen=True)
@@ -241,16 +253,17 @@ class Gaussian(_Numbers):
         return gaussian_hockey_stick(self.mu, epsilon)
 
     def to_approximate(self, delta: float) -> Approximate:
-        """The exact epsilon at this delta."""
-        if self.delta(0.0) <= delta:
+        """The exact epsilon at this delta, rounded upwards.
+
+        H(epsilon) <= Phi(mu/2 - epsilon/mu) <= delta at mu^2/2 + mu sqrt(2 log(1/delta)).
+        """
+        if _gaussian_excess(self.mu, 0.0, delta) <= 0:
             return Approximate(1e-12, delta, self.scope)
-        high = 1.0
-        while self.delta(high) > delta:
-            high *= 2
+        enough = self.mu**2 / 2 + self.mu * math.sqrt(-2 * math.log(delta))
         epsilon = optimize.brentq(
-            lambda e: math.log(max(self.delta(e), 1e-320)) - math.log(delta), 0.0, high, xtol=1e-300
+            lambda e: _gaussian_excess(self.mu, e, delta), 0.0, enough * OUTWARD, xtol=1e-300
         )
-        return Approximate(max(float(epsilon), 1e-12), delta, self.scope)
+        return Approximate(max(float(epsilon) * OUTWARD, 1e-12), delta, self.scope)
 
 
 @dataclass(frozen=True)
@@ -360,17 +373,26 @@ def _pure_tradeoff(log_q: NDArray[np.float64], epsilon: float, delta: float) -> 
     return np.clip(np.minimum(direct, complement), 0.0, 1.0)
 
 
+def order_saving(g: ArrayLike) -> NDArray[np.float64]:
+    r"""log(1 + g)/g + log(1 + 1/g), what the Renyi order 1 + g saves of epsilon.
+
+    **Statement.** If the Renyi divergence of order 1 + g > 1 is at most D, the pair is
+    (eps, delta)-DP with eps = (D + log(1/delta)/g - order_saving(g))^+.
+
+    **Proof.** delta = exp((alpha-1)(D - eps)) (1 - 1/alpha)^alpha/(alpha - 1) at alpha = 1 + g
+    (Canonne, Kamath and Steinke, 2020), solved for eps.
+    """
+    g = np.asarray(g, dtype=float)
+    return np.asarray(np.log1p(g) / g + np.log1p(1 / g))
+
+
 def _order_epsilon(g: float, L: float) -> float:
-    r"""c(g) = (L - log(1 + g))/g - log(1 + 1/g), the price of the Renyi order 1 + g.
+    r"""c(g) = L/g - order_saving(g): rho-zCDP is (eps, delta)-DP with eps = (rho (1 + g) + c(g))^+.
 
-    **Statement.** rho-zCDP is (eps, delta)-DP with eps = (rho (1 + g) + c(g))^+, L = log(1/delta),
-    for every g > 0. The best g is the one root of rho g^2 + log(1 + g) = L.
-
-    **Proof.** delta = exp((alpha-1)(alpha rho - eps)) (1 - 1/alpha)^alpha/(alpha - 1) at
-    alpha = 1 + g (Canonne, Kamath and Steinke, 2020), solved for eps.
+    L = log(1/delta), g > 0. The best g is the one root of rho g^2 + log(1 + g) = L, as
     c'(g) = -(L - log(1 + g))/g^2.
     """
-    return (L - math.log1p(g)) / g - math.log1p(1 / g)
+    return L / g - float(order_saving(g))
 
 
 @lru_cache(maxsize=4096)
@@ -384,17 +406,19 @@ def _zcdp_epsilon(rho: float, delta: float) -> float:
     low = min((math.log(L / 3) - log_rho) / 2, math.log(math.expm1(L / 3)))
     high = min((math.log(L) - log_rho) / 2, L)
     g = math.exp(float(optimize.brentq(excess, low, high)))
-    return max(rho * (1 + g) + _order_epsilon(g, L), 1e-12)
+    # Every g gives a true epsilon, so that the rounding of terms is all that can be wrong.
+    rounding = 2e-15 * (rho * (1 + g) + L / g + float(order_saving(g)))
+    return max((rho * (1 + g) + _order_epsilon(g, L)) * OUTWARD + rounding, 1e-12)
 
 
 @lru_cache(maxsize=4096)
 def _zcdp_budget(epsilon: float, delta: float) -> float:
-    """rho with _zcdp_epsilon(rho, delta) = epsilon.
+    """rho with _zcdp_epsilon(rho, delta) = epsilon, rounded downwards so that it is not above.
 
     At the best g, rho = (L - log(1 + g))/g^2, so that epsilon = rho (1 + 2g) - log(1 + 1/g). This
     falls with g, as rho does and as epsilon rises with rho, from infinity to below 0.
     """
-    L = -math.log(delta)
+    L, epsilon = -math.log(delta), epsilon * (1 - 2e-12)
 
     def excess(x: float) -> float:
         g = math.exp(x)
@@ -405,21 +429,35 @@ def _zcdp_budget(epsilon: float, delta: float) -> float:
     while excess(low) < 0:
         low -= 1.0
     g = math.exp(float(optimize.brentq(excess, low, high)))
-    return (epsilon - _order_epsilon(g, L)) / (1 + g) * (1 - 1e-12)
+    rounding = 5e-15 * (epsilon + L / g + float(order_saving(g)))
+    return (epsilon - _order_epsilon(g, L) - rounding) / (1 + g)
+
+
+def _gaussian_excess(mu: float, epsilon: float, delta: float) -> float:
+    """The sign of H(epsilon) - delta, H of mu-GDP, and never too small; its size is in logs.
+
+    Near 1 by the complements, which keep their digits where H and delta do not. What is added is
+    more than the error of `log_gaussian_hockey_stick`.
+    """
+    log_delta, log_rest = math.log(delta), math.log1p(-delta)
+    if delta <= 0.5:
+        return log_gaussian_hockey_stick(mu, epsilon) - log_delta - 4e-15 * (log_delta - 1)
+    return log_rest - 4e-15 * (log_rest - 1) - log_gaussian_overlap(mu, epsilon)
 
 
 @lru_cache(maxsize=4096)
 def _gdp_budget(epsilon: float, delta: float) -> float:
-    """mu with hockey-stick delta exactly at epsilon (Balle and Wang, 2018), by bisection."""
+    """mu with hockey-stick delta at epsilon (Balle and Wang, 2018), rounded downwards.
 
-    def excess(log_mu: float) -> float:
-        return math.log(max(gaussian_hockey_stick(math.exp(log_mu), epsilon), 1e-320)) - math.log(
-            delta
-        )
-
-    low = high = 0.0
-    while excess(high) < 0:
+    The search starts at the mu whose bound in `Gaussian.to_approximate` is this epsilon.
+    """
+    epsilon *= 1 - 2e-12
+    root = math.sqrt(-2 * math.log(delta))
+    low = math.log(2 * epsilon / (math.hypot(root, math.sqrt(2 * epsilon)) + root)) - 1e-9
+    high = low + 1.0
+    while _gaussian_excess(math.exp(high), epsilon, delta) < 0:
         high += 1.0
-    while excess(low) > 0:
-        low -= 1.0
-    return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-14))) * (1 - 1e-13)
+    found = optimize.brentq(
+        lambda x: _gaussian_excess(math.exp(x), epsilon, delta), low, high, xtol=1e-14
+    )
+    return math.exp(float(found)) * (1 - 5e-14)

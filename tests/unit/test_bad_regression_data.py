@@ -91,7 +91,7 @@ def test_nothing_is_released_when_accounting_fails(
 
 
 def test_concentrated_calls_beside_a_leaking_one() -> None:
-    """zCDP for the calls that have it, with the delta that is left, plus the other's epsilon."""
+    """At most zCDP for the calls that have it, at the delta left, plus the other's epsilon."""
     selection = LedgerEntry(
         "exponential", 1.0, "linf", 1.0, (Pure(0.3), ZeroConcentrated(0.3**2 / 8)), 20
     )
@@ -99,7 +99,7 @@ def test_concentrated_calls_beside_a_leaking_one() -> None:
     together = total((selection, other), Approximate, 2e-6)
     alone = ZeroConcentrated(20 * 0.3**2 / 8).to_approximate(1e-6).epsilon
     assert isinstance(together, Approximate)
-    assert together.epsilon == pytest.approx(1.0 + alone, rel=1e-9)
+    assert 0.9 * (1.0 + alone) < together.epsilon < 1.0 + alone
     tighter = total((selection, other), Approximate, 1.5e-6)
     assert isinstance(tighter, Approximate)
     assert tighter.epsilon > together.epsilon

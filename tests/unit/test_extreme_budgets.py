@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import estimators
+from estimators import loss_law
 from estimators.accounting import LedgerEntry, total
 from estimators.base import PrivateEstimator
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
@@ -96,18 +97,21 @@ def test_the_grid_of_losses_is_no_coarser_than_the_losses_are_wide(epsilon: floa
 def test_the_time_of_accounting_does_not_grow_with_the_budget(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Grid points of the loss distributions, which is what takes time, at epsilon = 1 and 1000."""
-    from estimators import accounting
+    """Values of the loss that are kept, which is what takes time, at epsilon = 1 and 1000."""
+    kept, law = [], loss_law.law
 
-    built, distribution = [], accounting._distribution
+    def counted(losses: loss_law.Losses, order: float) -> loss_law.Law:
+        found = law(losses, order)
+        kept.append(len(found.values))
+        return found
 
-    def counted(entry: LedgerEntry, step: float) -> Any:
-        built.append(2 * accounting._span(entry) / step)
-        return distribution(entry, step)
-
-    monkeypatch.setattr(accounting, "_distribution", counted)
-    fit = estimators.PrivateHardThresholding
+    monkeypatch.setattr(loss_law, "law", counted)
     for epsilon in (1.0, 1000.0):
-        fit(privacy=Approximate(epsilon, 1.25e-6), random_state=0).fit(X, Y)
-    assert len(built) == 4
-    assert max(built) <= 2.1e5
+        estimators.PrivateHardThresholding(
+            privacy=Approximate(epsilon, 1.25e-6), random_state=0
+        ).fit(X, Y)
+        values = LedgerEntry("laplace", 1.0, "l1", 1.0, (Pure(0.1 * epsilon),), 7)
+        rounds = LedgerEntry("noisy max", 1.0, "linf", 1.0, (Pure(0.2 * epsilon),), 7)
+        total((values, rounds), Approximate, 1.25e-6)
+    assert len(kept) == 4
+    assert max(kept) <= 2**14
