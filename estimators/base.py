@@ -3,7 +3,12 @@
 House rules. The constructor stores hyper-parameters and does nothing else. `fit` validates
 everything before it draws any noise, so bad input raises and nothing is released. After `fit`,
 `ledger_` lists every mechanism call and `privacy_` is the guarantee composed from it, in the
-definition in which the budget was given.
+definition in which the budget was given; `privacy_.assumes` says what it rests on besides.
+
+What one record may decide. Data that are none (NaN, infinity, text, a wrong shape) are refused:
+that they are there is taken to be public. No finite record decides whether there is an error or a
+warning, nor any attribute but those that the class names in `releases`, which have passed through a
+mechanism or are computed from what has.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ DEFAULT_PRIVACY: dict[Scope, Guarantee] = {
 REPORTED = {"epsilon", "rho", "mu"}
 SMALLEST_REPORTED = 1e-12
 """Least budget of one report: reports of less are longer than their squares can be computed."""
+SECRET_SEED = "random_state is secret: whoever knows it, or has this object, knows the noise"
 
 
 class PrivateEstimator(BaseEstimator):
@@ -41,6 +47,8 @@ class PrivateEstimator(BaseEstimator):
     random_state: Any
     scope: ClassVar[Scope] = "central"
     """Who is trusted with the data: the budget must be of this scope."""
+    releases: ClassVar[tuple[str, ...]]
+    """The attributes that depend on the data. All others are functions of public numbers."""
     privacy_: Guarantee
     ledger_: tuple[LedgerEntry, ...]
 
@@ -96,7 +104,12 @@ class PrivateEstimator(BaseEstimator):
             if reported.epsilon > asked.epsilon * (1 + 1e-9):
                 given = min(delta_at(spent, asked.epsilon), 1 - 1e-16)
                 reported = Approximate(asked.epsilon, given, reported.scope)
-        self.ledger_, self.privacy_ = spent, reported
+        self.ledger_, self.privacy_ = spent, reported.assuming(*self._assumptions)
+
+    @property
+    def _assumptions(self) -> tuple[str, ...]:
+        """What the guarantee rests on besides the mechanisms."""
+        return () if self.random_state is None else (SECRET_SEED,)
 
 
 class LinearPredictor(RegressorMixin, BaseEstimator):

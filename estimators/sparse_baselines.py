@@ -15,14 +15,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, LinearPredictor, PrivateEstimator
 from estimators.baselines import ROOM
 from estimators.design import SCALES, Design, clipped_entries
-from estimators.losses import chosen_loss
+from estimators.losses import accepted_responses, chosen_loss
 from estimators.mechanisms import (
     check_between,
     check_sparsity,
@@ -118,7 +117,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
     ----------
     privacy : Pure, Approximate or ZeroConcentrated, default Approximate(1, 1e-6)
     loss : {"squared", "logistic"}
-        For "logistic" y must lie in [0, 1] and `predict` gives log-odds.
+        For "logistic" y is clipped to [0, 1] and `predict` gives log-odds.
     l1_radius, entry_bound : float
         K, and the bound to which entries of X are clipped.
     R : float
@@ -223,10 +222,11 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
 
 
 def checked_loss(loss: Any, y: Array, R: float) -> tuple[Any, Array]:
-    """The loss of that name, and the responses as it takes them: clipped to [-R, R] if squared."""
+    """The loss of that name, and the responses clipped: to [-R, R] if squared, else to [0, 1]."""
     if not (isinstance(loss, str) and loss in CURVATURE):
         raise ValueError(f"loss must be 'squared' or 'logistic', got {loss!r}")
-    return chosen_loss(loss, y), np.clip(y, -R, R) if loss == "squared" else y
+    chosen = chosen_loss(loss)
+    return chosen, np.clip(y, -R, R) if loss == "squared" else accepted_responses(chosen, y)
 
 
 def add_column(total: Array, X: Any, j: int, weight: float) -> None:
@@ -262,8 +262,8 @@ def lasso_support(X: Any, y: Array, s: int, penalty: float) -> NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
     model = Lasso(alpha=penalty * zero_from, fit_intercept=False, max_iter=300, tol=1e-3)
     with warnings.catch_warnings():
-        # Whether a block's Lasso converged is not private information to print.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        # Whatever there is to say about a block's Lasso would tell something about its records.
+        warnings.simplefilter("ignore")
         model.fit(X.tocsc() if sparse.issparse(X) else X, y)
     magnitudes = np.abs(np.asarray(model.coef_))
     top = np.argsort(-magnitudes, kind="stable")[:s]
@@ -401,7 +401,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
     s : int
         Number of features chosen.
     loss : {"squared", "logistic"}
-        For "logistic" y must lie in [0, 1] and `predict` gives log-odds.
+        For "logistic" y is clipped to [0, 1] and `predict` gives log-odds.
     row_bound : float
         B: bound on the l2 norm of a row on the support, and on each entry when blocks vote.
     R, radius : float

@@ -139,7 +139,7 @@ def test_every_gradient_step_lowers_the_risk(loss: Any) -> None:
     common = np.random.default_rng(1).standard_normal((40, 1))  # makes the columns correlated
     X, y = X + common, y + common[:, 0] * beta.sum()
     y = (y > 0).astype(float) if loss == "logistic" else y
-    risk = Risk(X, y, chosen_loss(loss, y))
+    risk = Risk(X, y, chosen_loss(loss))
 
     def rises() -> np.ndarray:
         options: dict[str, Any] = {"method": "gradient", "refit": False}

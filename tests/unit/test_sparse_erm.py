@@ -104,11 +104,10 @@ def test_slope_is_the_derivative_and_smoothness_bounds_the_second(loss: Loss) ->
 
 
 def test_losses_are_chosen_by_name_or_given() -> None:
-    y = np.array([0.0, 1.0])
-    assert chosen_loss("squared", y) == SquaredLoss()
-    assert chosen_loss("logistic", y) == LogisticLoss()
+    assert chosen_loss("squared") == SquaredLoss()
+    assert chosen_loss("logistic") == LogisticLoss()
     mine = Huber()
-    assert chosen_loss(mine, y) is mine
+    assert chosen_loss(mine) is mine
 
 
 # One step by hand
@@ -330,8 +329,6 @@ def test_given_classes_hide_which_labels_occur() -> None:
     assert fitted.classes_.tolist() == ["b", "a"]
     swapped = NoisyHardThresholdingClassifier(classes=("a", "b"), random_state=0)
     assert not np.array_equal(swapped.fit(X, ["a"] * 40).coef_, fitted.coef_)
-    with pytest.raises(ValueError, match="y must hold no label outside"):
-        NoisyHardThresholdingClassifier(**options).fit(X, ["c"] * 40)
 
 
 # Risk
@@ -443,7 +440,6 @@ def test_bad_options_are_refused(
         (NoisyHardThresholding(), [math.nan] * 6, "y contains NaN"),
         (NoisyHardThresholding(), [math.inf] * 6, "y contains infinity"),
         (NoisyHardThresholding(), None, "requires y"),
-        (NoisyHardThresholding(loss="logistic"), [-1, 1, -1, 1, -1, 1], "y must lie between"),
         (NoisyHardThresholdingClassifier(), [2] * 6, "y must hold two classes"),
         (NoisyHardThresholdingClassifier(), [0, 1, 2] * 2, "target y is multiclass, with 3"),
         (NoisyHardThresholdingClassifier(), np.linspace(0, 1, 6), "continuous"),
