@@ -11,7 +11,6 @@ import pytest
 import estimators
 from estimators.accounting import LedgerEntry, total
 from estimators.baselines import AdaptiveSufficientStatistics
-from estimators.sparse_baselines import Perturbation, linear_term
 from minimax.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 NAMES = [
@@ -103,19 +102,6 @@ def test_concentrated_calls_beside_a_leaking_one() -> None:
     tighter = total((selection, other), Approximate, 1.5e-6)
     assert isinstance(tighter, Approximate)
     assert tighter.epsilon > together.epsilon
-
-
-@pytest.mark.parametrize("privacy", [Approximate(1.0, 1e-6), Pure(1.0)], ids=str)
-def test_random_linear_term_has_its_law(privacy: Pure | Approximate) -> None:
-    """E|g|^2 is s scale^2 if normal, s (s + 1) scale^2 if pure; halved noise is seen."""
-    s, scale, rng = 5, 2.0, np.random.default_rng(3)
-    draws = np.stack([linear_term(Perturbation(1.0, scale, privacy), s, rng) for _ in range(4000)])
-    squares = np.sum(draws**2, axis=1)
-    expected = scale**2 * (s if isinstance(privacy, Approximate) else s * (s + 1))
-    error = 5.5 * squares.std() / math.sqrt(len(squares))
-    assert abs(squares.mean() - expected) < error
-    assert abs(squares.mean() - expected / 4) > 5 * error
-    assert np.abs(draws.mean(axis=0)).max() < 5.5 * draws.std() / math.sqrt(len(draws))
 
 
 def test_adaptive_statistics_draw_noise_on_the_eigenvalue() -> None:
