@@ -155,8 +155,11 @@ def validated_pair(
     for name, value in (("X", X), ("y", y)):
         if np.ma.isMaskedArray(value):
             raise TypeError(f"{name} is a masked array: fill or drop the masked entries first")
-        if getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        if kind == "c":
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+        if kind in ("M", "m"):  # which numpy would take for numbers
+            raise TypeError(f"{name} must hold real numbers, got dtype {value.dtype}")
     X, y = validate_data(
         estimator,
         X,

@@ -141,6 +141,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
     n_features_in_
     """
 
+    releases = ("coef_",)
     _sparse_rows = True
 
     def __init__(
@@ -330,6 +331,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
     n_features_in_
     """
 
+    releases = ("coef_", "support_")
     _sparse_rows = True
 
     def __init__(

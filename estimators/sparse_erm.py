@@ -92,6 +92,7 @@ def paper_noise(privacy: Spendable, clip: float, n: int, steps: int) -> float:
 class _SparseDescent(PrivateEstimator):
     """What the regressor and the classifier share: options and the private descent."""
 
+    releases = ("coef_", "support_")
     s: int
     loss: str | Loss
     clip: float
@@ -374,7 +375,8 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
             raise ValueError(f"classes must be two labels of one type, got {self.classes!r}")
         # A list becomes an array of its objects: one string in it must not turn numbers to text.
         labels = column_or_1d(y if hasattr(y, "dtype") else np.array(y, dtype=object), warn=True)
-        assert_all_finite(labels, input_name="y")
+        if np.any(labels != labels):
+            raise ValueError("Input y contains NaN")
         return classes, labels
 
     def _found_classes(self, y: Any) -> tuple[Any, Any]:

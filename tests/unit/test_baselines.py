@@ -40,13 +40,10 @@ LABELS = (Y_SMALL > 0).astype(float)
 @pytest.mark.parametrize(
     "estimator",
     [
-        AdaptiveSufficientStatistics(),
         AdaptiveSufficientStatistics(APPROXIMATE, calibration="paper"),
         AdaptiveSufficientStatistics(Gaussian(1.0)),
-        JohnsonLindenstraussRegression(),
         PrivateFrankWolfe(steps=10),
         PrivateFrankWolfe(Pure(1.0), selection="laplace", steps=10),
-        TwoStageRegression(),
         TwoStageRegression(CONCENTRATED),
     ],
     ids=str,
@@ -436,3 +433,17 @@ def test_lasso_of_a_block_votes_for_what_it_finds(sparse_regression: Any) -> Non
     assert sparse_baselines.lasso_support(X, y, 1, 0.25).tolist() == [3]
     assert sparse_baselines.lasso_support(X, 0 * y, 2, 0.25).tolist() == []
     assert sorted(sparse_baselines.lasso_support(X, 1e-9 * y, 2, 0.25)) == [3, 17]
+
+
+def test_adaptive_statistics_draw_noise_on_the_eigenvalue() -> None:
+    """The released eigenvalue varies as the ledger says, where it is not cut at 0."""
+    rng = np.random.default_rng(4)
+    data = rng.choice([-1.0, 1.0], (4000, 3)) / math.sqrt(3)
+    fits = [
+        AdaptiveSufficientStatistics(Gaussian(1.0), random_state=i).fit(data, data[:, 0])
+        for i in range(400)
+    ]
+    values = np.array([fit.least_eigenvalue_ for fit in fits])
+    scale = fits[0].ledger_[0].scale
+    assert values.min() > 0
+    assert values.std() == pytest.approx(scale, rel=0.2)

@@ -45,8 +45,6 @@ def sparse_problem(
 @pytest.mark.parametrize(
     "estimator",
     [
-        LeastSquares(),
-        IterativeHardThresholding(),
         IterativeHardThresholding(method="gradient"),
         IterativeHardThresholding(loss=Huber()),
     ],

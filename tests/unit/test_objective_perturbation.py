@@ -9,6 +9,7 @@ import pytest
 from scipy import special, stats
 
 from estimators import objective_perturbation as module
+from estimators.accounting import LedgerEntry, total
 from estimators.objective_perturbation import (
     Perturbation,
     ball_least_squares,
@@ -16,7 +17,7 @@ from estimators.objective_perturbation import (
     logistic_minimum,
     objective_perturbation,
 )
-from minimax.privacy import Approximate, Pure
+from minimax.privacy import Approximate, Pure, ZeroConcentrated
 
 UNIT = np.finfo(float).eps
 Problem = tuple[np.ndarray, np.ndarray, float, np.ndarray]
@@ -159,3 +160,18 @@ def test_random_linear_term_has_its_law(privacy: Pure | Approximate) -> None:
     assert abs(squares.mean() - expected) < error
     assert abs(squares.mean() - expected / 4) > 5 * error
     assert np.abs(draws.mean(axis=0)).max() < 5.5 * draws.std() / math.sqrt(len(draws))
+
+
+def test_concentrated_calls_beside_a_leaking_one() -> None:
+    """zCDP for the calls that have it, with the delta that is left, plus the other's epsilon."""
+    selection = LedgerEntry(
+        "exponential", 1.0, "linf", 1.0, (Pure(0.3), ZeroConcentrated(0.3**2 / 8)), 20
+    )
+    other = LedgerEntry("objective perturbation", 1.0, "l2", 1.0, (Approximate(1.0, 1e-6),))
+    together = total((selection, other), Approximate, 2e-6)
+    alone = ZeroConcentrated(20 * 0.3**2 / 8).to_approximate(1e-6).epsilon
+    assert isinstance(together, Approximate)
+    assert together.epsilon == pytest.approx(1.0 + alone, rel=1e-9)
+    tighter = total((selection, other), Approximate, 1.5e-6)
+    assert isinstance(tighter, Approximate)
+    assert tighter.epsilon > together.epsilon
