@@ -6,6 +6,7 @@ with the further options that `FURTHER` lists, which are there to reach every br
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,18 @@ Data = tuple[np.ndarray, ...]
 """(X,) for a mean, (X, y) where there is a response."""
 
 
+@dataclass(frozen=True)
 class Huber:
-    """A loss of one's own: quadratic up to 1, then linear."""
+    """A loss of one's own: quadratic up to |p - y| = 1, linear beyond."""
 
-    smoothness = 1.0
+    smoothness: float = 1.0
 
     def slope(self, prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.clip(prediction - y, -1, 1)
 
     def value(self, prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
-        residual = np.abs(prediction - y)
-        return np.where(residual < 1, residual**2 / 2, residual - 0.5)
+        size = np.abs(prediction - y)
+        return np.where(size <= 1, size**2 / 2, size - 0.5)
 
 
 def bent(t: np.ndarray) -> np.ndarray:

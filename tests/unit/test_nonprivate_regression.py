@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,22 +13,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from estimators import nonprivate_regression
 from estimators.losses import LogisticLoss, SquaredLoss, chosen_loss
 from estimators.nonprivate_regression import IterativeHardThresholding, LeastSquares, Risk
+from tests.contract.estimator_examples import Huber
 
 METHODS = ["pursuit", "gradient"]
-
-
-@dataclass(frozen=True)
-class Huber:
-    """A user's own loss: quadratic up to |p - y| = 1, linear beyond."""
-
-    smoothness: float = 1.0
-
-    def slope(self, prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.clip(prediction - y, -1, 1)
-
-    def value(self, prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
-        size = np.abs(prediction - y)
-        return np.where(size <= 1, size**2 / 2, size - 0.5)
 
 
 def sparse_problem(
