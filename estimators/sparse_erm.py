@@ -228,7 +228,7 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
         Number of non-zero coefficients kept.
     loss : {"squared", "logistic"} or an object like `estimators.losses.Loss`
         "logistic" clips y to [0, 1] and makes `predict` return log-odds. A loss of your own is
-        asked about one record at a time, which takes about a microsecond each.
+        asked about one record at a time, which takes about five microseconds each.
     clip : float
         G, the largest norm |slope_i| |x_i| of a record's gradient. Noise grows with it; below the
         usual norm gradients lose length and convergence slows. Logistic slopes are at most 1, so
