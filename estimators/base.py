@@ -3,7 +3,12 @@
 House rules. The constructor stores hyper-parameters and does nothing else. `fit` validates
 everything before it draws any noise, so bad input raises and nothing is released. After `fit`,
 `ledger_` lists every mechanism call and `privacy_` is the guarantee composed from it, in the
-definition in which the budget was given.
+definition in which the budget was given; `privacy_.assumes` says what it rests on besides.
+
+What one record may decide. Data that are none (NaN, infinity, text, a wrong shape) are refused:
+that they are there is taken to be public. No finite record decides whether there is an error or a
+warning, nor any attribute but those that the class names in `releases`, which have passed through a
+mechanism or are computed from what has.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ DEFAULT_PRIVACY: dict[Scope, Guarantee] = {
 REPORTED = {"epsilon", "rho", "mu"}
 SMALLEST_REPORTED = 1e-12
 """Least budget of one report: reports of less are longer than their squares can be computed."""
+SECRET_SEED = "random_state is secret: whoever knows it, or has this object, knows the noise"
 
 
 class PrivateEstimator(BaseEstimator):
@@ -42,6 +48,8 @@ class PrivateEstimator(BaseEstimator):
     random_state: Any
     scope: ClassVar[Scope] = "central"
     """Who is trusted with the data: the budget must be of this scope."""
+    releases: ClassVar[tuple[str, ...]]
+    """The attributes that depend on the data. All others are functions of public numbers."""
     privacy_: Guarantee
     ledger_: tuple[LedgerEntry, ...]
 
@@ -99,7 +107,12 @@ class PrivateEstimator(BaseEstimator):
                 given = delta_at(spent, asked.epsilon)
                 if given < 1:
                     reported = Approximate(asked.epsilon, given, reported.scope)
-        self.ledger_, self.privacy_ = spent, reported
+        self.ledger_, self.privacy_ = spent, reported.assuming(*self._assumptions)
+
+    @property
+    def _assumptions(self) -> tuple[str, ...]:
+        """What the guarantee rests on besides the mechanisms."""
+        return () if self.random_state is None else (SECRET_SEED,)
 
 
 class LinearPredictor(RegressorMixin, BaseEstimator):
@@ -145,8 +158,11 @@ def validated_pair(
     for name, value in (("X", X), ("y", y)):
         if np.ma.isMaskedArray(value):
             raise TypeError(f"{name} is a masked array: fill or drop the masked entries first")
-        if getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        if kind == "c":
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+        if kind in ("M", "m"):  # which numpy would take for numbers
+            raise TypeError(f"{name} must hold real numbers, got dtype {value.dtype}")
     X, y = validate_data(
         estimator,
         X,

@@ -140,6 +140,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
     (True, 'zCDP(rho=0.1)')
     """
 
+    releases = ("coef_", "ridge_", "least_eigenvalue_")
     _sparse_rows = True
 
     def __init__(
@@ -308,6 +309,7 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
     privacy_, ledger_, n_features_in_
     """
 
+    releases = ("coef_", "ridge_", "altered_")
     _sparse_rows = True
 
     def __init__(

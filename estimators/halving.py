@@ -77,6 +77,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
     ([3], [40, 10, 3, 1], 1.0)
     """
 
+    releases = ("coef_", "support_", "candidates_")
     scope: ClassVar[Scope] = "local"
     _sparse_rows = True
 

@@ -154,6 +154,8 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
     ([7, 30], 'label pure(epsilon=1)')
     """
 
+    releases = ("coef_", "support_", "n_iter_")
+
     def __init__(
         self,
         privacy: Guarantee | None = None,
@@ -282,6 +284,8 @@ class LabelLasso(LabelEstimator):
     coef_, support_ (sorted), penalty_, randomiser_, privacy_, ledger_, real_epsilon_,
     n_features_in_
     """
+
+    releases = ("coef_", "support_")
 
     def __init__(
         self,

@@ -155,6 +155,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     ([3], 5, 2.0)
     """
 
+    releases = ("coef_", "support_")
     scope: ClassVar[Scope] = "local"
     _sparse_rows = True
 
@@ -327,6 +328,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
     ([3], 'randomised response')
     """
 
+    releases = ("coef_", "support_")
     scope: ClassVar[Scope] = "local"
     _sparse_rows = True
 

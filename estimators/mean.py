@@ -87,6 +87,8 @@ class NoisyMean(TruncatingEstimator):
     (True, 'zCDP(rho=0.1)')
     """
 
+    releases = ("mean_", "R_", "noise_scale_", "ledger_")
+
     def __init__(
         self,
         privacy: Guarantee | None = None,
@@ -204,6 +206,8 @@ class KarwaVadhanMean(PrivateEstimator):
 
     Attributes: mean_, centres_, found_, half_width_, noise_scale_, privacy_, ledger_
     """
+
+    releases = ("mean_", "centres_", "found_")
 
     def __init__(
         self,
@@ -371,6 +375,8 @@ class CoinPressMean(PrivateEstimator):
 
     Attributes: mean_, ball_radii_, noise_scale_, privacy_, ledger_, n_features_in_
     """
+
+    releases = ("mean_",)
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from estimators.base import Array, LinearPredictor, validated_pair
-from estimators.losses import Loss, SquaredLoss, chosen_loss, slopes
+from estimators.losses import Loss, SquaredLoss, accepted_responses, chosen_loss, slopes
 from estimators.mechanisms import check_between, check_sparsity, check_whole
 
 Indices = NDArray[np.intp]
@@ -122,7 +122,7 @@ class IterativeHardThresholding(LinearPredictor):
     s : int
         Largest number of non-zero coefficients.
     loss : {"squared", "logistic"} or an object like `estimators.losses.Loss`
-        "logistic" needs y in {0, 1} and makes `predict` return log-odds.
+        "logistic" clips y to [0, 1] and makes `predict` return log-odds.
     method : {"pursuit", "gradient"}
     refit : bool
         Whether "gradient" ends by minimising over the support found.
@@ -160,7 +160,8 @@ class IterativeHardThresholding(LinearPredictor):
             raise ValueError(f"method must be 'pursuit' or 'gradient', got {self.method!r}")
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
-        risk = Risk(X, y, chosen_loss(self.loss, y))
+        loss = chosen_loss(self.loss)
+        risk = Risk(X, accepted_responses(loss, y), loss)
         search = self._pursue if self.method == "pursuit" else self._descend
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             coef, self.n_iter_ = search(risk)

@@ -10,19 +10,18 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, sparse, special
-from sklearn.exceptions import ConvergenceWarning
+from scipy import sparse
 from sklearn.linear_model import Lasso
 
 from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, LinearPredictor, PrivateEstimator
 from estimators.baselines import ROOM
 from estimators.design import SCALES, Design, clipped_entries
-from estimators.losses import chosen_loss
+from estimators.losses import accepted_responses, chosen_loss
 from estimators.mechanisms import (
     check_between,
     check_sparsity,
@@ -30,6 +29,13 @@ from estimators.mechanisms import (
     exponential_mechanism,
     gumbel_top_k,
     report_noisy_max,
+)
+from estimators.objective_perturbation import (
+    ball_least_squares,
+    linear_term,
+    logistic_minimum,
+    objective_perturbation,
+    quieter,
 )
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
@@ -118,7 +124,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
     ----------
     privacy : Pure, Approximate or ZeroConcentrated, default Approximate(1, 1e-6)
     loss : {"squared", "logistic"}
-        For "logistic" y must lie in [0, 1] and `predict` gives log-odds.
+        For "logistic" y is clipped to [0, 1] and `predict` gives log-odds.
     l1_radius, entry_bound : float
         K, and the bound to which entries of X are clipped.
     R : float
@@ -135,6 +141,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
     n_features_in_
     """
 
+    releases = ("coef_",)
     _sparse_rows = True
 
     def __init__(
@@ -223,10 +230,11 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
 
 
 def checked_loss(loss: Any, y: Array, R: float) -> tuple[Any, Array]:
-    """The loss of that name, and the responses as it takes them: clipped to [-R, R] if squared."""
+    """The loss of that name, and the responses clipped: to [-R, R] if squared, else to [0, 1]."""
     if not (isinstance(loss, str) and loss in CURVATURE):
         raise ValueError(f"loss must be 'squared' or 'logistic', got {loss!r}")
-    return chosen_loss(loss, y), np.clip(y, -R, R) if loss == "squared" else y
+    chosen = chosen_loss(loss)
+    return chosen, np.clip(y, -R, R) if loss == "squared" else accepted_responses(chosen, y)
 
 
 def add_column(total: Array, X: Any, j: int, weight: float) -> None:
@@ -262,110 +270,12 @@ def lasso_support(X: Any, y: Array, s: int, penalty: float) -> NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
     model = Lasso(alpha=penalty * zero_from, fit_intercept=False, max_iter=300, tol=1e-3)
     with warnings.catch_warnings():
-        # Whether a block's Lasso converged is not private information to print.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        # Whatever there is to say about a block's Lasso would tell something about its records.
+        warnings.simplefilter("ignore")
         model.fit(X.tocsc() if sparse.issparse(X) else X, y)
     magnitudes = np.abs(np.asarray(model.coef_))
     top = np.argsort(-magnitudes, kind="stable")[:s]
     return top[magnitudes[top] > 0]
-
-
-class Perturbation(NamedTuple):
-    """How an objective is perturbed: ridge Delta, scale of the random linear term, guarantee."""
-
-    ridge: float
-    scale: float
-    privacy: Pure | Approximate
-
-
-def objective_perturbation(
-    gradient: float, smoothness: float, privacy: Pure | Approximate
-) -> Perturbation:
-    r"""Ridge and noise that make the minimiser of a perturbed sum of losses private.
-
-    **Statement.** J(b) = sum_i l_i(<x_i, b>) + Delta |b|^2/2 + <g, b> with convex l_i, |gradient of
-    a record's term| <= zeta everywhere, and second derivative times |x_i|^2 at most lam. Under
-    replacement the minimiser is epsilon-DP if Delta >= lam/(e^{epsilon/2} - 1) and g has density
-    proportional to exp(-epsilon |g|/(4 zeta)); it is (epsilon, delta)-DP with that Delta and
-    g ~ N(0, tau^2 I), tau = 2 zeta (t + sqrt(t^2 + epsilon))/epsilon, t = sqrt(2 log(1/delta)).
-
-    **Proof.** The minimiser b determines g = -sum of gradients - Delta b, a bijection, so the
-    density at b is that of g times |det H|, H = Hessians + Delta I. Neighbours: H' = H - c xx' + c'
-    zz', so det H/det H' <= det H/det(H - c xx') <= 1 + lam/Delta <= e^{epsilon/2}. And g' = g + v,
-    where v, a difference of two gradients, has |v| <= 2 zeta: the density ratio is at most
-    e^{epsilon/2} in the first case. In the second its log is at most (|Pg| h + tau h^2/2)/tau for h
-    = 2 zeta/tau, with P the projection on the span of x and z, in which v lies although it depends
-    on g; P(|Pg| > t tau) <= e^{-t^2/2} = delta, and h t + h^2/2 = epsilon/2.
-
-    **Source.** Kifer, Smith and Thakurta (2012), Algorithm 1, with Delta = 2 lam/epsilon and
-    tau^2 = zeta^2 (8 log(2/delta) + 4 epsilon)/epsilon^2: that is the case |v| <= zeta, of a record
-    added or removed. Replacement needs twice that noise.
-    """
-    ridge = smoothness / math.expm1(min(privacy.epsilon / 2, 20.0))
-    if isinstance(privacy, Pure):
-        return Perturbation(ridge, 4 * gradient / privacy.epsilon, privacy)
-    t = math.sqrt(2 * math.log(1 / privacy.delta))
-    scale = 2 * gradient * (t + math.sqrt(t**2 + privacy.epsilon)) / privacy.epsilon
-    return Perturbation(ridge, scale, privacy)
-
-
-def quieter(s: int, epsilon: float, delta: float) -> Pure | Approximate:
-    """The guarantee whose random linear term in s dimensions has the smaller E|g|^2.
-
-    s (s + 1) squared scales if pure, s if normal: pure up to an s of about 2 log(1/delta).
-    """
-    pure, normal = Pure(epsilon), Approximate(epsilon, delta)
-    scales = [objective_perturbation(1.0, 1.0, privacy).scale for privacy in (pure, normal)]
-    return pure if (s + 1) * scales[0] ** 2 <= scales[1] ** 2 else normal
-
-
-def linear_term(perturbation: Perturbation, s: int, rng: np.random.Generator) -> Array:
-    """g: normal, or for a pure guarantee with a Gamma(s) length in a uniform direction."""
-    direction = rng.standard_normal(s)
-    if isinstance(perturbation.privacy, Approximate):
-        return perturbation.scale * direction
-    length = rng.gamma(s, perturbation.scale)
-    return np.asarray(length * direction / np.linalg.norm(direction))
-
-
-def ball_least_squares(Z: Array, y: Array, ridge: float, linear: Array, radius: float) -> Array:
-    """argmin over |b| <= radius of |Zb - y|^2/2 + ridge |b|^2/2 + <linear, b>, in closed form but
-    for one multiplier."""
-    values, vectors = np.linalg.eigh(Z.T @ Z)
-    values = np.maximum(values, 0.0) + ridge
-    target = vectors.T @ (Z.T @ y - linear)
-    if np.linalg.norm(target / values) > radius:
-
-        def shortage(multiplier: float) -> float:
-            return 1 / float(np.linalg.norm(target / (values + multiplier))) - 1 / radius
-
-        most = 2 * float(np.linalg.norm(target)) / radius
-        values = values + optimize.brentq(shortage, 0.0, most, xtol=1e-14 * most, rtol=1e-14)
-    return np.asarray(vectors @ (target / values))
-
-
-def logistic_minimum(Z: Array, y: Array, ridge: float, linear: Array) -> Array:
-    """argmin of the logistic loss + ridge |b|^2/2 + <linear, b>, by damped Newton steps."""
-
-    def objective(b: Array) -> float:
-        p = Z @ b
-        return float((np.logaddexp(0.0, p) - y * p).sum() + ridge * b @ b / 2 + linear @ b)
-
-    coef = np.zeros(Z.shape[1])
-    value = objective(coef)
-    for _ in range(200):
-        chance = special.expit(Z @ coef)
-        gradient = Z.T @ (chance - y) + ridge * coef + linear
-        hessian = (Z.T * (chance * (1 - chance))) @ Z + ridge * np.eye(len(coef))
-        step = np.linalg.solve(hessian, gradient)
-        decrement, size = float(gradient @ step), 1.0
-        while size > 1e-10 and objective(coef - size * step) > value - 0.25 * size * decrement:
-            size /= 2
-        if decrement <= 1e-22 * (1 + abs(value)) or size <= 1e-10:
-            return np.asarray(coef - step) if decrement <= 1e-12 * (1 + abs(value)) else coef
-        coef = coef - size * step
-        value = objective(coef)
-    return coef
 
 
 class TwoStageRegression(LinearPredictor, PrivateEstimator):
@@ -384,7 +294,8 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
     a Huber loss with slopes of at most R + B radius everywhere, to which the theorem applies with
     any smooth convex public penalty added; with penalties that grow outside the ball the
     minimisers tend to the constrained one, and privacy passes to the limit (their Theorem on
-    successive approximation). It is proved for the exact minimiser; ours is exact up to rounding.
+    successive approximation). It is proved for the exact minimiser; ours is exact up to rounding:
+    `logistic_minimum`.
 
     **Risk.** Their guarantee needs blocks on which the Lasso already finds the support.
 
@@ -401,7 +312,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
     s : int
         Number of features chosen.
     loss : {"squared", "logistic"}
-        For "logistic" y must lie in [0, 1] and `predict` gives log-odds.
+        For "logistic" y is clipped to [0, 1] and `predict` gives log-odds.
     row_bound : float
         B: bound on the l2 norm of a row on the support, and on each entry when blocks vote.
     R, radius : float
@@ -420,6 +331,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
     n_features_in_
     """
 
+    releases = ("coef_", "support_")
     _sparse_rows = True
 
     def __init__(

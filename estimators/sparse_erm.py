@@ -18,7 +18,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from estimators.accounting import Guarantee
 from estimators.base import Array, LinearPredictor, PrivateEstimator
 from estimators.design import Design
-from estimators.losses import LogisticLoss, Loss, SquaredLoss, chosen_loss, slopes
+from estimators.losses import (
+    LogisticLoss,
+    Loss,
+    SquaredLoss,
+    accepted_responses,
+    chosen_loss,
+    record_by_record,
+    slopes,
+)
 from estimators.mechanisms import (
     check_between,
     check_sparsity,
@@ -37,6 +45,7 @@ from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
 Spendable = Approximate | ZeroConcentrated | Gaussian
 SIZES = (1e-50, 1e50)
 """Where clip, step and scales must lie, so that iterates stay in the floating-point range."""
+PUBLIC_LABELS = "the set of labels is public"
 SHORTEST_ENTRY = 1e-140
 """Rows of entries smaller than this are treated as this long: their squares may underflow."""
 
@@ -83,6 +92,7 @@ def paper_noise(privacy: Spendable, clip: float, n: int, steps: int) -> float:
 class _SparseDescent(PrivateEstimator):
     """What the regressor and the classifier share: options and the private descent."""
 
+    releases = ("coef_", "support_")
     s: int
     loss: str | Loss
     clip: float
@@ -100,7 +110,7 @@ class _SparseDescent(PrivateEstimator):
         step = self._step(loss)
         clip, steps, s = float(self.clip), int(self.steps), int(self.s)
         scale = self._noise(n)
-        rng, design = self._rng(), Design(X)
+        rng, design, loss = self._rng(), Design(X), record_by_record(loss)
         caps, shrink, coef = slope_caps(design, clip), 1 - step * float(self.l2), np.zeros(d)
         for _ in range(steps):
             gradient = clipped_gradient(design, y, coef, loss, caps)
@@ -119,7 +129,7 @@ class _SparseDescent(PrivateEstimator):
         `noisy_thresholding_upper`; for the dense logistic problem, s = d, `noisy_logistic_upper`.
         Needs `radius`, no `l2`, and the squared or logistic loss."""
         self._check_options(problem.d)
-        loss = chosen_loss(self.loss, np.zeros(1))
+        loss = chosen_loss(self.loss)
         kinds: dict[type, Literal["squared", "logistic"]]
         kinds = {SquaredLoss: "squared", LogisticLoss: "logistic"}
         if self.radius is None or self.l2 != 0 or type(loss) not in kinds:
@@ -217,7 +227,8 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     s : int
         Number of non-zero coefficients kept.
     loss : {"squared", "logistic"} or an object like `estimators.losses.Loss`
-        "logistic" needs y in {0, 1} and makes `predict` return log-odds.
+        "logistic" clips y to [0, 1] and makes `predict` return log-odds. A loss of your own is
+        asked about one record at a time, which takes about five microseconds each.
     clip : float
         G, the largest norm |slope_i| |x_i| of a record's gradient. Noise grows with it; below the
         usual norm gradients lose length and convergence slows. Logistic slopes are at most 1, so
@@ -278,7 +289,8 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     def fit(self, X: Any, y: Any) -> NoisyHardThresholding:
         """Release private sparse coefficients for predicting y from the rows of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
-        self._descend(X, y, chosen_loss(self.loss, y))
+        loss = chosen_loss(self.loss)
+        self._descend(X, accepted_responses(loss, y), loss)
         return self
 
 
@@ -288,9 +300,9 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
     **Algorithm.** `NoisyHardThresholding` on labels mapped to {0, 1}; <x, coef_> is the log-odds of
     ``classes_[1]``.
 
-    **Privacy.** As there. The names of the two labels are taken to be public: by default they are
-    read off y, and a y with another number of labels raises. Give `classes` where even the presence
-    of a label is private.
+    **Privacy.** As there, if `classes` is given: whatever a record's label, it is the second class
+    or it is not. Without it the two labels are read off y, and a y with another number of labels
+    raises: `privacy_.assumes` then says that the set of labels is public.
 
     **Risk.** WG19: Corollary 5.8: up to constants and logarithms K^2 s* log d [1/n +
     log(1/delta)/(n eps)^2], if |x| <= K and the covariance of x is well conditioned.
@@ -308,7 +320,8 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
     loss : "logistic" or an object like `estimators.losses.Loss`
         A function of the log-odds and of y in {0, 1}.
     classes : sequence of two labels, or None
-        The labels, whichever occur in y; the second is the positive one.
+        The labels, whichever occur in y. The second is the positive one; any other label than the
+        second, also one that is not in `classes`, counts as the first.
 
     Attributes
     ----------
@@ -343,37 +356,48 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
             self._validated_pair(X, y, sparse_rows=True)  # raises, saying that y is needed
         if np.ma.isMaskedArray(y):
             raise TypeError("y is a masked array: fill or drop the masked entries first")
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        classes = self._two_classes(labels)
+        classes, labels = self._found_classes(y) if self.classes is None else self._given_classes(y)
         positive = np.asarray(labels == classes[1], dtype=float)
         X, positive = self._validated_pair(X, positive, sparse_rows=True)
-        loss = chosen_loss(self.loss, positive)
+        loss = chosen_loss(self.loss)
         if isinstance(loss, SquaredLoss):
             raise ValueError("loss must be a function of log-odds, like 'logistic'; got 'squared'")
         self._descend(X, positive, loss)
         self.classes_ = classes
         return self
 
-    def _two_classes(self, labels: Any) -> Any:
-        """The two labels, or an error that says what is wrong with y or `classes`."""
-        if self.classes is None:
-            found = np.unique(labels)
-            if len(found) > 2:
-                raise ValueError(
-                    "Only binary classification is supported. The type of the target y is "
-                    f"{type_of_target(labels)}, with {len(found)} classes."
-                )
-            if len(found) < 2:
-                raise ValueError(f"y must hold two classes, got one class: {found.tolist()}")
-            return found
-        given = np.asarray(self.classes)
-        if given.shape != (2,) or given[0] == given[1]:
+    def _given_classes(self, y: Any) -> tuple[Any, Any]:
+        """`classes`, checked, and the labels, each compared with them on its own."""
+        classes = np.asarray(self.classes)
+        if classes.shape != (2,) or classes[0] == classes[1]:
             raise ValueError(f"classes must be two different labels, got {self.classes!r}")
-        if not np.isin(labels, given).all():
-            raise ValueError(f"y must hold no label outside classes = {given.tolist()}")
-        return given
+        if classes.tolist() != list(self.classes or ()):
+            raise ValueError(f"classes must be two labels of one type, got {self.classes!r}")
+        # A list becomes an array of its objects: one string in it must not turn numbers to text.
+        labels = column_or_1d(y if hasattr(y, "dtype") else np.array(y, dtype=object), warn=True)
+        if np.any(labels != labels):
+            raise ValueError("Input y contains NaN")
+        return classes, labels
+
+    def _found_classes(self, y: Any) -> tuple[Any, Any]:
+        """The labels that occur, an error unless there are two, and those of the records."""
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        found = np.unique(labels)
+        if len(found) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target y is "
+                f"{type_of_target(labels)}, with {len(found)} classes."
+            )
+        if len(found) < 2:
+            raise ValueError(f"y must hold two classes, got one class: {found.tolist()}")
+        return found, labels
+
+    @property
+    def _assumptions(self) -> tuple[str, ...]:
+        found = () if self.classes is not None else (PUBLIC_LABELS,)
+        return super()._assumptions + found
 
     def decision_function(self, X: Any) -> Array:
         """The log-odds <x, coef_> of ``classes_[1]`` for each row of X."""

@@ -188,6 +188,8 @@ class SparseMean(SparseEstimator):
     n_features_in_
     """
 
+    releases = ("mean_", "support_", "s_", "R_", "selection_scale_", "noise_scale_", "ledger_")
+
     def __init__(
         self,
         privacy: Guarantee | None = None,

@@ -141,6 +141,8 @@ class StableSparseMean(TruncatingEstimator):
     mean_, support_ (sorted, empty if refused), R_, noise_scale_, privacy_, ledger_, n_features_in_
     """
 
+    releases = ("mean_", "support_", "R_", "noise_scale_", "ledger_")
+
     def __init__(
         self,
         privacy: Guarantee | None = None,

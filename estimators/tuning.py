@@ -121,6 +121,7 @@ class SparseEstimator(TruncatingEstimator):
         """
         if self.s == "cv" and isinstance(self._asked, Approximate):
             rho = total(tuple(ledger), ZeroConcentrated).to_zcdp()
-            self.ledger_, self.privacy_ = tuple(ledger), rho.to_approximate(self._asked.delta)
+            reported = rho.to_approximate(self._asked.delta).assuming(*self._assumptions)
+            self.ledger_, self.privacy_ = tuple(ledger), reported
         else:
             super()._account(ledger)

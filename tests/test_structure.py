@@ -47,6 +47,32 @@ def test_the_direction_check_can_fail() -> None:
     assert not against_direction("verify", ast.parse("import minimax"))
 
 
+GENERATORS = {"default_rng", "RandomState", "Generator", "SeedSequence"}
+
+
+def shared_generators(tree: ast.Module) -> set[str]:
+    """Generators that a module names: tests that draw from one depend on their order."""
+    made = [node for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign))]
+    return {
+        ast.unparse(node)
+        for node in made
+        if isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).split(".")[-1] in GENERATORS
+    }
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_no_generator_is_shared_between_tests(path: Path) -> None:
+    assert not shared_generators(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_the_search_for_shared_generators_can_find_one() -> None:
+    assert shared_generators(ast.parse("rng = np.random.default_rng(5)"))
+    assert not shared_generators(ast.parse("X = np.random.default_rng(5).normal(size=3)"))
+
+
 def test_every_source_names_a_known_paper() -> None:
     from minimax.calculator import PROBLEMS
 

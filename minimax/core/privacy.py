@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from numbers import Real
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,11 +29,10 @@ from minimax.methods.divergences import (
 )
 
 Scope = Literal["central", "local", "label"]
-
-
 SCOPES: tuple[Scope, ...] = ("central", "local", "label")
 OUTWARD = 1 + 1e-12
 """A stated epsilon is rounded upwards by this factor: more than rounding errors can have taken."""
+Stated = TypeVar("Stated", bound="_Numbers")
 
 
 @runtime_checkable
@@ -62,6 +62,9 @@ class Privacy(Protocol):
 class _Numbers:
     """Shared by the definitions: their numeric fields, checked and listed."""
 
+    assumes: tuple[str, ...] = ()
+    """What a guarantee rests on besides its mechanisms, in words: no part of its value."""
+
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
             if field.name == "scope":
@@ -89,6 +92,12 @@ class _Numbers:
         numbers = ", ".join(f"{name}={value:.4g}" for name, value in self.parameters.items())
         where = "" if self.scope == "central" else f"{self.scope} "  # type: ignore[attr-defined]
         return f"{where}{self.name}({numbers})"  # type: ignore[attr-defined]
+
+    def assuming(self: Stated, *words: str) -> Stated:
+        """The same guarantee, equal to this one, that says what more it rests on."""
+        conditional = copy(self)
+        object.__setattr__(conditional, "assumes", (*self.assumes, *words))
+        return conditional
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def failure(privacy: Privacy, size: Number, room: Number) -> Number:
     max{1 - e^{k eps} q - delta_k, e^{-k eps} (1 - q - delta_k), 0}; delta = 0 for pure budgets.
     zCDP: 1 - exp(-(sqrt(log 1/q) - k sqrt rho)_+^2). GDP: Phi(-k mu - Phi^-1(q)).
 
-    **Proof.** Group privacy, and `Privacy.tradeoff` of the group. No term is one minus a number
+    **Proof.** Group privacy, and `Privacy.tradeoff_log` of the group. No term is one minus a number
     near one. The margins, some ulps of what is subtracted, cover the rounding of differences.
     """
     lib = library(room, size)

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from estimators import baselines, sparse_baselines
 from estimators.baselines import (
@@ -28,6 +27,7 @@ from estimators.design import Design
 from estimators.mechanisms import Release, gumbel_top_k
 from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from tests.strategies import Data, neighbours
 
 ROUNDING = 1e-11
 values = st.one_of(
@@ -36,18 +36,6 @@ values = st.one_of(
 levels = st.sampled_from([0.25, 1.0, 7.0])
 reproducible = settings(deadline=None, derandomize=True, max_examples=100)
 slower = settings(deadline=None, derandomize=True, max_examples=40)
-Data = tuple[np.ndarray, np.ndarray]
-
-
-@st.composite
-def neighbours(draw: Any, smallest: int = 1) -> tuple[Data, Data]:
-    """Two data sets (X, y) that differ in one record."""
-    n, d = draw(st.integers(smallest, 8)), draw(st.integers(1, 4))
-    X, y = (draw(hnp.arrays(float, shape, elements=values)) for shape in ((n, d), n))
-    other, response = X.copy(), y.copy()
-    i = draw(st.integers(0, n - 1))
-    other[i], response[i] = draw(hnp.arrays(float, d, elements=values)), draw(values)
-    return (X, y), (other, response)
 
 
 def bounded(data: Data) -> Data:
@@ -74,7 +62,7 @@ def ledger_sensitivities(data: Data, bound: float, R: float) -> list[float]:
 
 
 @reproducible
-@given(neighbours(), levels, levels)
+@given(neighbours(values), levels, levels)
 def test_statistics_move_no_more_than_the_ledger_says(
     pair: tuple[Data, Data], bound: float, R: float
 ) -> None:
@@ -105,7 +93,7 @@ def test_without_the_clip_statistics_move_more(monkeypatch: pytest.MonkeyPatch) 
 
 
 @reproducible
-@given(neighbours(), levels)
+@given(neighbours(values), levels)
 def test_projection_tests_a_lipschitz_distance(pair: tuple[Data, Data], bound: float) -> None:
     here, there = (joint_gram(*bounded(data), bound) for data in pair)
     assert np.trace(here) <= len(pair[0][1]) * bound**2 * (1 + ROUNDING)
@@ -169,7 +157,7 @@ def path_scores(data: Data, loss: str, bound: float, R: float) -> tuple[np.ndarr
 
 
 @slower
-@given(neighbours(), levels, levels, st.booleans())
+@given(neighbours(values), levels, levels, st.booleans())
 def test_vertex_scores_move_no_more_than_the_ledger_says(
     pair: tuple[Data, Data], bound: float, R: float, logistic: bool
 ) -> None:
@@ -248,7 +236,7 @@ def in_ball(s: int, radius: float) -> list[np.ndarray]:
 
 
 @slower
-@given(neighbours(smallest=2), levels, levels)
+@given(neighbours(values, records=(2, 8)), levels, levels)
 def test_votes_gradients_and_hessians_move_no_more_than_the_ledger_says(
     pair: tuple[Data, Data], bound: float, R: float
 ) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from scipy import special, stats
 
@@ -27,6 +26,7 @@ from estimators.mean import (
     centred_clipped_mean,
 )
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from tests.strategies import neighbouring_rows
 
 Array = NDArray[np.float64]
 BUDGET = Approximate(1.0, 1e-6)
@@ -38,16 +38,6 @@ numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
 )
 levels = st.sampled_from([1e-140, 1e-3, 0.7, 5.0, 1e6, 1e140])
-
-
-@st.composite
-def neighbours(draw: Any) -> tuple[Array, Array]:
-    """Two data sets that differ in one record."""
-    n, d = draw(st.integers(1, 5)), draw(st.integers(1, 4))
-    X = draw(hnp.arrays(float, (n, d), elements=numbers))
-    other = X.copy()
-    other[draw(st.integers(0, n - 1))] = draw(hnp.arrays(float, d, elements=numbers))
-    return X, other
 
 
 def far_apart(n: int, d: int) -> tuple[Array, Array]:
@@ -90,7 +80,7 @@ both_clips = pytest.mark.parametrize("clip", ["coordinate", "ball"])
 @both_budgets
 @both_clips
 @QUICK
-@given(pair=neighbours(), R=levels)
+@given(pair=neighbouring_rows(numbers, records=(1, 5)), R=levels)
 def test_clipped_mean_moves_at_most_its_sensitivity(
     privacy: Pure | Gaussian, clip: str, pair: tuple[Array, Array], R: float
 ) -> None:
@@ -110,7 +100,7 @@ def test_clipped_mean_reaches_its_sensitivity(
 
 
 @QUICK
-@given(pair=neighbours(), r=levels, sigma=levels)
+@given(pair=neighbouring_rows(numbers, records=(1, 5)), r=levels, sigma=levels)
 def test_first_ball_moves_at_most_its_sensitivity(
     pair: tuple[Array, Array], r: float, sigma: float
 ) -> None:
@@ -130,7 +120,11 @@ def test_first_ball_reaches_its_sensitivity(n: int, d: int) -> None:
 
 
 @QUICK
-@given(pair=neighbours(), k=st.integers(-LAST_BIN, LAST_BIN), sigma=levels)
+@given(
+    pair=neighbouring_rows(numbers, records=(1, 5)),
+    k=st.integers(-LAST_BIN, LAST_BIN),
+    sigma=levels,
+)
 def test_centred_mean_moves_at_most_its_sensitivity(
     pair: tuple[Array, Array], k: int, sigma: float
 ) -> None:
@@ -168,7 +162,11 @@ def count_steps(pair: tuple[Array, Array], j: int, sigma: float, last: int) -> N
 
 
 @QUICK
-@given(pair=neighbours(), sigma=levels, last=st.sampled_from([0, 3, LAST_BIN]))
+@given(
+    pair=neighbouring_rows(numbers, records=(1, 5)),
+    sigma=levels,
+    last=st.sampled_from([0, 3, LAST_BIN]),
+)
 def test_a_record_moves_one_unit_between_two_bins(
     pair: tuple[Array, Array], sigma: float, last: int
 ) -> None:

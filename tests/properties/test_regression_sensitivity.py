@@ -19,25 +19,13 @@ from numpy.typing import NDArray
 from estimators.regression import NoisyGradientRegression, clipped_gradient
 from minimax.core.calibration import gradient_sensitivity
 from minimax.core.privacy import Approximate, Gaussian, ZeroConcentrated
-from tests.strategies import log_floats
+from tests.strategies import Data, log_floats, neighbours
 
 Array = NDArray[np.float64]
-Data = tuple[Array, Array]
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 EXTREME = [0.0, 5e-324, 1e-200, 1e6, -1e6, 1e300, -1e300, 1.7976931348623157e308]
 numbers = st.one_of(st.floats(-3, 3), st.sampled_from(EXTREME))
 levels = st.sampled_from([1e-25, 1e-3, 0.7, 5.0, 1e6, 1e25])
-
-
-@st.composite
-def neighbours(draw: Any) -> tuple[Data, Data]:
-    """Two samples that differ in one record, row and response."""
-    n, d = draw(st.integers(1, 5)), draw(st.integers(1, 4))
-    X = draw(hnp.arrays(float, (n, d), elements=numbers))
-    y = draw(hnp.arrays(float, n, elements=numbers))
-    other, responses, i = X.copy(), y.copy(), draw(st.integers(0, n - 1))
-    other[i], responses[i] = draw(hnp.arrays(float, d, elements=numbers)), draw(numbers)
-    return (X, y), (other, responses)
 
 
 def on_the_sphere(direction: Array, radius: float) -> Array:
@@ -86,7 +74,7 @@ def ledger_sensitivity(data: Data, R: float, c: float, c0: float, **options: Any
 @pytest.mark.parametrize("gram", [True, False])
 @QUICK
 @given(
-    pair=neighbours(),
+    pair=neighbours(numbers, records=(1, 5)),
     direction=hnp.arrays(float, 4, elements=st.floats(-1, 1)),
     share=st.sampled_from([0.0, 0.3, 1.0]),
     R=levels,
@@ -146,7 +134,7 @@ def test_without_clipping_there_is_no_bound() -> None:
 
 
 @QUICK
-@given(pair=neighbours(), R=st.sampled_from([0.1, 1.0, 20.0]))
+@given(pair=neighbours(numbers, records=(1, 5)), R=st.sampled_from([0.1, 1.0, 20.0]))
 def test_a_fit_of_one_step_moves_at_most_its_sensitivity(pair: tuple[Data, Data], R: float) -> None:
     """The noise depends on the seed alone and nothing is projected, so it cancels."""
     estimator = NoisyGradientRegression(Gaussian(1.0), R=R, step_size=1e-3, steps=1, random_state=0)

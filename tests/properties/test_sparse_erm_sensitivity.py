@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from estimators import sparse_erm
@@ -20,6 +19,7 @@ from estimators.losses import LogisticLoss, SquaredLoss
 from estimators.mechanisms import Release, gaussian
 from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from minimax.core.privacy import ZeroConcentrated
+from tests.strategies import Data, neighbours
 
 ROUNDING = 1 + 1e-12
 BUDGET = ZeroConcentrated(0.5)
@@ -30,6 +30,7 @@ values = st.one_of(
     st.sampled_from([0.0, 1.0, -1e-160, 1e-300]),
 )
 responses = st.one_of(st.floats(-2, 2), st.floats(-2e6, 2e6), st.floats(-1e300, 1e300))
+pairs = neighbours(values, responses=responses, records=(1, 7), columns=(1, 5))
 clips = st.sampled_from([1e-3, 1.0, 70.0])
 reproducible = settings(deadline=None, derandomize=True, max_examples=150)
 
@@ -39,17 +40,6 @@ class Steep(SquaredLoss):
 
     def slope(self, prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(y > 1, np.nan, np.sinh(prediction - y) * 1e300)
-
-
-@st.composite
-def neighbours(draw: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    n, d = draw(st.integers(1, 7)), draw(st.integers(1, 5))
-    X = draw(hnp.arrays(float, (n, d), elements=values))
-    y = draw(hnp.arrays(float, n, elements=responses))
-    other_X, other_y, i = X.copy(), y.copy(), draw(st.integers(0, n - 1))
-    other_X[i] = draw(hnp.arrays(float, d, elements=values))
-    other_y[i] = draw(responses)
-    return X, y, other_X, other_y
 
 
 def gradients(estimator: Any, X: Any, y: Any, path: np.ndarray) -> tuple[np.ndarray, float]:
@@ -69,9 +59,9 @@ def gradients(estimator: Any, X: Any, y: Any, path: np.ndarray) -> tuple[np.ndar
     return np.array(seen), entry.sensitivity
 
 
-def moves(estimator: Any, pair: Any, scale: float = 1.0) -> tuple[float, float]:
+def moves(estimator: Any, pair: tuple[Data, Data], scale: float = 1.0) -> tuple[float, float]:
     """How far the steps' statistics moved at most, and how far the ledger says they can."""
-    X, y, other_X, other_y = pair
+    (X, y), (other_X, other_y) = pair
     path = scale * np.random.default_rng(0).standard_normal((3, X.shape[1]))
     ours, allowed = gradients(estimator, X, y, path)
     theirs, _ = gradients(estimator, other_X, other_y, path)
@@ -81,27 +71,27 @@ def moves(estimator: Any, pair: Any, scale: float = 1.0) -> tuple[float, float]:
 
 @pytest.mark.parametrize("loss", [SquaredLoss(), Steep()], ids=["squared", "broken"])
 @reproducible
-@given(neighbours(), clips, st.sampled_from([1.0, 1e6, 1e200]))
+@given(pairs, clips, st.sampled_from([1.0, 1e6, 1e200]))
 def test_gradients_move_no_more_than_the_ledger_says(
     loss: Any, pair: Any, clip: float, scale: float
 ) -> None:
-    d = pair[0].shape[1]
+    d = pair[0][0].shape[1]
     estimator = NoisyHardThresholding(
         BUDGET, s=min(2, d), loss=loss, clip=clip, steps=3, random_state=0
     )
     move, allowed = moves(estimator, pair, scale)
     assert move <= allowed * ROUNDING
-    assert allowed == pytest.approx(2 * clip / len(pair[0]))
+    assert allowed == pytest.approx(2 * clip / len(pair[0][1]))
 
 
 @reproducible
-@given(neighbours(), clips)
+@given(pairs, clips)
 def test_the_same_for_the_classifier_and_sparse_rows(pair: Any, clip: float) -> None:
-    X, y, other_X, other_y = pair
+    (X, y), (other_X, other_y) = pair
     estimator = NoisyHardThresholdingClassifier(
         BUDGET, clip=clip, steps=3, classes=(False, True), random_state=0
     )
-    labelled = (sparse.csr_matrix(X), y > 0, sparse.csr_matrix(other_X), other_y > 0)
+    labelled = ((sparse.csr_matrix(X), y > 0), (sparse.csr_matrix(other_X), other_y > 0))
     move, allowed = moves(estimator, labelled)
     assert move <= allowed * ROUNDING
 
@@ -112,10 +102,10 @@ def test_the_sensitivity_is_reached(size: float, width: float) -> None:
     X, y = np.full((3, 2), width), np.array([1.0, 2.0, 10 * size])
     other = np.array([1.0, 2.0, -10 * size])
     estimator = NoisyHardThresholding(BUDGET, clip=1.0, steps=1, random_state=0)
-    move, allowed = moves(estimator, (X, y, X, other))
+    move, allowed = moves(estimator, ((X, y), (X, other)))
     assert move == pytest.approx(allowed, rel=1e-12)
     opposite = X * [[1], [1], [-1]]
-    move, allowed = moves(estimator, (X, y, opposite, y))
+    move, allowed = moves(estimator, ((X, y), (opposite, y)))
     assert move == pytest.approx(allowed, rel=1e-12)
 
 
@@ -126,9 +116,9 @@ def test_without_the_clip_gradients_move_more(loss: Any) -> None:
     estimator = NoisyHardThresholding(
         BUDGET, loss=loss, clip=0.5, steps=3, step_size=1.0, random_state=0
     )
-    move, allowed = moves(estimator, (X, y, other, y))
+    move, allowed = moves(estimator, ((X, y), (other, y)))
     assert move <= allowed * ROUNDING
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_erm, "slope_caps", lambda design, clip: np.full(design.n, np.inf))
-        move, allowed = moves(estimator, (X, y, other, y))
+        move, allowed = moves(estimator, ((X, y), (other, y)))
     assert move > 1.1 * allowed

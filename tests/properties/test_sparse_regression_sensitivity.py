@@ -21,6 +21,7 @@ from estimators.accounting import LedgerEntry
 from estimators.mechanisms import Release, exponential_mechanism
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.privacy import ZeroConcentrated
+from tests.strategies import Data, neighbours
 
 ROUNDING = 1 + 1e-12
 BUDGET = ZeroConcentrated(0.5)
@@ -31,21 +32,8 @@ values = st.one_of(
 )
 bounds = st.sampled_from([0.25, 1.0, 7.0])
 reproducible = settings(deadline=None, derandomize=True, max_examples=60)
-Data = tuple[np.ndarray, np.ndarray]
 LISTS = np.array([4.0, -3.0, 0.5])
 """Released values: of norm 5, so that the projection matters."""
-
-
-@st.composite
-def neighbours(draw: Any, smallest: int = 1) -> tuple[Data, Data]:
-    n, d = draw(st.integers(smallest, 8)), draw(st.integers(1, 4))
-    X = draw(hnp.arrays(float, (n, d), elements=values))
-    y = draw(hnp.arrays(float, n, elements=values))
-    i = draw(st.integers(0, n - 1))
-    other_X, other_y = X.copy(), y.copy()
-    other_X[i] = draw(hnp.arrays(float, d, elements=values))
-    other_y[i] = draw(values)
-    return (X, y), (other_X, other_y)
 
 
 def half_steps(data: Data, s: int, **options: Any) -> tuple[np.ndarray, PrivateHardThresholding]:
@@ -73,7 +61,7 @@ def moves(pair: tuple[Data, Data], s: int, **options: Any) -> tuple[np.ndarray, 
 
 
 @reproducible
-@given(neighbours(), bounds, bounds, bounds, st.booleans())
+@given(neighbours(values), bounds, bounds, bounds, st.booleans())
 def test_half_steps_move_no_more_than_the_ledger_says(
     pair: tuple[Data, Data], entry_bound: float, R: float, radius: float, as_sparse: bool
 ) -> None:
@@ -142,7 +130,7 @@ def test_without_the_clip_of_y_they_move_more() -> None:
 
 
 @reproducible
-@given(neighbours(smallest=3), bounds, st.integers(2, 3))
+@given(neighbours(values, records=(3, 8)), bounds, st.integers(2, 3))
 def test_a_record_moves_all_folds_but_its_own(
     pair: tuple[Data, Data], R: float, n_folds: int
 ) -> None:

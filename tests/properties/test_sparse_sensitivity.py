@@ -21,6 +21,7 @@ from estimators.mechanisms import Release, exponential_mechanism, gumbel_top_k
 from estimators.sparse_mean import SparseMean, choose_sparsity
 from estimators.stable_sparse_mean import largest_first, stability_distances
 from minimax.core.privacy import ZeroConcentrated
+from tests.strategies import neighbouring_rows
 
 ROUNDING = 1 + 1e-12
 BUDGET = ZeroConcentrated(0.5)
@@ -28,15 +29,6 @@ values = st.one_of(st.floats(-3, 3), st.floats(-1e300, 1e300), st.sampled_from([
 levels = st.sampled_from([0.25, 1.0, 7.0])
 
 reproducible = settings(deadline=None, derandomize=True, max_examples=150)
-
-
-@st.composite
-def neighbours(draw: Any, smallest: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    n, d = draw(st.integers(smallest, 8)), draw(st.integers(1, 5))
-    X = draw(hnp.arrays(float, (n, d), elements=values))
-    other = X.copy()
-    other[draw(st.integers(0, n - 1))] = draw(hnp.arrays(float, d, elements=values))
-    return X, other
 
 
 def released_statistics(X: np.ndarray, R: float, s: int) -> tuple[np.ndarray, SparseMean]:
@@ -61,7 +53,7 @@ def score_move(X: np.ndarray, other: np.ndarray, R: float) -> tuple[float, float
 
 
 @reproducible
-@given(neighbours(), levels)
+@given(neighbouring_rows(values, columns=(1, 5)), levels)
 def test_scores_move_no_more_than_the_ledger_says(
     pair: tuple[np.ndarray, np.ndarray], R: float
 ) -> None:
@@ -89,7 +81,7 @@ def test_without_the_clip_scores_move_more() -> None:
 
 
 @reproducible
-@given(neighbours(), levels)
+@given(neighbouring_rows(values, columns=(1, 5)), levels)
 def test_values_move_no_more_than_the_ledger_says(
     pair: tuple[np.ndarray, np.ndarray], R: float
 ) -> None:
@@ -183,7 +175,7 @@ def distances(a: np.ndarray, n: int, R: float) -> np.ndarray:
 
 
 @reproducible
-@given(neighbours(), levels)
+@given(neighbouring_rows(values, columns=(1, 5)), levels)
 def test_distance_is_lipschitz(pair: tuple[np.ndarray, np.ndarray], R: float) -> None:
     X, other = pair
     n = len(X)

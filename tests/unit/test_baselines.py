@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, sparse, special, stats
+from scipy import integrate, sparse, stats
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import sparse_baselines
@@ -24,23 +24,15 @@ from estimators.baselines import (
     sketch_log_delta,
     sketch_rows,
 )
-from estimators.sparse_baselines import (
-    PrivateFrankWolfe,
-    TwoStageRegression,
-    ball_least_squares,
-    logistic_minimum,
-    objective_perturbation,
-    quieter,
-    round_epsilon,
-)
+from estimators.objective_perturbation import quieter
+from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression, round_epsilon
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 APPROXIMATE = Approximate(1.0, 1e-6)
 CONCENTRATED = ZeroConcentrated(0.1)
 ALL = [AdaptiveSufficientStatistics, JohnsonLindenstraussRegression]
 ALL += [PrivateFrankWolfe, TwoStageRegression]
-rng = np.random.default_rng(5)
-X_SMALL = rng.uniform(-1, 1, (60, 3))
+X_SMALL = np.random.default_rng(5).uniform(-1, 1, (60, 3))
 Y_SMALL = np.clip(X_SMALL @ [0.5, 0, -0.5], -1, 1)
 LABELS = (Y_SMALL > 0).astype(float)
 
@@ -48,13 +40,10 @@ LABELS = (Y_SMALL > 0).astype(float)
 @pytest.mark.parametrize(
     "estimator",
     [
-        AdaptiveSufficientStatistics(),
         AdaptiveSufficientStatistics(APPROXIMATE, calibration="paper"),
         AdaptiveSufficientStatistics(Gaussian(1.0)),
-        JohnsonLindenstraussRegression(),
         PrivateFrankWolfe(steps=10),
         PrivateFrankWolfe(Pure(1.0), selection="laplace", steps=10),
-        TwoStageRegression(),
         TwoStageRegression(CONCENTRATED),
     ],
     ids=str,
@@ -75,7 +64,6 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     *[(kind, {"R": math.nan}, "R must") for kind in (ALL[0], ALL[2], ALL[3])],
     *[(kind, {"loss": "hinge"}, "loss must") for kind in ALL[2:]],
     *[(kind, {"loss": None}, "loss must") for kind in ALL[2:]],
-    *[(kind, {"loss": "logistic"}, "y must lie between 0 and 1") for kind in ALL[2:]],
     *[(kind, {"privacy": Gaussian(1.0)}, "privacy must") for kind in ALL[1:]],
     (ALL[0], {"privacy": Pure(1.0)}, "privacy must"),
     (ALL[0], {"failure": 1.0}, "failure must"),
@@ -156,7 +144,7 @@ def test_the_ledger_reproduces_the_budget(estimator: Any) -> None:
 
 def test_many_features_are_chosen_by_concentrated_composition() -> None:
     """With many rounds both stages of a large s use delta, and the ledger still agrees."""
-    X = rng.uniform(-1, 1, (80, 60))
+    X = np.random.default_rng(6).uniform(-1, 1, (80, 60))
     fitted = TwoStageRegression(Approximate(1.0, 1e-3), s=50, random_state=0).fit(X, X[:, 0])
     assert fitted.ledger_[0].guarantees[0].epsilon > 0.5 / 50
     assert isinstance(fitted.ledger_[1].guarantees[0], Approximate)
@@ -190,7 +178,7 @@ def test_paper_calibrations_report_what_they_give() -> None:
 
 
 def test_half_vectors_keep_the_norm() -> None:
-    A = rng.standard_normal((4, 4))
+    A = np.random.default_rng(6).standard_normal((4, 4))
     A = A + A.T
     assert np.linalg.norm(half_vector(A)) == pytest.approx(np.linalg.norm(A))
     np.testing.assert_allclose(from_half_vector(half_vector(A), 4), A)
@@ -234,7 +222,7 @@ def test_adaptive_statistics_reach_the_bench(regression: Any) -> None:
 
 
 def test_the_ridge_appears_when_an_eigenvalue_is_small() -> None:
-    X = np.column_stack([rng.uniform(-1, 1, 5000), np.zeros(5000)])
+    X = np.column_stack([np.random.default_rng(6).uniform(-1, 1, 5000), np.zeros(5000)])
     for columns, ridged in (([0], False), ([0, 1], True)):
         model = AdaptiveSufficientStatistics(CONCENTRATED, random_state=0).fit(
             X[:, columns], X[:, 0]
@@ -296,7 +284,7 @@ def test_sampled_sketches_show_the_privacy_claimed(shrink: float, private: bool)
 
 
 def test_sketch_has_the_law_of_a_projection() -> None:
-    A = rng.standard_normal((50, 3))
+    A = np.random.default_rng(6).standard_normal((50, 3))
     S = gaussian_sketch(A.T @ A, 40_000, np.random.default_rng(0))
     np.testing.assert_allclose(S.T @ S / 40_000, A.T @ A, atol=6 * 50 / 200)
     assert np.abs(S.T @ S / 40_000 - 2 * A.T @ A).max() > 6 * 50 / 200
@@ -439,69 +427,23 @@ def test_two_stages_find_the_support(sparse_regression: Any, budget: Any) -> Non
     assert starved.support_.tolist() != [3, 17]
 
 
-@pytest.mark.parametrize("radius", [100.0, 0.05])
-def test_minimisers_are_exact(radius: float) -> None:
-    Z, y = rng.standard_normal((30, 3)), rng.choice([0.0, 1.0], 30)
-    linear, ridge = 4 * rng.standard_normal(3), 0.7
-    b = ball_least_squares(Z, y, ridge, linear, radius)
-    gradient = Z.T @ (Z @ b - y) + ridge * b + linear
-    if radius > 1:
-        assert np.abs(gradient).max() < 1e-10
-    else:  # the gradient points into the ball, along b
-        assert np.linalg.norm(b) == pytest.approx(radius, rel=1e-12)
-        np.testing.assert_allclose(gradient, b * (gradient @ b) / radius**2, atol=1e-10)
-        assert gradient @ b < 0
-    for tiny in (1e-40, 1e-3):  # nothing but noise: the other end of the ball
-        b = ball_least_squares(0 * Z, y, tiny, linear, radius)
-        assert np.linalg.norm(b) == pytest.approx(radius, rel=1e-12)
-    for size in (1.0, 1e3):
-        b = logistic_minimum(Z, y, ridge, size * linear)
-        gradient = Z.T @ (special.expit(Z @ b) - y) + ridge * b + size * linear
-        assert np.abs(gradient).max() < 1e-10 * size
-
-
-@pytest.mark.parametrize(("noise", "private"), [(1.0, True), (0.2, False)])
-@pytest.mark.parametrize("delta", [0.0, 1e-3])
-def test_perturbed_minimiser_in_one_dimension(noise: float, delta: float, private: bool) -> None:
-    """The density of the minimiser is known: compare it at neighbours exactly.
-
-    One record (x, y), |x| <= 1, with a Huber loss whose slopes are at most 1.
-    """
-    epsilon = 1.0
-    privacy = Pure(epsilon) if delta == 0 else Approximate(epsilon, delta)
-    plan = objective_perturbation(1.0, 1.0, privacy)
-    law = stats.laplace if delta == 0 else stats.norm
-    grid = np.linspace(-1, 1, 100_001) * 12 * plan.scale / plan.ridge
-
-    def density(x: float, y: float) -> np.ndarray:
-        residual = x * grid - y
-        g = -np.clip(residual, -1, 1) * x - plan.ridge * grid
-        jacobian = x**2 * (np.abs(residual) < 1) + plan.ridge
-        return np.asarray(law.pdf(g, scale=noise * plan.scale) * jacobian)
-
-    cases = [(1.0, 0.0), (1.0, 5.0), (1.0, 1e9), (1.0, -1e9), (0.0, 0.0), (-1.0, 1.0), (0.5, 3.0)]
-    worst = 0.0
-    for here in cases:
-        for there in cases:
-            gain = np.maximum(density(*here) - math.exp(epsilon) * density(*there), 0)
-            worst = max(worst, float(integrate.trapezoid(gain, grid)))
-    assert (worst <= delta) == private
-
-
-def test_perturbation_has_the_constants_of_the_proof() -> None:
-    plan = objective_perturbation(3.0, 2.0, Approximate(0.8, 1e-5))
-    h, t = 2 * 3.0 / plan.scale, math.sqrt(2 * math.log(1e5))
-    assert h * t + h**2 / 2 == pytest.approx(0.4)
-    assert math.log1p(2.0 / plan.ridge) == pytest.approx(0.4)
-    assert plan.ridge < 2 * 2.0 / 0.8  # less than Kifer, Smith and Thakurta ask for
-    printed = 3.0 * math.sqrt(8 * math.log(2e5) + 4 * 0.8) / 0.8
-    assert 1.7 < plan.scale / printed < 2.0
-    assert objective_perturbation(3.0, 2.0, Pure(0.8)).scale == pytest.approx(15.0)
-
-
 def test_lasso_of_a_block_votes_for_what_it_finds(sparse_regression: Any) -> None:
     X, y = sparse_regression
     assert sorted(sparse_baselines.lasso_support(X, y, 2, 0.25)) == [3, 17]
     assert sparse_baselines.lasso_support(X, y, 1, 0.25).tolist() == [3]
     assert sparse_baselines.lasso_support(X, 0 * y, 2, 0.25).tolist() == []
     assert sorted(sparse_baselines.lasso_support(X, 1e-9 * y, 2, 0.25)) == [3, 17]
+
+
+def test_adaptive_statistics_draw_noise_on_the_eigenvalue() -> None:
+    """The released eigenvalue varies as the ledger says, where it is not cut at 0."""
+    rng = np.random.default_rng(4)
+    data = rng.choice([-1.0, 1.0], (4000, 3)) / math.sqrt(3)
+    fits = [
+        AdaptiveSufficientStatistics(Gaussian(1.0), random_state=i).fit(data, data[:, 0])
+        for i in range(400)
+    ]
+    values = np.array([fit.least_eigenvalue_ for fit in fits])
+    scale = fits[0].ledger_[0].scale
+    assert values.min() > 0
+    assert values.std() == pytest.approx(scale, rel=0.2)

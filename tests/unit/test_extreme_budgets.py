@@ -13,9 +13,8 @@ from estimators.accounting import LedgerEntry, total
 from estimators.base import PrivateEstimator
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
-RNG = np.random.default_rng(0)
-X = RNG.choice([-1.0, 1.0], size=(60, 4))
-Y = np.sign(X @ [0.5, 0.3, 0.0, 0.0] + 0.1 * RNG.normal(size=60))
+X = np.random.default_rng(0).choice([-1.0, 1.0], size=(60, 4))
+Y = np.sign(X @ [0.5, 0.3, 0.0, 0.0] + 0.1 * np.random.default_rng(1).normal(size=60))
 PRIVATE = [
     name
     for name in estimators.__all__

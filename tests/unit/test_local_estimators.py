@@ -72,13 +72,11 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> list[Array]:
 @pytest.mark.parametrize(
     "estimator",
     [
-        LocalHardThresholding(),
         LocalHardThresholding(local(3.0), randomiser="privunit", steps=2, clip=2.0, step_size=0.3),
         LocalHardThresholding(link=PAPER, C=0.1),
-        OneShotThreshold(),
         OneShotThreshold(local(3.0), report="hypercube", bound=2.0, feature_scale=0.5),
     ],
-    ids=["default", "options", "link", "one shot", "hypercube"],
+    ids=["options", "link", "hypercube"],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_contract(estimator: Any) -> None:

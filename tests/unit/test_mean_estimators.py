@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from estimators.accounting import LedgerEntry, total
 from estimators.mean import (
@@ -39,12 +38,6 @@ def ids(kinds: list[type]) -> list[str]:
 
 
 each = pytest.mark.parametrize("kind", ESTIMATORS, ids=ids(ESTIMATORS))
-
-
-@each
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_conventions(kind: type[Estimator]) -> None:
-    check_estimator(kind(privacy=BUDGET))
 
 
 @each

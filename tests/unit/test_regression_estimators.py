@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse, stats
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 import estimators.regression as module
 from estimators.accounting import Guarantee, total
@@ -39,11 +38,6 @@ def sample(n: int, beta: Array = BETA, sigma: float = 0.5, seed: int = 0) -> tup
 
 
 GOOD = sample(200)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_conventions() -> None:
-    check_estimator(NoisyGradientRegression(privacy=BUDGET))
 
 
 def test_constructor_only_stores() -> None:

@@ -37,8 +37,6 @@ def easy() -> np.ndarray:
 @pytest.mark.parametrize(
     "estimator",
     [
-        SampleMean(),
-        HardThresholdedMean(),
         HardThresholdedMean(threshold=0, s=1),
         *[SparseMean(budget) for budget in BUDGETS],
         *[SparseMean(budget, method="peeling") for budget in BUDGETS],

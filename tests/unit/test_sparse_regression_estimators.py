@@ -56,7 +56,6 @@ def spent_is(fitted: PrivateHardThresholding, budget: Any) -> None:
 @pytest.mark.parametrize(
     "estimator",
     [
-        PrivateHardThresholding(),
         PrivateHardThresholding(APPROXIMATE, method="peeling", calibration="paper"),
         PrivateHardThresholding(ZeroConcentrated(0.1), R="quantile", steps=2),
     ],

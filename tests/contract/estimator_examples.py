@@ -1,0 +1,133 @@
+"""Every exported estimator, built: what the contract runs over.
+
+An estimator enters by being exported from `estimators`: it is run as its constructor makes it, and
+with the further options that `FURTHER` lists, which are there to reach every branch of a `fit`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
+
+import estimators
+from estimators import Link
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+
+Data = tuple[np.ndarray, ...]
+"""(X,) for a mean, (X, y) where there is a response."""
+
+
+@dataclass(frozen=True)
+class Huber:
+    """A loss of one's own: quadratic up to |p - y| = 1, linear beyond."""
+
+    smoothness: float = 1.0
+
+    def slope(self, prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.clip(prediction - y, -1, 1)
+
+    def value(self, prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
+        size = np.abs(prediction - y)
+        return np.where(size <= 1, size**2 / 2, size - 0.5)
+
+
+def bent(t: np.ndarray) -> np.ndarray:
+    return 8 * t + np.cos(t)
+
+
+def bent_slope(t: np.ndarray) -> np.ndarray:
+    return 8 - np.sin(t)
+
+
+BENT = Link(bent, bent_slope, 7.0, 9.0)
+FOLDS = {"s": "cv", "s_grid": (1, 2, 3), "n_folds": 2}
+PAPER = {"privacy": Approximate(2.0, 1e-6), "calibration": "paper"}
+LOUD, LOUD_PURE, LOUD_CONCENTRATED = Approximate(1e3, 1e-6), Pure(1e3), ZeroConcentrated(1e5)
+"""Budgets so large that the releases follow the data."""
+FURTHER: dict[str, list[dict[str, Any]]] = {
+    "NoisyMean": [
+        {"privacy": LOUD_PURE, "R": "quantile"},
+        {"privacy": LOUD, "R": "quantile", "clip": "ball"},
+        PAPER,
+    ],
+    "KarwaVadhanMean": [{"privacy": Pure(9.0), "radius": 2.0}, {"privacy": LOUD}],
+    "CoinPressMean": [{"iterations": 1}, {"privacy": Gaussian(3.0), "ball_radius": 1e9}],
+    "SparseMean": [
+        {"privacy": LOUD_CONCENTRATED, "R": "quantile", **FOLDS},
+        {"privacy": LOUD_PURE, **FOLDS},
+        {"method": "peeling", "s": 2},
+        {"method": "peeling", **PAPER},
+    ],
+    "StableSparseMean": [{"privacy": LOUD, "s": 2, "R": "quantile"}, {"privacy": LOUD, "R": 1.0}],
+    "NoisyGradientRegression": [
+        {"privacy": LOUD, "R": "quantile"},
+        {"steps": 8, "composition": "basic"},
+    ],
+    "PrivateHardThresholding": [
+        {"privacy": LOUD, "R": "quantile", **FOLDS},
+        {"privacy": LOUD_PURE, "method": "peeling", "s": 2},
+        {"method": "peeling", "steps": 3, **PAPER},
+    ],
+    "NoisyHardThresholding": [
+        {"loss": "logistic", "s": 2},
+        {"loss": Huber(), "radius": 1.0},
+        {"l2": 0.1, **PAPER},
+    ],
+    "NoisyHardThresholdingClassifier": [{"classes": (0, 1), "s": 2}],
+    "AdaptiveSufficientStatistics": [{"privacy": Gaussian(1e3)}, PAPER],
+    "JohnsonLindenstraussRegression": [{"privacy": LOUD, "projections": 9}],
+    "PrivateFrankWolfe": [
+        {"loss": "logistic", "steps": 4},
+        {"selection": "laplace", "steps": 4, **PAPER},
+    ],
+    "TwoStageRegression": [
+        {"loss": "logistic", "s": 2, "blocks": 3},
+        {"privacy": LOUD_CONCENTRATED, "blocks": 3},
+    ],
+    "LocalHardThresholding": [{"link": BENT, "s": 2, "randomiser": "privunit", "steps": 3}],
+    "OneShotThreshold": [{"report": "hypercube", "s": 2}],
+    "SequentialHalving": [{"privacy": Pure(9.0, "local")}],
+    "LabelHardThresholding": [
+        {"link": BENT, "loss": "squared", "s": 2, "mechanism": "binary"},
+        {"privacy": Approximate(1.0, 1e-3, "label"), "calibration": "paper", "steps": 3},
+    ],
+    "LabelLasso": [
+        {"refit": True, "penalty": 0.1, "mechanism": "laplace"},
+        {"privacy": Gaussian(1.0, "label")},
+    ],
+    "HardThresholdedMean": [{"s": 1}],
+    "IterativeHardThresholding": [{"loss": "logistic"}, {"method": "gradient", "s": 2}],
+}
+
+
+def exported() -> dict[str, type[BaseEstimator]]:
+    """The estimators among the names that the package exports."""
+    everything = {name: getattr(estimators, name) for name in estimators.__all__}
+    return {
+        name: kind
+        for name, kind in everything.items()
+        if isinstance(kind, type) and issubclass(kind, BaseEstimator)
+    }
+
+
+def examples() -> dict[str, BaseEstimator]:
+    """One estimator for each exported class and each set of options, by a name that says which."""
+    return {
+        f"{name}({', '.join(options)})": kind(**options)
+        for name, kind in exported().items()
+        for options in [{}, *FURTHER.get(name, [])]
+    }
+
+
+def sample(estimator: BaseEstimator, n: int = 60) -> Data:
+    """Data as the estimator takes them, the same at every call; no two numbers in X are equal."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, 3))
+    if not get_tags(estimator).target_tags.required:
+        return (X / 2 + [0.9, 0.3, 0.0],)
+    y = 0.8 * X[:, 0] + rng.uniform(-0.5, 0.5, n)
+    return X, (y > 0).astype(int) if is_classifier(estimator) else y

@@ -1,0 +1,120 @@
+"""What a fitted estimator holds, compared and searched: the tools of the hygiene tests."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+
+from tests.contract.estimator_examples import Data
+
+HUGE = 1e300
+GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState)
+
+
+def fitted(estimator: BaseEstimator, data: Data, seed: int | None = 0) -> Any:
+    """A copy fitted to the data; a warning is an error."""
+    copy: Any = clone(estimator)
+    if seed is not None and "random_state" in copy.get_params():
+        copy.set_params(random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return copy.fit(*data)
+
+
+def outcome(estimator: BaseEstimator, data: Data) -> str:
+    """How a fit ends: well, or with which error or warning."""
+    try:
+        fitted(estimator, data)
+    except Exception as problem:
+        return repr(problem)
+    return "well"
+
+
+def same(here: Any, there: Any) -> bool:
+    """Whether two attributes are equal, down to the types and bits of what they hold."""
+    if type(here) is not type(there):
+        return False
+    if isinstance(here, np.ndarray):
+        return here.dtype == there.dtype and np.array_equal(here, there)
+    if isinstance(here, (tuple, list)):
+        return len(here) == len(there) and all(map(same, here, there))
+    if hasattr(here, "__dict__") and not callable(here):
+        return same(sorted(vars(here).items()), sorted(vars(there).items()))
+    return bool(here == there)
+
+
+def differing(here: Any, there: Any) -> set[str]:
+    """The attributes in which two fits differ, those that only one of them has included."""
+    missing = set(vars(here)) ^ set(vars(there))
+    common = set(vars(here)) & set(vars(there))
+    return missing | {name for name in common if not same(vars(here)[name], vars(there)[name])}
+
+
+def extreme_neighbours(estimator: BaseEstimator, data: Data) -> list[Data]:
+    """Neighbours of the data that are as far away as records can be."""
+    d = data[0].shape[1]
+    rows = [v * np.ones(d) for v in (0.0, HUGE, -HUGE, 5e-324, float(np.finfo(float).max))]
+    rows += [np.where(np.arange(d) == 0, v, -v) for v in (1.0, 1e100, HUGE)]
+    responses = [0, 1] if is_classifier(estimator) else [HUGE, 0.0, -HUGE, 5e-324, 1.0]
+    found = []
+    for i, row in enumerate(rows):
+        X, *rest = (part.copy() for part in data)
+        X[0] = row
+        for y in rest:
+            y[0] = responses[i % len(responses)]
+        found.append((X, *rest))
+    return [_with_public_rows(estimator, data, other) for other in found]
+
+
+def far_away(estimator: BaseEstimator, data: Data) -> list[Data]:
+    """Data of the same shape and the same two labels, in which every record is another one."""
+    X, *rest = data
+    flipped = [1 - y if is_classifier(estimator) else -y for y in rest]
+    equal = [np.zeros_like(X), *flipped]
+    wide = [1000 * X, *(y if is_classifier(estimator) else 1000 * y for y in rest)]
+    turned = [1.5 * np.ascontiguousarray(X[:, ::-1]), *flipped]
+    return [_with_public_rows(estimator, data, tuple(other)) for other in (equal, wide, turned)]
+
+
+def _with_public_rows(estimator: BaseEstimator, data: Data, other: Data) -> Data:
+    """Where only labels are private, other data have the same rows."""
+    return (data[0], *other[1:]) if getattr(estimator, "scope", "") == "label" else other
+
+
+class _Collector(pickle.Pickler):
+    """Pickles, and keeps everything that goes into the pickle."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO())
+        self.held: list[Any] = []
+
+    def persistent_id(self, obj: Any) -> None:
+        self.held.append(obj)
+
+
+def held(fit: Any) -> list[Any]:
+    """Every object that a pickle of the fit holds."""
+    collector = _Collector()
+    collector.dump(fit)
+    return collector.held
+
+
+def generators_held(fit: Any) -> list[Any]:
+    """The generators, and states of generators, among them."""
+    return [obj for obj in held(fit) if isinstance(obj, GENERATORS)]
+
+
+def records_held(fit: Any, X: np.ndarray) -> list[Any]:
+    """Numbers and arrays that hold an entry of X, in which no two numbers are equal."""
+    numbers = [
+        obj
+        for obj in held(fit)
+        if isinstance(obj, (float, np.floating))
+        or (isinstance(obj, np.ndarray) and obj.dtype.kind == "f")
+    ]
+    return [obj for obj in numbers if np.isin(obj, X).any()]
