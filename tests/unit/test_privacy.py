@@ -124,25 +124,25 @@ def test_group_delta_is_the_iterated_definition() -> None:
 @pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
 def test_zcdp_tradeoff_covers_the_gaussian_pair(q: float, mu: float) -> None:
     gaussian, zcdp = Gaussian(mu), ZeroConcentrated(mu**2 / 2)
-    assert gaussian.tradeoff(math.log(q)) <= zcdp.tradeoff(math.log(q))
+    assert gaussian.tradeoff_log(math.log(q)) <= zcdp.tradeoff_log(math.log(q))
     # Control: with a quarter of the budget it must fail to cover it somewhere.
     quarter = ZeroConcentrated(mu**2 / 8)
-    assert gaussian.tradeoff(-28) > quarter.tradeoff(-28)
+    assert gaussian.tradeoff_log(-28) > quarter.tradeoff_log(-28)
 
 
 def test_tradeoff_of_pure_is_reached_by_randomised_response() -> None:
     epsilon = 1.1
     q = 1 / (1 + math.exp(epsilon))
-    assert Pure(epsilon).tradeoff(math.log(q)) == pytest.approx(1 - q)
+    assert Pure(epsilon).tradeoff_log(math.log(q)) == pytest.approx(1 - q)
 
 
 def test_tradeoff_keeps_events_too_rare_for_floating_point() -> None:
-    assert Pure(5000.0).tradeoff(-5001.0) == pytest.approx(math.exp(-1))
-    assert ZeroConcentrated(4900.0).tradeoff(-5041.0) == pytest.approx(math.exp(-1))
+    assert Pure(5000.0).tradeoff_log(-5001.0) == pytest.approx(math.exp(-1))
+    assert ZeroConcentrated(4900.0).tradeoff_log(-5041.0) == pytest.approx(math.exp(-1))
     with mpmath.workdps(30):
         tail = mpmath.findroot(lambda x: mpmath.log(mpmath.ncdf(-x)) + 5000, 99.9)
     expected = float(mpmath.ncdf(100 - tail))
-    assert Gaussian(100.0).tradeoff(-5000.0) == pytest.approx(expected, rel=1e-9)
+    assert Gaussian(100.0).tradeoff_log(-5000.0) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_randomised_response_spends_the_budget_and_no_more(size: float) -> None:
     # Where Q(S) = 1/(1 + e^e), the response has P(S) = 1 - Q(S); the budget allows `tradeoff`.
     spends(
         Gaussian(size),
-        lambda e: 1 / (1 + math.exp(-e)) - float(Gaussian(size).tradeoff(-math.log1p(math.exp(e)))),
+        lambda e: 1 / (1 + math.exp(-e)) - float(Gaussian(size).tradeoff_log(-math.log1p(math.exp(e)))),
     )
     spends(Renyi(1.5, size), lambda e: response_divergence(1.5, e) - size)
     spends(Renyi(20.0, size), lambda e: response_divergence(20.0, e) - size)
@@ -230,11 +230,11 @@ def test_randomised_response_is_concentrated_at_every_order(kappa: float, rho: f
 def test_offset_concentrated_covers_what_zcdp_and_pure_do() -> None:
     q = np.log([1e-9, 1e-3, 0.2, 0.9])
     plain, offset = ZeroConcentrated(0.2), OffsetConcentrated(0.1, 0.2)
-    assert np.all(offset.tradeoff(q) >= plain.tradeoff(q))
+    assert np.all(offset.tradeoff_log(q) >= plain.tradeoff_log(q))
     # kappa-DP is (kappa, rho)-zCDP for every rho.
-    almost_pure = OffsetConcentrated(0.7, 1e-9).tradeoff(q)
-    assert np.all(almost_pure >= Pure(0.7).tradeoff(q))
-    assert np.all(almost_pure[:2] <= 1.01 * Pure(0.7).tradeoff(q)[:2])
+    almost_pure = OffsetConcentrated(0.7, 1e-9).tradeoff_log(q)
+    assert np.all(almost_pure >= Pure(0.7).tradeoff_log(q))
+    assert np.all(almost_pure[:2] <= 1.01 * Pure(0.7).tradeoff_log(q)[:2])
     assert offset.kl() == pytest.approx(0.3)
     assert offset.group(1) == offset
     assert offset.group(2) == OffsetConcentrated(0.1 * 2 * 1.5, 0.8)
