@@ -25,7 +25,7 @@ from verify.ledger import entries
 from verify.ledger.document import counts, document, evidence_text, paragraphs
 from verify.ledger.entry import Entry, Finding, Status, run_entry
 from verify.ledger.figures import findings_figure
-from verify.report import Terminal, save_figure, write_json, write_problems, write_whole
+from verify.rates.report import Terminal, save_figure, write_json, write_problems, write_whole
 
 EXAMPLES = """\
 examples:

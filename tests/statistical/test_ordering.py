@@ -1,4 +1,4 @@
-"""verify.ordering: data as described, comparisons that can fall either way, honest budgets."""
+"""verify.rates.special.ordering: data as described, comparisons that can fall either way, honest budgets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from estimators.nonprivate_regression import IterativeHardThresholding
-from verify.ordering import (
+from verify.rates.special.ordering import (
     Fit,
     Ordering,
     against_zero,
@@ -23,7 +23,7 @@ from verify.ordering import (
     tally,
     trial,
 )
-from verify.ordering_experiments import (
+from verify.rates.special.ordering_experiments import (
     DP_IGHT,
     FRANK_WOLFE,
     IGHT,

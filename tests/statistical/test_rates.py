@@ -11,13 +11,13 @@ import pytest
 import sympy as sp
 
 from minimax.bound import Bound, Parts, Point
-from verify import refutation
-from verify.claim import Claim
-from verify.claims import SWEEPS, all_claims
-from verify.grid import PROFILES, Profile, build
-from verify.judge import Verdict, fit_slope, judge_level, judge_slope
-from verify.measure import Measurement, cell_seed, interval
 from verify.rates import main, run, weakened
+from verify.rates.claim import Claim
+from verify.rates.claims import SWEEPS, all_claims
+from verify.rates.grid import PROFILES, Profile, build
+from verify.rates.judge import Verdict, fit_slope, judge_level, judge_slope
+from verify.rates.measure import Measurement, cell_seed, interval
+from verify.rates.special import worst_case_log_d
 
 CLAIMS = {claim.name: claim for claim in all_claims()}
 PRIVATE = [sweep.claim for sweep in SWEEPS if sweep.regime == "privacy"]
@@ -161,7 +161,7 @@ def test_a_claim_that_was_never_seen_is_a_failure() -> None:
 
 
 def test_the_worst_case_risk_grows_like_log_d_not_its_square() -> None:
-    cases = [refutation.worst_case(log_d, 800, 3, 1e-6) for log_d in (1e5, 1e6)]
+    cases = [worst_case_log_d.worst_case(log_d, 800, 3, 1e-6) for log_d in (1e5, 1e6)]
     slope = fit_slope([c.log_d for c in cases], [c.measured for c in cases], 1e-6)
     assert judge_slope(slope, 1.0) is Verdict.CONSISTENT
     assert judge_slope(slope, 2.0) is Verdict.VIOLATED
@@ -176,7 +176,9 @@ def test_null_maxima_have_the_law_of_the_two_largest() -> None:
 
     d, draws = 4000, 3000
     rng = np.random.default_rng(5)
-    simulated = refutation.null_maxima(np.log(d), 1.0, draws, rng) * np.sqrt(refutation.N)
+    simulated = worst_case_log_d.null_maxima(np.log(d), 1.0, draws, rng) * np.sqrt(
+        worst_case_log_d.N
+    )
     real = np.sort(np.abs(rng.standard_normal((draws, d))), axis=1)[:, -2:]
     for k in (0, 1):
         assert stats.ks_2samp(simulated[:, k], real[:, 1 - k]).pvalue > 1e-6
@@ -250,7 +252,7 @@ def test_jobs_do_not_change_the_numbers() -> None:
 def test_list_names_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     shown = capsys.readouterr().out
-    for name in (*CLAIMS, refutation.CLAIM):
+    for name in (*CLAIMS, worst_case_log_d.CLAIM):
         assert name.split("/")[-1] in shown
 
 

@@ -31,8 +31,9 @@ from scipy import stats
 
 from estimators.accounting import total
 from minimax.privacy import Approximate
-from verify.measure import cell_seed, interval
-from verify.ordering_experiments import (
+from verify.rates.measure import cell_seed, interval
+from verify.rates.report import LABELS, save_figure, write_whole
+from verify.rates.special.ordering_experiments import (
     CLIPPED,
     DESCENT,
     DP_IGHT,
@@ -52,7 +53,6 @@ from verify.ordering_experiments import (
     Setting,
     experiments,
 )
-from verify.report import LABELS, save_figure, write_whole
 
 Standing = Literal["ahead", "behind", "not separated"]
 TUNING_SHARE = 0.4

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import fnmatch
-import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,11 +24,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from minimax.bound import Point
 from minimax.papers import THIS_WORK
 from minimax.privacy import Approximate, at_point
-from verify import exactness, ordering, refutation
-from verify.claim import Claim
-from verify.claims import all_claims
-from verify.grid import PROFILES, Cell, Dropped, Profile, Series, base_cells, build
-from verify.judge import (
+from verify.rates.claim import Claim
+from verify.rates.claims import all_claims
+from verify.rates.grid import PROFILES, Cell, Dropped, Profile, Series, base_cells, build
+from verify.rates.judge import (
     SLOPE_TOLERANCE,
     Slope,
     Verdict,
@@ -37,9 +35,8 @@ from verify.judge import (
     judge_level,
     judge_slope,
 )
-from verify.measure import Measurement, cell_seed, interval, losses
-from verify.refutation import WorstCase
-from verify.report import (
+from verify.rates.measure import Measurement, cell_seed, interval, losses
+from verify.rates.report import (
     Terminal,
     check_outputs,
     list_claims,
@@ -48,16 +45,18 @@ from verify.report import (
     write_json,
     write_plots,
 )
+from verify.rates.special import ordering, randomised_response_exact, worst_case_log_d
+from verify.rates.special.worst_case_log_d import WorstCase
 
 T = TypeVar("T")
 
 ORDERING = "orderings"
 EXTRAS = {
-    refutation.CLAIM: (
+    worst_case_log_d.CLAIM: (
         "packing and Fano [dim](against CWZ19: Theorem 3.3, refuted)[/dim]",
         "StableSparseMean",
     ),
-    exactness.CLAIM: (
+    randomised_response_exact.CLAIM: (
         "WX21: Theorems 1 and 2 [dim](their constants)[/dim]",
         "randomised response, exact Bayes risk",
     ),
@@ -146,20 +145,22 @@ def run(
     """Check the claims on the profile's grid, and what is named of `EXTRAS`."""
     cells, series, dropped = build(claims, profile)
     tasks = _tasks(cells, profile)
-    log_ds = refutation.SHOWN if refutation.CLAIM in extras else ()
+    log_ds = worst_case_log_d.SHOWN if worst_case_log_d.CLAIM in extras else ()
     alpha = ALPHA / max(len(tasks) + 2 * len(series) + len(log_ds) + 2, 1)
     measured = _simulate_all(tasks, seed, alpha, jobs, console)
     flow = [
-        refutation.worst_case(log_d, profile.flow, seed, alpha)
+        worst_case_log_d.worst_case(log_d, profile.flow, seed, alpha)
         for log_d in _track(log_ds, console, "worst case in log d", len(log_ds))
     ]
     rows = [_cell_row(cell, measured[cell.label]) for cell in cells]
     rows += [_worst_case_row(case) for case in flow]
-    rows += exactness.rows() if exactness.CLAIM in extras else []
+    rows += randomised_response_exact.rows() if randomised_response_exact.CLAIM in extras else []
     slopes = [_slope_row(s, measured, alpha) for s in series]
     slopes += [_worst_case_slope(flow, alpha)] if flow else []
     controls = _level_controls(cells, measured) + [_slope_control(row) for row in slopes]
-    controls += exactness.controls() if exactness.CLAIM in extras else []
+    controls += (
+        randomised_response_exact.controls() if randomised_response_exact.CLAIM in extras else []
+    )
     return Run(
         summary=_summary(rows, slopes, controls, dropped, profile, seed, alpha),
         cells=rows,
@@ -255,21 +256,21 @@ def _cell_row(cell: Cell, found: Measurement) -> dict[str, Any]:
 def _worst_case_row(case: WorstCase) -> dict[str, Any]:
     found = case.measured
     return {
-        "claim": refutation.CLAIM,
+        "claim": worst_case_log_d.CLAIM,
         "problem": "sparse-mean",
         "regime": "privacy",
         "point": {
-            "n": refutation.N,
+            "n": worst_case_log_d.N,
             "log_d": case.log_d,
             "s": 1,
             "sigma": 1.0,
             "radius": 1.0,
-            "epsilon": refutation.EPSILON,
-            "delta": refutation.DELTA,
+            "epsilon": worst_case_log_d.EPSILON,
+            "delta": worst_case_log_d.DELTA,
             "signal": case.signal,
         },
         "estimator": "StableSparseMean",
-        "privacy": str(Approximate(refutation.EPSILON, refutation.DELTA)),
+        "privacy": str(Approximate(worst_case_log_d.EPSILON, worst_case_log_d.DELTA)),
         "trials": found.trials,
         "seed": found.seed,
         "risk": found.risk,
@@ -308,10 +309,10 @@ def _slope_row(series: Series, measured: dict[str, Measurement], alpha: float) -
 
 def _worst_case_slope(flow: list[WorstCase], alpha: float) -> dict[str, Any]:
     """Exponent of the worst-case risk in log d: 1, where CWZ19: Theorem 3.3 claims 2."""
-    fitted = [case for case in flow if case.log_d in refutation.FITTED]
+    fitted = [case for case in flow if case.log_d in worst_case_log_d.FITTED]
     slope = fit_slope([case.log_d for case in fitted], [case.measured for case in fitted], alpha)
     return {
-        "claim": refutation.CLAIM,
+        "claim": worst_case_log_d.CLAIM,
         "regime": "privacy",
         "variable": "log_d",
         **asdict(slope),
@@ -471,11 +472,3 @@ def main(argv: list[str] | None = None, claims: list[Claim] | None = None) -> in
         ordering.plot(measured, plots[-1])
     console.print(f"{len(plots)} plots in {args.plots}/")
     return found.exit_code
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        print("interrupted: no file was left half-written", file=sys.stderr)
-        sys.exit(130)

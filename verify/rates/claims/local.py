@@ -31,7 +31,7 @@ from minimax.privacy import (
     at_point,
     randomised_response_epsilon,
 )
-from verify.claim import Claim, Factory, Sweep, proven
+from verify.rates.claim import Claim, Factory, Sweep, proven
 
 PAPER_LINK = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0)
 """WX21 §VIII: f(x) = 8x + cos x."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from verify.contrast import contrast_figure
-from verify.grid import cell_label
-from verify.local_claims import LABELS, RECORDS
+from verify.rates.claims.local import LABELS, RECORDS
+from verify.rates.grid import cell_label
+from verify.rates.special.price_of_dimension import dimension_figure
 
 
 def measured(*claims: tuple[str, int]) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def measured(*claims: tuple[str, int]) -> dict[str, Any]:
     ("records", "labels", "shown"), [(30, 30, "; 30 trials"), (90, 30, "; 30 to 90 trials")]
 )
 def test_both_claims_give_a_figure(records: int, labels: int, shown: str) -> None:
-    figure = contrast_figure(measured((RECORDS, records), (LABELS, labels)))
+    figure = dimension_figure(measured((RECORDS, records), (LABELS, labels)))
     assert figure is not None
     title = figure.axes[0].get_title()
     assert shown in title
@@ -39,4 +39,4 @@ def test_both_claims_give_a_figure(records: int, labels: int, shown: str) -> Non
 
 @pytest.mark.parametrize("claims", [[], [RECORDS], [LABELS], [RECORDS] * 2, [LABELS] * 2])
 def test_one_claim_gives_none(claims: list[str]) -> None:
-    assert contrast_figure(measured(*((claim, 30) for claim in claims))) is None
+    assert dimension_figure(measured(*((claim, 30) for claim in claims))) is None

@@ -9,7 +9,7 @@ from enum import Enum
 import numpy as np
 from scipy import stats
 
-from verify.measure import Measurement
+from verify.rates.measure import Measurement
 
 MARGIN = 0.1
 """Relative margin of a level check. Tight bounds are equalities, which no interval clears: an

@@ -16,8 +16,8 @@ from minimax.bound import Bound, Point
 from minimax.local_regression import theorem_1, theorem_1_fano, theorem_2
 from minimax.local_upper import randomised_response_risk
 from minimax.privacy import Pure
-from verify.judge import judge_level
-from verify.measure import Measurement
+from verify.rates.judge import judge_level
+from verify.rates.measure import Measurement
 
 CLAIM = "local-regression/exact"
 ESTIMATOR = "randomised response, posterior mean (exact)"

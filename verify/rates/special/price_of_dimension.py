@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from verify.grid import cell_label
-from verify.local_claims import LABELS, RECORDS
+from verify.rates.claims.local import LABELS, RECORDS
+from verify.rates.grid import cell_label
 
 Row = dict[str, Any]
 
@@ -19,7 +19,7 @@ SHOWN = (
 )
 
 
-def contrast_figure(found: dict[str, Any]) -> Figure | None:
+def dimension_figure(found: dict[str, Any]) -> Figure | None:
     """Risk against p for both, at the same n, C and epsilon; None unless both were measured."""
     swept = [_series(found, claim) for claim, *_ in SHOWN]
     if any(len(one) != 1 for one in swept):

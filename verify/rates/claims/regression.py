@@ -22,7 +22,7 @@ from minimax.logistic import LogisticProblem
 from minimax.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
 from minimax.regression import RegressionProblem
 from minimax.sparse_regression import SparseRegressionProblem
-from verify.claim import Claim, Factory, Sweep, proven
+from verify.rates.claim import Claim, Factory, Sweep, proven
 
 
 def regression_problem(p: Point) -> RegressionProblem:

@@ -21,7 +21,7 @@ from estimators.stable_sparse_mean import stable_release
 from estimators.truncation import theoretical_truncation
 from minimax.packing import BlockPacking, information_bound, packing_bound
 from minimax.privacy import Approximate
-from verify.measure import Measurement, cell_seed, interval
+from verify.rates.measure import Measurement, cell_seed, interval
 
 Array = NDArray[np.float64]
 CLAIM = "sparse-mean/worst case/log d"

@@ -20,9 +20,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from rich.console import Console
 from rich.table import Table
 
-from verify.claim import Claim
-from verify.contrast import contrast_figure
-from verify.grid import cell_label
+from verify.rates.claim import Claim
+from verify.rates.grid import cell_label
+from verify.rates.special.price_of_dimension import dimension_figure
 
 STYLE = {"CONSISTENT": "green", "VIOLATED": "bold red", "INCONCLUSIVE": "yellow"}
 LABELS = {
@@ -261,7 +261,7 @@ def write_plots(folder: Path, found: dict[str, Any]) -> list[Path]:
         path = folder / (re.sub(r"[^A-Za-z0-9]+", "-", claim).strip("-") + ".png")
         write_whole(path, partial(save_figure, figure))
         written.append(path)
-    contrast = contrast_figure(found)
+    contrast = dimension_figure(found)
     if contrast is not None:
         written.append(folder / "local-contrast.png")
         write_whole(written[-1], partial(save_figure, contrast))

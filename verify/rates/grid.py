@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from minimax.bound import Point
-from verify.claim import Claim, Regime, Sweep
-from verify.claims import SWEEPS
+from verify.rates.claim import Claim, Regime, Sweep
+from verify.rates.claims import SWEEPS
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from minimax.privacy import (
     at_point,
 )
 from minimax.sparse_mean import SparseMeanProblem
-from verify.claim import Claim, Factory, Sweep, proven
+from verify.rates.claim import Claim, Factory, Sweep, proven
 
 UNIT = {"sigma": 1.0, "radius": 1.0}
 
