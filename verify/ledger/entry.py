@@ -22,7 +22,7 @@ from typing import Literal
 
 import numpy as np
 
-from verify.measure import cell_seed
+from verify.rates.measure import cell_seed
 
 Value = float | int | str | bool
 Kind = Literal[

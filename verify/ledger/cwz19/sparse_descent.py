@@ -20,7 +20,7 @@ from estimators.mechanisms import peeling
 from minimax.sparse_mean import laplace_maximum_rms, paper_peeling_scale
 from verify.ledger.cwz19.sparse_mean import GivenNoise
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
-from verify.measure import interval
+from verify.rates.measure import interval
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from minimax.priors import GaussianInstance
 from minimax.privacy import Approximate
 from minimax.sparse_mean import refuted_theorem_3_3
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
-from verify.refutation import WorstCase, worst_case
+from verify.rates.special.worst_case_log_d import WorstCase, worst_case
 
 # --- The attack ----------------------------------------------------------------------------------
 
@@ -271,7 +271,7 @@ ENTRIES = (
         ),
         code=(
             "estimators.stable_sparse_mean.StableSparseMean",
-            "verify.refutation.worst_case",
+            "verify.rates.special.worst_case_log_d.worst_case",
             "minimax.sparse_mean.refuted_theorem_3_3",
             "minimax.sparse_mean.packing",
         ),

@@ -25,8 +25,8 @@ from minimax.sparse_mean import (
     sparse_scales,
 )
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
-from verify.measure import interval
-from verify.refutation import DELTA, EPSILON, N, worst_case
+from verify.rates.measure import interval
+from verify.rates.special.worst_case_log_d import DELTA, EPSILON, N, worst_case
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from minimax.privacy import Pure
 from minimax.regression import claimed_theorem_4_1
 from minimax.sparse_regression import claimed_theorem_4_3
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
-from verify.measure import Measurement, interval, losses
+from verify.rates.measure import Measurement, interval, losses
 
 EPSILON = 0.5
 USERS = 10**7
