@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
+from attacks.intervals import student_half_width
 from minimax.bound import Prior, fit_arguments
 from minimax.privacy import Approximate, Privacy
 from minimax.tracing import Tail, gain
@@ -93,8 +94,7 @@ class Estimate:
         x = np.asarray(values, dtype=float)
         if len(x) < 2:
             return cls(float(x[0]), -math.inf, math.inf)
-        half = float(stats.t.isf((1 - confidence) / 2, len(x) - 1) * np.std(x, ddof=1))
-        half /= math.sqrt(len(x))
+        half = student_half_width(x, 1 - confidence)
         centre = float(np.mean(x))
         return cls(centre, centre - half, centre + half)
 
