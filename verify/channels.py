@@ -26,7 +26,8 @@ from minimax import divergences, fano
 from minimax.divergences import staircase_supremum
 from minimax.local_regression import report_energy
 from minimax.privacy import Pure
-from verify.rates.report import Terminal, write_json, write_problems
+from verify.console import Terminal
+from verify.files import write_json, write_problems
 
 Array = NDArray[np.float64]
 Divergence = Callable[[Array, Array], Array]

@@ -28,7 +28,7 @@ from minimax.privacy import (
     ZeroConcentrated,
 )
 from tests.strategies import log_floats
-from verify import channels
+from verify import channels as command
 from verify.channels import (
     FROM_TV,
     Divergence,
@@ -295,7 +295,7 @@ def test_the_program_refuses_large_alphabets() -> None:
 
 def test_the_slack_is_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "slack.json"
-    assert channels.main(["--json", str(path)]) == 0
+    assert command.main(["--json", str(path)]) == 0
     out = capsys.readouterr().out
     assert "0 below the supremum" in out
     assert "smaller: none" in out
@@ -308,5 +308,5 @@ def test_the_slack_is_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path
 def test_a_wrong_constant_is_seen(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     divergence, bound = FROM_TV["chi2"]
     wrong = {"chi2": (divergence, lambda e, t: factor * bound(e, t))}
-    monkeypatch.setattr(channels, "FROM_TV", wrong)
-    assert channels.main([]) == 1
+    monkeypatch.setattr(command, "FROM_TV", wrong)
+    assert command.main([]) == 1

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from verify.rates.claims.local import LABELS, RECORDS
-from verify.rates.grid import cell_label
+from verify.rates.judge import Slope
+from verify.rates.measure import Measurement
+from verify.rates.rows import Row, SlopeRow
 from verify.rates.special.price_of_dimension import dimension_figure
 
 
-def measured(*claims: tuple[str, int]) -> dict[str, Any]:
-    """A report that holds a sweep in p of each claim, with so many trials a point."""
-    cells, slopes = [], []
-    for claim, trials in claims:
-        points = [{"n": 100, "p": p, "C": 2.0, "epsilon": 0.7} for p in (4, 8)]
-        for point in points:
-            numbers = {"risk": 0.2, "ci_low": 0.1, "ci_high": 0.3, "lower": 0.05}
-            names = {"estimator": "E", "lower_source": "T (x)"}
-            cells.append({"claim": claim, "point": point, "trials": trials, **numbers, **names})
-        labels = [cell_label(claim, point) for point in points]
-        slope = {"claim": claim, "variable": "p", "labels": labels, "points": [4, 8]}
-        slopes.append({**slope, "fitted": 1.0})
-    return {"cells": cells, "slopes": slopes}
+def measured(*claims: tuple[str, int]) -> list[SlopeRow]:
+    """A sweep in p of each claim, with so many trials a point."""
+    return [_swept(claim, trials) for claim, trials in claims]
+
+
+def _swept(claim: str, trials: int) -> SlopeRow:
+    points = [{"n": 100, "p": p, "C": 2.0, "epsilon": 0.7} for p in (4, 8)]
+    found = Measurement(0.2, 0.1, 0.3, trials, 0)
+    rows = (
+        Row(claim, "x", "privacy", point, "E", "pure", found, 0.05, "T (x)", None)
+        for point in points
+    )
+    return SlopeRow(claim, "privacy", "p", Slope(1.0, 0.9, 1.1, 0.0), 1.0, "T", tuple(rows))
 
 
 @pytest.mark.parametrize(

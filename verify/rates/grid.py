@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from minimax.bound import Point
+from verify.files import JSON
 from verify.rates.claim import Claim, Regime, Sweep
-from verify.rates.claims import SWEEPS
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Profile:
     name: str
     steps: tuple[float, ...]
     trials: int
-    flow: int
+    worst_case_draws: int
     """Simulated draws per point of the worst-case simulation in log d."""
     ordering: int
     """Trials of the orderings."""
@@ -28,6 +30,10 @@ PROFILES: dict[str, Profile] = {
     "standard": Profile("standard", (-1, -0.5, 0, 0.5, 1), 400, 20_000, 40),
     "full": Profile("full", (-1.5, -1, -0.5, 0, 0.5, 1, 1.5), 1600, 100_000, 100),
 }
+FITTED_FROM = 3
+"""A slope is fitted to at least so many cells."""
+WHOLE = ("n", "d", "s", "p")
+"""Parameters that are whole numbers."""
 
 
 def cell_label(claim: str, point: Point) -> str:
@@ -48,6 +54,12 @@ class Cell:
     def label(self) -> str:
         return cell_label(self.claim.name, self.point)
 
+    @property
+    def has_controls(self) -> bool:
+        """Whether the controls of the claim are run here."""
+        base = self.claim.control_point
+        return base is not None and dict(base) == dict(self.point)
+
 
 @dataclass(frozen=True)
 class Series:
@@ -57,7 +69,7 @@ class Series:
     regime: Regime
     variable: str
     cells: tuple[Cell, ...]
-    deep: Mapping[str, float]
+    asymptotic_point: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -68,19 +80,38 @@ class Dropped:
     point: Point
     reason: str
 
+    def as_json(self) -> JSON:
+        """The point as the JSON file has it."""
+        return asdict(self)
 
-WHOLE = ("n", "d", "s", "p")
 
-
-def build(claims: list[Claim], profile: Profile) -> tuple[list[Cell], list[Series], list[Dropped]]:
+class Grid(NamedTuple):
     """Cells (each once), the series they form, and what fell outside a regime."""
-    by_name = {claim.name: claim for claim in claims}
+
+    cells: list[Cell]
+    series: list[Series]
+    dropped: list[Dropped]
+
+
+class UncheckedClaim(ValueError):
+    """A claim of which nothing, or no control, would be checked: it must not pass unseen."""
+
+
+def build(claims: Sequence[Claim], profile: Profile) -> Grid:
+    """The grid of some claims; raises `UncheckedClaim` if one of them would not be checked."""
+    counts = Counter(claim.name for claim in claims)
+    for name, count in counts.items():
+        if count > 1:
+            raise UncheckedClaim(f"claim {name!r} is given {count} times: names must differ")
+    parts = [_claim_grid(claim, profile) for claim in claims]
+    return Grid(*([item for part in parts for item in part[k]] for k in range(3)))  # type: ignore[arg-type]
+
+
+def _claim_grid(claim: Claim, profile: Profile) -> Grid:
     cells: dict[str, Cell] = {}
-    series, dropped = [], {}
-    for sweep in SWEEPS:
-        if sweep.claim not in by_name:
-            continue
-        claim = by_name[sweep.claim]
+    dropped: dict[str, Dropped] = {}
+    series = []
+    for sweep in claim.sweeps:
         for variable in sweep.variables or (None,):
             row = []
             for point in _points(sweep, variable, profile):
@@ -88,11 +119,31 @@ def build(claims: list[Claim], profile: Profile) -> tuple[list[Cell], list[Serie
                 broken = claim.lower.broken(**point)
                 if broken:
                     dropped[cell.label] = Dropped(claim.name, point, "; ".join(broken))
-                    continue
-                row.append(cells.setdefault(cell.label, cell))
-            if variable and len(row) >= 3:
-                series.append(Series(claim, sweep.regime, variable, tuple(row), sweep.deep))
-    return list(cells.values()), series, list(dropped.values())
+                else:
+                    row.append(cells.setdefault(cell.label, cell))
+            if variable and len(row) >= FITTED_FROM:
+                series.append(
+                    Series(claim, sweep.regime, variable, tuple(row), sweep.asymptotic_point)
+                )
+    grid = Grid(list(cells.values()), series, list(dropped.values()))
+    _require_checked(claim, grid)
+    return grid
+
+
+def _require_checked(claim: Claim, grid: Grid) -> None:
+    if not claim.sweeps:
+        raise UncheckedClaim(f"claim {claim.name!r} has no sweep: there is no cell to check it in")
+    if not grid.cells:
+        reasons = "; ".join(dict.fromkeys(point.reason for point in grid.dropped))
+        raise UncheckedClaim(
+            f"claim {claim.name!r} has no cell: every point of its sweeps is outside the regime of"
+            f" its lower bound, which needs {reasons}"
+        )
+    if claim.control_point and not any(cell.has_controls for cell in grid.cells):
+        raise UncheckedClaim(
+            f"claim {claim.name!r} has no control: the base of its last privacy sweep is not among"
+            " its cells"
+        )
 
 
 def _points(sweep: Sweep, variable: str | None, profile: Profile) -> list[dict[str, float]]:
@@ -102,9 +153,3 @@ def _points(sweep: Sweep, variable: str | None, profile: Profile) -> list[dict[s
     if variable in WHOLE:
         moved = list(dict.fromkeys(round(x) for x in moved))  # small ones may round to the same
     return [{**sweep.base, variable: x} for x in moved]
-
-
-def base_cells(cells: list[Cell]) -> list[Cell]:
-    """The base cell of each claim's privacy sweep: where its controls are run."""
-    bases = {s.claim: dict(s.base) for s in SWEEPS if s.regime == "privacy"}
-    return [cell for cell in cells if bases.get(cell.claim.name) == dict(cell.point)]

@@ -1,14 +1,17 @@
-"""Every claim of `verify.rates`, and where each is checked."""
+"""Every claim of `verify.rates`, one module for each problem.
+
+A module of this package takes part by exporting `claims()`.
+"""
 
 from __future__ import annotations
 
-from verify.rates.claim import Claim, Sweep
-from verify.rates.claims import local, mean, regression
+import importlib
+import pkgutil
+
+from verify.rates.claim import Claim
 
 
 def all_claims() -> list[Claim]:
-    """Every claim."""
-    return mean.claims() + regression.claims() + local.claims()
-
-
-SWEEPS: tuple[Sweep, ...] = mean.SWEEPS + regression.SWEEPS + local.SWEEPS
+    """Every claim that a module of this package exports."""
+    modules = [f"{__name__}.{found.name}" for found in pkgutil.iter_modules(__path__)]
+    return [claim for name in modules for claim in importlib.import_module(name).claims()]

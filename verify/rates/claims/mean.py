@@ -1,28 +1,18 @@
-"""The claims for means and sparse means, and where they are checked."""
+"""The claims for means, of sub-Gaussian and of bounded records."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
-from estimators.nonprivate import HardThresholdedMean, SampleMean
-from estimators.sparse_mean import SparseMean
-from estimators.stable_sparse_mean import StableSparseMean
-from minimax import mean, sparse_mean
-from minimax.bound import Point
+from estimators.nonprivate import SampleMean
+from minimax import mean
+from minimax.bound import Bound, Point
 from minimax.mean import BoundedMeanProblem, MeanProblem
-from minimax.privacy import (
-    Approximate,
-    Gaussian,
-    Model,
-    Pure,
-    ZeroConcentrated,
-    at_point,
-)
-from minimax.sparse_mean import SparseMeanProblem
+from minimax.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
 from verify.rates.claim import Claim, Factory, Sweep, proven
 
 UNIT = {"sigma": 1.0, "radius": 1.0}
+BASE = {**UNIT, "n": 1000, "d": 200}
+ASYMPTOTIC = {**UNIT, "n": 1e12, "d": 1e9}
 
 
 def mean_problem(p: Point) -> MeanProblem:
@@ -35,9 +25,7 @@ def bounded_problem(p: Point) -> BoundedMeanProblem:
     return BoundedMeanProblem(int(p["n"]), int(p["d"]), p["sigma"], p["sigma"])
 
 
-def sparse_problem(p: Point) -> SparseMeanProblem:
-    """The sparse mean problem at a point."""
-    return SparseMeanProblem(int(p["n"]), int(p["d"]), int(p["s"]), p["sigma"], p["radius"])
+# --- Estimators ----------------------------------------------------------------------------------
 
 
 def _noisy_mean(model: Model) -> Factory:
@@ -50,12 +38,12 @@ def _noisy_mean(model: Model) -> Factory:
 def _noisy_mean_best(model: Model) -> Factory:
     """At the truncation for which the proven risk is least."""
 
-    def make(p: Point) -> NoisyMean:
+    def estimator_at(p: Point) -> NoisyMean:
         privacy = at_point(model, p)
         _, R = mean.best_upper(mean_problem(p), privacy)
         return NoisyMean(privacy=privacy, R=R, sigma=p["sigma"], radius=p["radius"])
 
-    return make
+    return estimator_at
 
 
 def _bounded_noisy_mean(model: Model) -> Factory:
@@ -72,329 +60,216 @@ def _karwa_vadhan(model: Model) -> Factory:
     )
 
 
-def _sparse_mean(model: Model, **options: Any) -> Factory:
-    return lambda p: SparseMean(
-        privacy=at_point(model, p),
-        s=int(p["s"]),
-        sigma=p["sigma"],
-        radius=p["radius"],
-        **options,
-    )
-
-
-def _stable(model: Model) -> Factory:
-    return lambda p: StableSparseMean(
-        privacy=at_point(model, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
-    )
-
-
 def _sample_mean(p: Point) -> SampleMean:
     return SampleMean()
 
 
-def _thresholded(p: Point) -> HardThresholdedMean:
-    return HardThresholdedMean(threshold=0.0, s=int(p["s"]))
+# --- Claims --------------------------------------------------------------------------------------
 
 
-def _dense_claims() -> list[Claim]:
-    claims = []
-    for model in (Approximate, ZeroConcentrated, Gaussian):
-        make = _noisy_mean(model)
-        claims.append(
-            Claim(
-                f"mean/tracing/{model.name}",
-                "mean",
-                model,
-                mean.tracing_gaussian(model, shifted=model is Approximate),
-                "NoisyMean",
-                make,
-                _sample_mean,
-                proven(make, mean_problem),
-                noise_factor=2.0,
-            )
-        )
-    pure, best = _noisy_mean(Pure), _noisy_mean_best(ZeroConcentrated)
-    claims += [
-        Claim(
-            "mean/tracing/zCDP/best R",
-            "mean",
+def _tracing(
+    name: str, model: Model, estimator_at: Factory, sweeps: tuple[Sweep, ...], *, R: str = ""
+) -> Claim:
+    """`NoisyMean` between the tracing bound and what its own theorem proves."""
+    return Claim(
+        name=f"mean/tracing/{name}",
+        problem="mean",
+        model=model,
+        lower=mean.tracing_gaussian(model, shifted=model in (Approximate, Pure)),
+        estimator=f"NoisyMean{R}",
+        estimator_at=estimator_at,
+        non_private=_sample_mean,
+        sweeps=sweeps,
+        upper=proven(estimator_at, mean_problem),
+        noise_factor=2.0,
+    )
+
+
+def _bounded(model: Model, sweeps: tuple[Sweep, ...]) -> Claim:
+    estimator_at = _bounded_noisy_mean(model)
+    return Claim(
+        name=f"bounded-mean/tracing/{model.name}",
+        problem="bounded-mean",
+        model=model,
+        lower=mean.tracing_signs_additive(model),
+        estimator="NoisyMean",
+        estimator_at=estimator_at,
+        non_private=_sample_mean,
+        sweeps=sweeps,
+        upper=proven(estimator_at, bounded_problem),
+        noise_factor=2.0,
+    )
+
+
+def _without_upper(
+    name: str, model: Model, lower: Bound, estimator: str, estimator_at: Factory, sweep: Sweep
+) -> Claim:
+    return Claim(
+        name=f"mean/{name}",
+        problem="mean",
+        model=model,
+        lower=lower,
+        estimator=estimator,
+        estimator_at=estimator_at,
+        non_private=_sample_mean,
+        sweeps=(sweep,),
+    )
+
+
+def _sub_gaussian_claims() -> list[Claim]:
+    zcdp = {**BASE, "rho": 0.05}
+    approximate = {**BASE, "epsilon": 0.5, "delta": 1e-7}
+    return [
+        _tracing(
+            "approximate",
+            Approximate,
+            _noisy_mean(Approximate),
+            (
+                Sweep(
+                    "privacy",
+                    approximate,
+                    {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
+                    ("n", "d", "epsilon"),
+                ),
+            ),
+        ),
+        _tracing(
+            "zCDP",
             ZeroConcentrated,
-            mean.tracing_gaussian(ZeroConcentrated),
-            "NoisyMean (best R)",
-            best,
-            _sample_mean,
-            proven(best, mean_problem),
-            noise_factor=2.0,
+            _noisy_mean(ZeroConcentrated),
+            (
+                Sweep("privacy", zcdp, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
+                Sweep(
+                    "statistics",
+                    {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
+                    {**UNIT, "n": 1e9, "d": 1e3, "rho": 200.0},
+                    ("n", "d", "rho"),
+                    weight=4,
+                ),
+            ),
         ),
-        Claim(
-            "mean/tracing/pure",
-            "mean",
+        _tracing(
+            "zCDP/best R",
+            ZeroConcentrated,
+            _noisy_mean_best(ZeroConcentrated),
+            (Sweep("privacy", zcdp),),
+            R=" (best R)",
+        ),
+        _tracing(
+            "GDP",
+            Gaussian,
+            _noisy_mean(Gaussian),
+            (Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu")),),
+        ),
+        _tracing(
+            "pure",
             Pure,
-            mean.tracing_gaussian(Pure, shifted=True),
-            "NoisyMean",
-            pure,
-            _sample_mean,
-            proven(pure, mean_problem),
-            noise_factor=2.0,
+            _noisy_mean(Pure),
+            (
+                Sweep(
+                    "privacy",
+                    {**BASE, "epsilon": 0.5},
+                    {**ASYMPTOTIC, "epsilon": 1e-3},
+                    ("n", "epsilon"),
+                    weight=2,
+                ),
+            ),
         ),
-        Claim(
-            "mean/packing/pure",
-            "mean",
+        _without_upper(
+            "packing/pure",
             Pure,
             mean.dense_packing(Pure),
             "NoisyMean",
-            pure,
-            _sample_mean,
+            _noisy_mean(Pure),
+            Sweep(
+                "privacy",
+                {**UNIT, "n": 1000, "d": 50, "epsilon": 0.5},
+                {**UNIT, "n": 1e20, "d": 1e4, "epsilon": 1e-2},
+                ("n", "d", "epsilon"),
+            ),
         ),
-        Claim(
-            "mean/dilution/approximate",
-            "mean",
+        _without_upper(
+            "dilution/approximate",
             Approximate,
             mean.dilution(Approximate),
             "NoisyMean",
             _bounded_noisy_mean(Approximate),
-            _sample_mean,
+            Sweep(
+                "privacy",
+                {**UNIT, "n": 1000, "d": 400, "epsilon": 0.5, "delta": 1e-9},
+                {**UNIT, "n": 1e12, "d": 1e8, "epsilon": 1e-3, "delta": 1e-60},
+                ("n", "d", "epsilon"),
+            ),
         ),
-        Claim(
-            "mean/tracing/zCDP/CoinPress",
-            "mean",
+        _without_upper(
+            "tracing/zCDP/CoinPress",
             ZeroConcentrated,
             mean.tracing_gaussian(ZeroConcentrated),
             "CoinPressMean",
             _coinpress(ZeroConcentrated),
-            _sample_mean,
+            Sweep("privacy", zcdp),
         ),
-        Claim(
-            "mean/tracing/approximate/KarwaVadhan",
-            "mean",
+        _without_upper(
+            "tracing/approximate/KarwaVadhan",
             Approximate,
             mean.tracing_gaussian(Approximate, shifted=True),
             "KarwaVadhanMean",
             _karwa_vadhan(Approximate),
-            _sample_mean,
+            Sweep("privacy", approximate),
         ),
     ]
-    return claims
 
 
 def _bounded_claims() -> list[Claim]:
-    claims = []
-    for model in (ZeroConcentrated, Pure, Approximate, Gaussian):
-        make = _bounded_noisy_mean(model)
-        claims.append(
-            Claim(
-                f"bounded-mean/tracing/{model.name}",
-                "bounded-mean",
-                model,
-                mean.tracing_signs_additive(model),
-                "NoisyMean",
-                make,
-                _sample_mean,
-                proven(make, bounded_problem),
-                noise_factor=2.0,
-            )
-        )
-    return claims
-
-
-def _sparse_claims() -> list[Claim]:
-    gumbel, peeled = (
-        _sparse_mean(ZeroConcentrated),
-        _sparse_mean(Approximate, method="peeling", calibration="paper"),
-    )
-    pure = _sparse_mean(Pure)
     return [
-        Claim(
-            "sparse-mean/known support/zCDP",
-            "sparse-mean",
+        _bounded(
             ZeroConcentrated,
-            sparse_mean.known_support(ZeroConcentrated),
-            "SparseMean (Gumbel)",
-            gumbel,
-            _thresholded,
-            proven(gumbel, sparse_problem),
+            (
+                Sweep(
+                    "privacy",
+                    {**BASE, "rho": 0.05},
+                    {**ASYMPTOTIC, "rho": 1e-6},
+                    ("n", "d", "rho"),
+                ),
+                Sweep(
+                    "statistics",
+                    {**UNIT, "n": 2000, "d": 40, "rho": 5.0},
+                    {**UNIT, "n": 1e12, "d": 1e3, "rho": 5.0},
+                    ("n", "d", "rho"),
+                    weight=4,
+                ),
+            ),
         ),
-        Claim(
-            "sparse-mean/known support/approximate/peeling",
-            "sparse-mean",
-            Approximate,
-            sparse_mean.known_support(Approximate, shifted=True),
-            "SparseMean (peeling, Theorem 3.4)",
-            peeled,
-            _thresholded,
-            proven(peeled, sparse_problem),
-        ),
-        Claim(
-            "sparse-mean/packing/pure",
-            "sparse-mean",
+        _bounded(
             Pure,
-            sparse_mean.packing(Pure),
-            "SparseMean (Gumbel)",
-            pure,
-            _thresholded,
+            (
+                Sweep(
+                    "privacy",
+                    {**BASE, "epsilon": 0.5},
+                    {**ASYMPTOTIC, "epsilon": 1e-3},
+                    ("n", "epsilon"),
+                    weight=2,
+                ),
+            ),
         ),
-        Claim(
-            "sparse-mean/statistics/zCDP",
-            "sparse-mean",
-            ZeroConcentrated,
-            sparse_mean.statistical(),
-            "SparseMean (Gumbel)",
-            gumbel,
-            _thresholded,
-            proven(gumbel, sparse_problem),
-        ),
-        Claim(
-            "sparse-mean/packing/approximate/stable",
-            "sparse-mean",
+        _bounded(
             Approximate,
-            sparse_mean.packing(Approximate),
-            "StableSparseMean",
-            _stable(Approximate),
-            _thresholded,
+            (
+                Sweep(
+                    "privacy",
+                    {**BASE, "epsilon": 0.5, "delta": 1e-7},
+                    {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
+                    ("n", "epsilon"),
+                ),
+            ),
+        ),
+        _bounded(
+            Gaussian,
+            (Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu")),),
         ),
     ]
 
 
 def claims() -> list[Claim]:
     """Every claim about a mean."""
-    return _dense_claims() + _bounded_claims() + _sparse_claims()
-
-
-_DEEP_PRIVACY = {**UNIT, "n": 1e12, "d": 1e9}
-
-SWEEPS: tuple[Sweep, ...] = (
-    Sweep(
-        "mean/tracing/approximate",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5, "delta": 1e-7},
-        {**_DEEP_PRIVACY, "epsilon": 1e-3, "delta": 1e-30},
-        ("n", "d", "epsilon"),
-    ),
-    Sweep(
-        "mean/tracing/zCDP",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "rho": 0.05},
-        {**_DEEP_PRIVACY, "rho": 1e-6},
-        ("n", "d", "rho"),
-    ),
-    Sweep(
-        "mean/tracing/zCDP",
-        "statistics",
-        {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
-        {**UNIT, "n": 1e9, "d": 1e3, "rho": 200.0},
-        ("n", "d", "rho"),
-        weight=4,
-    ),
-    Sweep("mean/tracing/zCDP/best R", "privacy", {**UNIT, "n": 1000, "d": 200, "rho": 0.05}),
-    Sweep(
-        "mean/tracing/GDP",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "mu": 0.3},
-        {**_DEEP_PRIVACY, "mu": 1e-3},
-        ("n", "mu"),
-    ),
-    Sweep(
-        "mean/tracing/pure",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5},
-        {**_DEEP_PRIVACY, "epsilon": 1e-3},
-        ("n", "epsilon"),
-        weight=2,
-    ),
-    Sweep(
-        "mean/packing/pure",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 50, "epsilon": 0.5},
-        {**UNIT, "n": 1e20, "d": 1e4, "epsilon": 1e-2},
-        ("n", "d", "epsilon"),
-    ),
-    Sweep(
-        "mean/dilution/approximate",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 400, "epsilon": 0.5, "delta": 1e-9},
-        {**UNIT, "n": 1e12, "d": 1e8, "epsilon": 1e-3, "delta": 1e-60},
-        ("n", "d", "epsilon"),
-    ),
-    Sweep(
-        "mean/tracing/zCDP/CoinPress",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "rho": 0.05},
-        {**_DEEP_PRIVACY, "rho": 1e-6},
-    ),
-    Sweep(
-        "mean/tracing/approximate/KarwaVadhan",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5, "delta": 1e-7},
-    ),
-    Sweep(
-        "bounded-mean/tracing/zCDP",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "rho": 0.05},
-        {**_DEEP_PRIVACY, "rho": 1e-6},
-        ("n", "d", "rho"),
-    ),
-    Sweep(
-        "bounded-mean/tracing/zCDP",
-        "statistics",
-        {**UNIT, "n": 2000, "d": 40, "rho": 5.0},
-        {**UNIT, "n": 1e12, "d": 1e3, "rho": 5.0},
-        ("n", "d", "rho"),
-        weight=4,
-    ),
-    Sweep(
-        "bounded-mean/tracing/pure",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5},
-        {**_DEEP_PRIVACY, "epsilon": 1e-3},
-        ("n", "epsilon"),
-        weight=2,
-    ),
-    Sweep(
-        "bounded-mean/tracing/approximate",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "epsilon": 0.5, "delta": 1e-7},
-        {**_DEEP_PRIVACY, "epsilon": 1e-3, "delta": 1e-30},
-        ("n", "epsilon"),
-    ),
-    Sweep(
-        "bounded-mean/tracing/GDP",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 200, "mu": 0.3},
-        {**_DEEP_PRIVACY, "mu": 1e-3},
-        ("n", "mu"),
-    ),
-    Sweep(
-        "sparse-mean/known support/zCDP",
-        "privacy",
-        {**UNIT, "n": 400, "d": 800, "s": 100, "rho": 0.02},
-        {**UNIT, "n": 1e12, "d": 1e10, "s": 1e9, "rho": 1e-6},
-        ("n", "d", "s", "rho"),
-    ),
-    Sweep(
-        "sparse-mean/known support/approximate/peeling",
-        "privacy",
-        {**UNIT, "n": 400, "d": 800, "s": 100, "epsilon": 0.2, "delta": 1e-7},
-        {**UNIT, "n": 1e12, "d": 1e10, "s": 1e9, "epsilon": 1e-3, "delta": 1e-30},
-        ("n", "s", "epsilon"),
-    ),
-    Sweep(
-        "sparse-mean/packing/pure",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 2000, "s": 10, "epsilon": 0.5},
-        {**UNIT, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
-        ("n", "s", "epsilon"),
-        weight=4,
-    ),
-    Sweep(
-        "sparse-mean/statistics/zCDP",
-        "statistics",
-        {**UNIT, "n": 1000, "d": 1000, "s": 10, "rho": 500.0},
-        {**UNIT, "n": 1e9, "d": 1e5, "s": 1e3, "rho": 500.0},
-        ("n", "s"),
-    ),
-    Sweep(
-        "sparse-mean/packing/approximate/stable",
-        "privacy",
-        {**UNIT, "n": 1000, "d": 2000, "s": 1, "epsilon": 0.1, "delta": 1e-7},
-    ),
-)
+    return _sub_gaussian_claims() + _bounded_claims()

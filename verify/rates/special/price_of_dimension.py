@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
-
+from verify.figures import AXIS_TITLES, fill_band, new_figure, plain_values, ticks_at
 from verify.rates.claims.local import LABELS, RECORDS
-from verify.rates.grid import cell_label
+from verify.rates.rows import SlopeRow
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SHOWN = (
     (RECORDS, "tab:red", "whole records private", "p log p"),
@@ -19,26 +19,24 @@ SHOWN = (
 )
 
 
-def dimension_figure(found: dict[str, Any]) -> Figure | None:
+def dimension_figure(slopes: Sequence[SlopeRow]) -> Figure | None:
     """Risk against p for both, at the same n, C and epsilon; None unless both were measured."""
-    swept = [_series(found, claim) for claim, *_ in SHOWN]
+    swept = [[s for s in slopes if (s.claim, s.variable) == (claim, "p")] for claim, *_ in SHOWN]
     if any(len(one) != 1 for one in swept):
         return None
     series = [one[0] for one in swept]
-    figure = Figure(figsize=(7.4, 6.2), dpi=110, layout="constrained")
+    figure = new_figure(7.4, 6.2)
     axis = figure.subplots()
-    for (_, colour, name, rate), (slope, rows) in zip(SHOWN, series, strict=True):
-        _draw(axis, slope, rows, colour, f"{name} (theory: {rate})")
-    point = series[0][1][0]["point"]
-    trials = sorted({row["trials"] for _, rows in series for row in rows})
+    for (_, colour, name, rate), slope in zip(SHOWN, series, strict=True):
+        _draw(axis, slope, colour, f"{name} (theory: {rate})")
+    point = series[0].rows[0].point
+    trials = sorted({row.measured.trials for slope in series for row in slope.rows})
     counted = " to ".join(str(count) for count in dict.fromkeys((trials[0], trials[-1])))
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
-    x = series[0][0]["points"]
-    axis.set_xticks(x, [f"{value:g}" for value in x])
-    axis.xaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_xlabel("dimension p")
+    ticks_at(axis, series[0].points)
+    plain_values(axis)
+    axis.set_xlabel(AXIS_TITLES["p"])
     axis.set_ylabel("risk E|θ̂ − θ|²")
     axis.grid(alpha=0.3, which="both")
     axis.set_title(
@@ -51,21 +49,10 @@ def dimension_figure(found: dict[str, Any]) -> Figure | None:
     return figure
 
 
-def _series(found: dict[str, Any], claim: str) -> list[tuple[Row, list[Row]]]:
-    """The fitted slope in p of a claim with its cells, if it was measured."""
-    cells = {cell_label(row["claim"], row["point"]): row for row in found["cells"]}
-    return [
-        (slope, [cells[label] for label in slope["labels"]])
-        for slope in found["slopes"]
-        if slope["claim"] == claim and slope["variable"] == "p"
-    ]
-
-
-def _draw(axis: Any, slope: Row, rows: list[Row], colour: str, name: str) -> None:
-    x = np.array(slope["points"], dtype=float)
-    low, high = ([row[key] for row in rows] for key in ("ci_low", "ci_high"))
-    axis.fill_between(x, low, high, color=colour, alpha=0.2)
-    shown = f"{name}: {rows[0]['estimator']}, exponent {slope['fitted']:+.2f}"
-    axis.plot(x, [row["risk"] for row in rows], "o-", color=colour, label=shown)
-    bound = f"lower bound, {rows[0]['lower_source'].partition(' (')[0]}"
-    axis.plot(x, [row["lower"] for row in rows], "^--", color=colour, alpha=0.7, label=bound)
+def _draw(axis: Axes, slope: SlopeRow, colour: str, name: str) -> None:
+    x, rows = slope.points, slope.rows
+    fill_band(axis, x, [row.measured for row in rows], colour, 0.2)
+    shown = f"{name}: {rows[0].estimator}, exponent {slope.slope.fitted:+.2f}"
+    axis.plot(x, [row.measured.risk for row in rows], "o-", color=colour, label=shown)
+    bound = f"lower bound, {rows[0].lower_source.partition(' (')[0]}"
+    axis.plot(x, [row.lower for row in rows], "^--", color=colour, alpha=0.7, label=bound)
