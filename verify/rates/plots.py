@@ -108,6 +108,9 @@ def _worst_case_figure(rows: Sequence[WorstCaseRow], slope: SlopeRow) -> Figure:
     )
     for y, style, colour, label in lines:
         axis.plot(x, y, style, color=colour, label=label)
+    proven = [row.upper.value for row in rows if row.upper is not None]
+    if len(proven) == len(rows):
+        axis.plot(x, proven, "v--", color="tab:blue", label="its proven risk, whole class")
     axis.plot([], [], "s--", color="tab:red", label="claimed by CWZ19: Theorem 3.3")
     point = rows[0].point
     axis.set_title(

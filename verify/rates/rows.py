@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from minimax.bound import Point
 from verify.files import JSON
@@ -16,7 +16,9 @@ from verify.rates.claim import Ceiling, Regime
 from verify.rates.grid import Dropped, Profile, cell_label
 from verify.rates.judge import SLOPE_TOLERANCE, Slope, Verdict, judge_level, judge_slope
 from verify.rates.measure import Measurement
-from verify.rates.special.ordering.rows import Ordering
+
+if TYPE_CHECKING:
+    from verify.rates.special.ordering.rows import Ordering
 
 ALPHA = 1e-6
 """Error budget of a whole run, divided over all its intervals (nominal: Student intervals)."""
