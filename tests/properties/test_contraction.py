@@ -29,6 +29,7 @@ from minimax.privacy import (
 )
 from tests.strategies import log_floats
 from verify import channels as command
+from verify import contraction
 from verify.channels import (
     FROM_TV,
     Divergence,
@@ -310,3 +311,11 @@ def test_a_wrong_constant_is_seen(factor: float, monkeypatch: pytest.MonkeyPatch
     wrong = {"chi2": (divergence, lambda e, t: factor * bound(e, t))}
     monkeypatch.setattr(command, "FROM_TV", wrong)
     assert command.main([]) == 1
+
+
+def test_the_old_name_of_the_command_names_the_new_one_and_runs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "main", lambda argv: 7 if argv == ["--json", "x"] else 0)
+    assert contraction.main(["--json", "x"]) == 7
+    assert "verify.channels" in capsys.readouterr().err

@@ -116,7 +116,8 @@ def _worst_case_figure(rows: Sequence[WorstCaseRow], slope: SlopeRow) -> Figure:
     axis.set_title(
         "A private estimator below the claimed lower bound\n"
         f"sparse mean, Gaussian data, s = 1, n = {point['n']:.0e}, ε = {point['epsilon']:g},"
-        f" δ = {point['delta']:.0e}; {rows[0].measured.trials} trials a point"
+        f" δ = {point['delta']:.0e}; {rows[0].measured.trials} trials a point",
+        fontsize=11,
     )
     axis.set_xlabel(AXIS_TITLES["log_d"])
     axis.set_ylabel("worst-case risk")
