@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from attacks.intervals import student_half_width
 from minimax.core.privacy import Privacy
 
 Array = NDArray[np.float64]
@@ -30,8 +30,7 @@ class Estimate:
         x = np.asarray(values, dtype=float)
         if len(x) < 2:
             return cls(float(x[0]), -math.inf, math.inf)
-        half = float(stats.t.isf((1 - confidence) / 2, len(x) - 1) * np.std(x, ddof=1))
-        half /= math.sqrt(len(x))
+        half = student_half_width(x, 1 - confidence)
         centre = float(np.mean(x))
         return cls(centre, centre - half, centre + half)
 

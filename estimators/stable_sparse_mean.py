@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,10 @@ from estimators.mechanisms import (
 )
 from estimators.sparse_mean import Indices
 from estimators.truncation import TruncatingEstimator, Truncation
+from minimax.bound import Bound
 from minimax.core.privacy import Approximate
+from minimax.problems.sparse_mean.problem import SparseMeanProblem
+from minimax.problems.sparse_mean.stable_upper import stable_upper
 
 CHOICE_MARGIN = 20.0
 """Odds, per competitor, at which the exponential mechanism is to prefer a better size."""
@@ -114,11 +118,10 @@ class StableSparseMean(TruncatingEstimator):
     (3) Given the set T, the means on T move by at most 2Rk/n in l1: eps'-DP. These compose to
     (eps, delta). Only the set is released: the order of magnitudes inside T need not be stable.
 
-    **Risk.** s = 1: a constant times sigma^2 [log d/n + log n log^2(1/delta)/(n eps)^2], with no
-    (log d)^2. If |xbar_j - mu_j| <= eta for all j, then refusing, or finding a wrong coordinate,
-    needs |mu_1| <= 2 eta + (4R/n)(1 + (2/eps)(log(1/(2 delta)) + t)), except with probability e^-t,
-    and the loss is then at most mu_1^2 plus (eta + noise)^2; otherwise it is (eta + noise)^2.
-    No rate is claimed for s > 1.
+    **Risk.** s = 1: `risk_bound` proves, for all sub-Gaussian data and with constants, a risk of
+    8 sigma^2 log(d)/n for large log d, without (log d)^2; what privacy adds is a multiple of
+    sigma^2 log n log^2(1/delta)/(n eps)^2 (`minimax.problems.sparse_mean.stable_upper`). No rate
+    is claimed for s > 1.
 
     **Source.** Distance to instability: Smith and Thakurta (2013); Dwork and Lei (2009). Refutes
     the (log d)^2 of CWZ19: Theorem 3.3 for s = 1 and d large against n.
@@ -162,6 +165,24 @@ class StableSparseMean(TruncatingEstimator):
         self.quantile = quantile
         self.range_share = range_share
         self.random_state = random_state
+
+    def risk_bound(self, problem: SparseMeanProblem) -> Bound:
+        """The proven upper bound on the risk for s = 1: see
+        `minimax.problems.sparse_mean.stable_upper`."""
+        self._check_truncation()
+        budget = self._budget(Approximate)
+        if self.s != 1 or problem.s != 1:
+            raise ValueError(
+                f"risk_bound covers s = 1, got {self.s!r} for a problem of {problem.s}"
+            )
+        if isinstance(self.R, str) and self.R != "theory":
+            raise ValueError("risk_bound covers R given or 'theory'")
+        assert isinstance(budget, Approximate)
+        same = (self.sigma, self.radius) == (problem.sigma, problem.radius)
+        R = None if self.R == "theory" and same else self._fixed_level(problem.n)
+        point = {name: value for name, value in problem.point.items() if name != "s"}
+        given = {**point, "epsilon": budget.epsilon, "delta": budget.delta}
+        return replace(stable_upper(R), defaults=given)
 
     def fit(self, X: Any, y: Any = None) -> StableSparseMean:
         """Release the private sparse mean of the rows of X."""

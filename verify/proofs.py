@@ -11,16 +11,17 @@ import argparse
 import difflib
 import fnmatch
 import sys
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from verify.console import Terminal, track
+from verify.figures import save_figure
+from verify.files import write_json, write_problems, write_whole
 from verify.ledger import entries
 from verify.ledger.document import (
     counts,
@@ -32,7 +33,6 @@ from verify.ledger.document import (
 )
 from verify.ledger.entry import Entry, Finding, Form, Result, Status, run_entry
 from verify.ledger.figures import findings_figure
-from verify.report import Terminal, save_figure, write_json, write_problems, write_whole
 
 EXAMPLES = """\
 examples:
@@ -60,26 +60,12 @@ def run(
     # By id: the entries hold functions, which a worker finds in its own copy of the ledger.
     work = (delayed(_run_by_id)(entry.id, seed) for entry in order)
     found = Parallel(n_jobs=jobs, return_as="generator_unordered")(work)
-    by_id = {finding.id: finding for finding in _track(found, len(order), console)}
+    by_id = {finding.id: finding for finding in track(found, console, "statements", len(order))}
     return {entry.id: by_id[entry.id] for entry in chosen}
 
 
 def _run_by_id(identifier: str, seed: int) -> Finding:
     return run_entry(entries()[identifier], seed)
-
-
-def _track(found: Iterable[Finding], total: int, console: Console | None) -> Iterable[Finding]:
-    if console is None:
-        yield from found
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        yield from progress.track(found, total=total, description="statements")
 
 
 def unexpected(chosen: list[Entry], findings: dict[str, Finding]) -> list[Entry]:

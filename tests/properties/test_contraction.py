@@ -29,8 +29,9 @@ from minimax.methods.binary_reports import label_contraction
 from minimax.methods.divergences import staircase_supremum
 from minimax.problems.local_regression import lower as local_regression
 from tests.strategies import log_floats
+from verify import channels as command
 from verify import contraction
-from verify.contraction import (
+from verify.channels import (
     FROM_TV,
     Divergence,
     chi2,
@@ -296,7 +297,7 @@ def test_the_program_refuses_large_alphabets() -> None:
 
 def test_the_slack_is_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "slack.json"
-    assert contraction.main(["--json", str(path)]) == 0
+    assert command.main(["--json", str(path)]) == 0
     out = capsys.readouterr().out
     assert "0 below the supremum" in out
     assert "smaller: none" in out
@@ -309,5 +310,13 @@ def test_the_slack_is_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path
 def test_a_wrong_constant_is_seen(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     divergence, bound = FROM_TV["chi2"]
     wrong = {"chi2": (divergence, lambda e, t: factor * bound(e, t))}
-    monkeypatch.setattr(contraction, "FROM_TV", wrong)
-    assert contraction.main([]) == 1
+    monkeypatch.setattr(command, "FROM_TV", wrong)
+    assert command.main([]) == 1
+
+
+def test_the_old_name_of_the_command_names_the_new_one_and_runs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "main", lambda argv: 7 if argv == ["--json", "x"] else 0)
+    assert contraction.main(["--json", "x"]) == 7
+    assert "verify.channels" in capsys.readouterr().err

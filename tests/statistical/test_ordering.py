@@ -1,4 +1,4 @@
-"""verify.ordering: data as described, comparisons that can fall either way, honest budgets."""
+"""Orderings: data as described, comparisons that can fall either way, honest budgets."""
 
 from __future__ import annotations
 
@@ -11,25 +11,16 @@ import numpy as np
 import pytest
 
 from estimators.nonprivate_regression import IterativeHardThresholding
-from verify.ordering import (
-    Fit,
-    Ordering,
-    against_zero,
-    compare,
-    intervals,
-    measure,
-    plot,
-    spent,
-    tally,
-    trial,
-)
-from verify.ordering_experiments import (
+from verify.rates.special.ordering.experiments import (
     DP_IGHT,
     FRANK_WOLFE,
     IGHT,
+    LINEAR,
+    LOGISTIC,
     PAPER_IGHT,
     PAPER_WOLFE,
     Experiment,
+    Responses,
     cwz19_low,
     cwz19_sparse,
     experiments,
@@ -39,13 +30,16 @@ from verify.ordering_experiments import (
     unit_linear,
     wg19,
 )
+from verify.rates.special.ordering.measure import Fit, intervals, measure, spent, trial
+from verify.rates.special.ordering.plot import plot
+from verify.rates.special.ordering.rows import Ordering, Pair, Tally, against_zero, compare
 
 SIZE = (1000, 1000, 10)
 
 
-def small(loss: str = "squared", size: tuple[int, int, int] = (200, 60, 3)) -> Experiment:
+def small(of: Responses = LINEAR, size: tuple[int, int, int] = (200, 60, 3)) -> Experiment:
     """WG19's experiment at one budget, few records and two options a method."""
-    experiment = wg19(loss, size)
+    experiment = wg19(of, size)
     methods = tuple(
         replace(m, fixed=m.fixed | {"s": 3}) if m.name == IGHT else replace(m, grid=m.grid[:2])
         for m in experiment.methods
@@ -128,20 +122,20 @@ def test_comparison_says_ahead_behind_or_neither() -> None:
     rng = np.random.default_rng(0)
     common = rng.normal(1, 0.5, 20)
     low, high = common + rng.normal(0, 0.02, 20), common + 0.2 + rng.normal(0, 0.02, 20)
-    assert compare(low, high, 1e-6)["verdict"] == "ahead"
-    assert compare(high, low, 1e-6)["verdict"] == "behind"
-    assert compare(low, common, 1e-6)["verdict"] == "not separated"
+    assert compare(low, high, 1e-6).verdict == "ahead"
+    assert compare(high, low, 1e-6).verdict == "behind"
+    assert compare(low, common, 1e-6).verdict == "not separated"
     # Pairing is what separates them: against other draws of the common part nothing is seen.
-    assert compare(low, rng.permutation(high), 1e-6)["verdict"] == "not separated"
+    assert compare(low, rng.permutation(high), 1e-6).verdict == "not separated"
 
 
 def test_interval_of_a_gap_is_students() -> None:
     found = compare(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0]), 0.05)
     half = 4.302652729911275 / np.sqrt(3)  # t with two degrees of freedom; the gaps have sd 1
-    assert found["gap"] == pytest.approx(1)
-    assert found["ci_low"] == pytest.approx(1 - half)
-    assert found["ci_high"] == pytest.approx(1 + half)
-    assert found["verdict"] == "not separated"
+    assert found.gap == pytest.approx(1)
+    assert found.ci_low == pytest.approx(1 - half)
+    assert found.ci_high == pytest.approx(1 + half)
+    assert found.verdict == "not separated"
 
 
 def test_error_is_set_against_releasing_zero() -> None:
@@ -151,10 +145,11 @@ def test_error_is_set_against_releasing_zero() -> None:
 
 
 def test_tally_counts_and_asks_for_every_point() -> None:
-    assert tally(["ahead", "ahead"])["ahead_at_all"]
-    mixed = tally(["ahead", "not separated", "behind"])
-    assert (mixed["ahead"], mixed["behind"], mixed["not_separated"]) == (1, 1, 1)
-    assert not mixed["ahead_at_all"]
+    pair = Pair("x", "a", "b", reported=True, source="y")
+    assert Tally.of(pair, ["ahead", "ahead"]).ahead_at_all
+    mixed = Tally.of(pair, ["ahead", "not separated", "behind"])
+    assert (mixed.ahead, mixed.behind, mixed.not_separated) == (1, 1, 1)
+    assert not mixed.ahead_at_all
 
 
 # --- Running -------------------------------------------------------------------------------------
@@ -162,37 +157,37 @@ def test_tally_counts_and_asks_for_every_point() -> None:
 
 @pytest.fixture(scope="module")
 def found() -> Ordering:
-    return measure(6, 5, 1, 1e-3, [small("squared"), small("logistic")])
+    return measure(6, 5, 1, 1e-3, [small(LINEAR), small(LOGISTIC)])
 
 
 def test_a_run_is_complete_and_plain(found: Ordering) -> None:
-    chosen = [small("squared"), small("logistic")]
+    chosen = [small(LINEAR), small(LOGISTIC)]
     assert len(found.rows) + len(found.comparisons) == intervals(chosen)
     assert len(found.claims) == sum(len(e.reported) + len(e.also) for e in chosen)
-    assert json.loads(json.dumps(found.rows)) == found.rows
-    json.dumps([found.comparisons, found.claims])
+    assert json.loads(json.dumps(found.as_json())) == found.as_json()
     for row in found.rows:
-        assert row["ci_low"] <= row["error"] <= row["ci_high"]
-        assert row["trials"] == 6
-    means = {(r["experiment"], r["method"]): r["error"] for r in found.rows}
-    for c in found.comparisons:
-        gap = means[c["experiment"], c["second"]] - means[c["experiment"], c["first"]]
-        assert c["gap"] == pytest.approx(gap)
+        assert row.measured.ci_low <= row.error <= row.measured.ci_high
+        assert row.measured.trials == 6
+    means = {(row.experiment, row.method): row.error for row in found.rows}
+    for comparison in found.comparisons:
+        pair = comparison.pair
+        gap = means[pair.experiment, pair.second] - means[pair.experiment, pair.first]
+        assert comparison.found.gap == pytest.approx(gap)
 
 
 def test_a_run_depends_on_its_seed_alone(found: Ordering) -> None:
-    again = measure(6, 5, 1, 1e-3, [small("squared")])
-    first = [row for row in found.rows if row["experiment"] == "WG19 linear"]
+    again = measure(6, 5, 1, 1e-3, [small(LINEAR)])
+    first = [row for row in found.rows if row.experiment == "WG19 linear"]
     assert again.rows == first  # and not on what else is run
-    other = measure(6, 6, 1, 1e-3, [small("squared")])
-    assert [r["error"] for r in other.rows] != [r["error"] for r in first]
+    other = measure(6, 6, 1, 1e-3, [small(LINEAR)])
+    assert [r.error for r in other.rows] != [r.error for r in first]
 
 
 def test_processes_do_not_change_the_result() -> None:
-    experiment = small("squared")
+    experiment = small(LINEAR)
     few = replace(experiment, methods=experiment.methods[:2], reported=((IGHT, DP_IGHT),), also=())
     one, two = (measure(4, 5, jobs, 1e-3, [few]).rows for jobs in (1, 2))
-    np.testing.assert_allclose([r["error"] for r in two], [r["error"] for r in one], rtol=1e-9)
+    np.testing.assert_allclose([r.error for r in two], [r.error for r in one], rtol=1e-9)
 
 
 def fixed_data(size: tuple[int, int, int], _: np.random.Generator) -> Any:
@@ -201,7 +196,7 @@ def fixed_data(size: tuple[int, int, int], _: np.random.Generator) -> Any:
 
 
 def test_noise_is_fresh_in_every_trial_budget_and_option() -> None:
-    experiment = replace(wg19("squared", (200, 60, 3)), draw=fixed_data)
+    experiment = replace(wg19(LINEAR, (200, 60, 3)), draw=fixed_data)
     control, private = experiment.methods[:2]
     twice = [Fit(p, private, private.grid[0]) for p in experiment.points[:2]]
     exact = [Fit(experiment.points[0], control, {})]
@@ -214,18 +209,18 @@ def test_noise_is_fresh_in_every_trial_budget_and_option() -> None:
 
 
 def test_the_better_option_is_chosen() -> None:
-    experiment = small("squared")
+    experiment = small(LINEAR)
     sizes = ({"s": 1}, {"s": 3})
     method = replace(experiment.methods[0], fixed={}, grid=sizes)
     alone = replace(experiment, methods=(method,), reported=(), also=())
     (row,) = measure(6, 0, 1, 0.01, [alone]).rows
-    assert row["options"] == {"s": 3}
-    assert row["options_tried"] == 2
+    assert row.options == {"s": 3}
+    assert row.options_tried == 2
 
 
 def test_the_harness_sees_that_the_non_private_control_is_ahead() -> None:
     """IGHT is far ahead of every private method at WG19's setting (i), epsilon = 2."""
-    experiment = wg19("squared")
+    experiment = wg19(LINEAR)
     methods = tuple(
         replace(m, grid=m.grid[:1]) for m in experiment.methods if "paper" not in m.name
     )
@@ -234,10 +229,10 @@ def test_the_harness_sees_that_the_non_private_control_is_ahead() -> None:
         experiment, points=experiment.points[:1], methods=methods, reported=pairs, also=()
     )
     ordered = measure(6, 3, 1, 1e-3, [one])
-    assert [c["verdict"] for c in ordered.comparisons] == ["ahead"] * len(pairs)
-    assert min(c["gap"] for c in ordered.comparisons) > 0.3
+    assert [c.found.verdict for c in ordered.comparisons] == ["ahead"] * len(pairs)
+    assert min(c.found.gap for c in ordered.comparisons) > 0.3
     turned = measure(6, 3, 1, 1e-3, [replace(one, reported=tuple((b, a) for a, b in pairs))])
-    assert [c["verdict"] for c in turned.comparisons] == ["behind"] * len(pairs)
+    assert [c.found.verdict for c in turned.comparisons] == ["behind"] * len(pairs)
 
 
 # --- Privacy -------------------------------------------------------------------------------------
@@ -246,8 +241,8 @@ def test_the_harness_sees_that_the_non_private_control_is_ahead() -> None:
 def cheap() -> list[Experiment]:
     """Every method of every experiment, at its own budgets, on little data."""
     return [
-        wg19("squared", (200, 60, 3)),
-        wg19("logistic", (200, 60, 3)),
+        wg19(LINEAR, (200, 60, 3)),
+        wg19(LOGISTIC, (200, 60, 3)),
         cwz19_low((1_000,), 5),
         cwz19_sparse(100, 200, 20),
     ]
@@ -287,7 +282,7 @@ def test_plot_is_written_whole(found: Ordering, tmp_path: Path) -> None:
     plot(found, path)
     assert path.read_bytes().startswith(b"\x89PNG")
     assert [p.name for p in tmp_path.iterdir()] == ["ordering.png"]
-    broken: list[dict[str, Any]] = [{"experiment": "x"}]
-    with pytest.raises(KeyError):
+    broken = [replace(found.rows[0], variable="colour")]
+    with pytest.raises(AttributeError):
         plot(Ordering(broken, [], []), tmp_path / "broken.png")
     assert [p.name for p in tmp_path.iterdir()] == ["ordering.png"]

@@ -12,57 +12,57 @@ import sympy as sp
 
 from minimax.bound import Bound
 from minimax.core.bound import Parts, Point
-from verify import refutation
-from verify.claim import Claim
-from verify.claims import SWEEPS, all_claims
-from verify.grid import PROFILES, Profile, build
-from verify.judge import Verdict, fit_slope, judge_level, judge_slope
-from verify.measure import Measurement, cell_seed, interval
-from verify.rates import main, run, weakened
+from verify.rates import main
+from verify.rates.claim import Claim
+from verify.rates.claims import all_claims
+from verify.rates.grid import PROFILES, Profile, build
+from verify.rates.judge import Verdict, fit_slope, judge_level, judge_slope
+from verify.rates.measure import Measurement, cell_seed, interval
+from verify.rates.rows import Run
+from verify.rates.run import run, weakened
+from verify.rates.special import worst_case_log_d
 
 CLAIMS = {claim.name: claim for claim in all_claims()}
-PRIVATE = [sweep.claim for sweep in SWEEPS if sweep.regime == "privacy"]
+SWEEPS = [(claim, sweep) for claim in CLAIMS.values() for sweep in claim.sweeps]
+PRIVATE = [name for name, claim in CLAIMS.items() if claim.control_point is not None]
 BASE_ONLY = Profile("base", (0,), 60, 200, 2)
-CELL_KEYS = {
-    "claim", "problem", "point", "estimator", "privacy", "trials", "seed", "risk", "ci_low",
-    "ci_high", "lower", "lower_source", "upper", "upper_source", "upper_remark", "ratio",
-    "verdict",
-}  # fmt: skip
 
 
-def check(claim: Claim, trials: int = 60) -> tuple[int, dict[str, object]]:
-    found = run([claim], replace(BASE_ONLY, trials=trials), seed=1)
-    return found.exit_code, found.as_dict()
+def check(claim: Claim, trials: int = 60) -> Run:
+    return run([claim], replace(BASE_ONLY, trials=trials), seed=1)
 
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_a_non_private_twin_is_found_out(name: str) -> None:
     """In place of the private estimator it violates the lower bound: exit code 1."""
     claim = CLAIMS[name]
-    weight = max(sweep.weight for sweep in SWEEPS if sweep.claim == name)
-    code, found = check(replace(claim, make=claim.twin, upper=None), round(60 / weight))
-    assert code == 1
-    assert any(cell["verdict"] == "VIOLATED" for cell in found["cells"])  # type: ignore[index, union-attr]
+    weight = max(sweep.weight for sweep in claim.sweeps)
+    cheating = replace(claim, estimator_at=claim.non_private, upper=None)
+    found = check(cheating, round(60 / weight))
+    assert found.exit_code == 1
+    assert any(row.verdict is Verdict.VIOLATED for row in found.cells)
 
 
 @pytest.mark.parametrize("name", ["bounded-mean/tracing/zCDP", "mean/dilution/approximate"])
 def test_a_control_that_does_not_break_is_a_failure(name: str) -> None:
     claim = CLAIMS[name]
-    code, found = check(replace(claim, twin=claim.make))
-    assert code == 1
-    assert found["summary"]["controls_unbroken"] >= 1  # type: ignore[index]
+    found = check(replace(claim, non_private=claim.estimator_at))
+    assert found.exit_code == 1
+    assert found.summary.controls_unbroken >= 1
 
 
 def test_an_honest_claim_passes_and_the_flagship_is_tight() -> None:
-    code, found = check(CLAIMS["bounded-mean/tracing/zCDP"])
-    assert code == 0
-    flagship = [c for c in found["cells"] if c["regime"] == "privacy"]  # type: ignore[union-attr, index]
-    assert flagship[0]["point"]["rho"] == 0.05
-    assert 1 < flagship[0]["ratio"] < 6
+    found = check(CLAIMS["bounded-mean/tracing/zCDP"])
+    assert found.exit_code == 0
+    flagship = next(row for row in found.cells if row.regime == "privacy")
+    assert flagship.point["rho"] == 0.05
+    assert flagship.ratio is not None
+    assert 1 < flagship.ratio < 6
 
 
 def test_every_claim_has_a_sweep_and_every_private_one_a_control() -> None:
-    assert set(CLAIMS) == {sweep.claim for sweep in SWEEPS}
+    assert all(claim.sweeps for claim in CLAIMS.values())
+    assert len(CLAIMS) == len(all_claims())  # no name is given twice
     without = set(CLAIMS) - set(PRIVATE)
     # No privacy term to break.
     assert without == {"sparse-mean/statistics/zCDP", "sparse-regression/statistics/zCDP"}
@@ -83,15 +83,14 @@ def test_every_claim_has_a_sweep_and_every_private_one_a_control() -> None:
     ],
 )
 def test_slopes_are_fitted_in_every_parameter(problem: str, regime: str, wanted: set[str]) -> None:
-    """Each sweep stays where its claim's bound is proved, and its deep point has the exponents."""
-    sweeps = [s for s in SWEEPS if CLAIMS[s.claim].problem == problem and s.regime == regime]
-    assert {variable for sweep in sweeps for variable in sweep.variables} == wanted
-    for sweep in sweeps:
-        claim = CLAIMS[sweep.claim]
+    """Each sweep stays where its claim's bound is proved, and deep in it has the exponents."""
+    sweeps = [(c, s) for c, s in SWEEPS if (c.problem, s.regime) == (problem, regime)]
+    assert {variable for _, sweep in sweeps for variable in sweep.variables} == wanted
+    for claim, sweep in sweeps:
         _, series, dropped = build([claim], PROFILES["full"])
         assert not dropped
         for variable in sweep.variables:
-            claim.lower.slope(variable, **sweep.deep)
+            claim.lower.slope(variable, **sweep.asymptotic_point)
             (row,) = (s for s in series if (s.variable, s.regime) == (variable, regime))
             distinct = {cell.point[variable] for cell in row.cells}
             assert len(row.cells) == len(distinct) >= 6
@@ -104,10 +103,9 @@ def test_halved_noise_is_seen() -> None:
     assert claim.upper is not None
     weaker = claim.upper(weakened(point, 0.5)).value()
     cheating = replace(claim, upper=lambda p: claim.upper(weakened(p, 0.5)))  # type: ignore[misc]
-    code, found = check(cheating)
-    assert code == 1
-    cell = found["cells"][0]  # type: ignore[index]
-    assert cell["ci_low"] > weaker
+    found = check(cheating)
+    assert found.exit_code == 1
+    assert found.cells[0].measured.ci_low > weaker
 
 
 SWEPT = Profile("swept", (-1, 0, 1), 60, 200, 2)
@@ -120,16 +118,16 @@ def test_a_wrong_exponent_is_found_out() -> None:
     lying = replace(claim.lower, expr=claim.lower.expr * n)
     found = run([replace(claim, lower=lying)], SWEPT, seed=2)
     assert found.exit_code == 1
-    verdicts = {row["variable"]: row["verdict"] for row in found.slopes}
-    assert verdicts == {"n": "VIOLATED", "mu": "CONSISTENT"}
-    unbroken = [c["kind"] for c in found.controls if not c["broke"]]
+    verdicts = {row.variable: row.verdict for row in found.slopes}
+    assert verdicts == {"n": Verdict.VIOLATED, "mu": Verdict.CONSISTENT}
+    unbroken = [control.kind for control in found.controls if not control.broke]
     assert unbroken == ["exponent in n shifted by one (privacy)"]
 
 
 def test_every_kind_of_control_is_run() -> None:
     found = run([CLAIMS["bounded-mean/tracing/GDP"]], SWEPT, seed=2)
     assert found.exit_code == 0
-    assert [control["kind"] for control in found.controls] == [
+    assert [control.kind for control in found.controls] == [
         "non-private twin",
         "noise x 2",
         "exponent in n shifted by one (privacy)",
@@ -146,23 +144,36 @@ def test_a_vacuous_upper_bound_leaves_its_control_unbroken() -> None:
         tight = upper(p)
         return replace(tight, compute=lambda q: Parts(None, None, 1000 * tight.compute(q).total))
 
-    code, found = check(replace(claim, upper=vacuous))
-    assert code == 1
-    unbroken = [c["kind"] for c in found["controls"] if not c["broke"]]  # type: ignore[index, union-attr]
-    assert unbroken == ["noise x 2"]
+    found = check(replace(claim, upper=vacuous))
+    assert found.exit_code == 1
+    assert [control.kind for control in found.controls if not control.broke] == ["noise x 2"]
+
+
+def test_whether_a_bound_is_vacuous_is_read_off_its_value() -> None:
+    """Words beside a bound decide nothing: the control is run unless releasing 0 does as well."""
+    claim = CLAIMS["bounded-mean/tracing/GDP"]
+    upper = claim.upper
+    assert upper is not None
+    talking = replace(claim, upper=lambda p: replace(upper(p), remark="vacuous here, they say"))
+    value = upper(claim.sweeps[0].base).value()
+    kinds = {}
+    for free in (value / 2, 2 * value):
+        found = check(replace(talking, zero_release_risk=lambda p, free=free: free))
+        kinds[free] = [control.kind for control in found.controls]
+    assert kinds == {value / 2: ["non-private twin"], 2 * value: ["non-private twin", "noise x 2"]}
 
 
 def test_a_claim_that_was_never_seen_is_a_failure() -> None:
     claim = CLAIMS["bounded-mean/tracing/GDP"]
     found = run([claim], replace(BASE_ONLY, trials=3), seed=1)
-    assert found.summary["inconclusive"] == found.summary["cells"] == 1
-    assert found.summary["violated"] == found.summary["controls_unbroken"] == 0
-    assert found.summary["claims_without_a_consistent_cell"] == [claim.name]
+    assert found.summary.inconclusive == found.summary.cells == 1
+    assert found.summary.violated == found.summary.controls_unbroken == 0
+    assert found.summary.claims_without_a_consistent_cell == [claim.name]
     assert found.exit_code == 1
 
 
 def test_the_worst_case_risk_grows_like_log_d_not_its_square() -> None:
-    cases = [refutation.worst_case(log_d, 800, 3, 1e-6) for log_d in (1e5, 1e6)]
+    cases = [worst_case_log_d.worst_case(log_d, 800, 3, 1e-6) for log_d in (1e5, 1e6)]
     slope = fit_slope([c.log_d for c in cases], [c.measured for c in cases], 1e-6)
     assert judge_slope(slope, 1.0) is Verdict.CONSISTENT
     assert judge_slope(slope, 2.0) is Verdict.VIOLATED
@@ -177,7 +188,9 @@ def test_null_maxima_have_the_law_of_the_two_largest() -> None:
 
     d, draws = 4000, 3000
     rng = np.random.default_rng(5)
-    simulated = refutation.null_maxima(np.log(d), 1.0, draws, rng) * np.sqrt(refutation.N)
+    simulated = worst_case_log_d.null_maxima(np.log(d), 1.0, draws, rng) * np.sqrt(
+        worst_case_log_d.N
+    )
     real = np.sort(np.abs(rng.standard_normal((draws, d))), axis=1)[:, -2:]
     for k in (0, 1):
         assert stats.ks_2samp(simulated[:, k], real[:, 1 - k]).pvalue > 1e-6
@@ -232,8 +245,6 @@ def test_the_command_writes_json_and_plots(jobs: int, tmp_path: Path) -> None:
     code = main([*arguments, "--json", str(path), "--plots", str(tmp_path / "plots")])
     assert code == 0
     found = json.loads(path.read_text())
-    assert set(found) == {"summary", "cells", "slopes", "controls", "dropped", "ordering"}
-    assert all(set(cell) >= CELL_KEYS for cell in found["cells"])
     assert (tmp_path / "plots" / "bounded-mean-tracing-GDP.png").stat().st_size > 10_000
     assert {p.name for p in tmp_path.iterdir()} == {f"{jobs}.json", "plots"}  # no leftovers
     assert len({cell["seed"] for cell in found["cells"]}) == len(found["cells"])
@@ -243,15 +254,15 @@ def test_jobs_do_not_change_the_numbers() -> None:
     claim = CLAIMS["bounded-mean/tracing/GDP"]
     alone = run([claim], BASE_ONLY, seed=9, jobs=1)
     shared = run([claim], BASE_ONLY, seed=9, jobs=2)
-    assert alone.as_dict() == shared.as_dict()
+    assert alone.as_json() == shared.as_json()
     other = run([claim], BASE_ONLY, seed=10, jobs=1)
-    assert other.cells[0]["risk"] != alone.cells[0]["risk"]
+    assert other.cells[0].measured.risk != alone.cells[0].measured.risk
 
 
 def test_list_names_every_claim(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     shown = capsys.readouterr().out
-    for name in (*CLAIMS, refutation.CLAIM):
+    for name in (*CLAIMS, worst_case_log_d.CLAIM):
         assert name.split("/")[-1] in shown
 
 

@@ -208,7 +208,9 @@ def test_randomised_response_spends_the_budget_and_no_more(size: float) -> None:
     # Where Q(S) = 1/(1 + e^e), the response has P(S) = 1 - Q(S); the budget allows `tradeoff`.
     spends(
         Gaussian(size),
-        lambda e: 1 / (1 + math.exp(-e)) - float(Gaussian(size).tradeoff_log(-math.log1p(math.exp(e)))),
+        lambda e: (
+            1 / (1 + math.exp(-e)) - float(Gaussian(size).tradeoff_log(-math.log1p(math.exp(e))))
+        ),
     )
     spends(Renyi(1.5, size), lambda e: response_divergence(1.5, e) - size)
     spends(Renyi(20.0, size), lambda e: response_divergence(20.0, e) - size)

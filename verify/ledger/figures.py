@@ -15,7 +15,7 @@ from estimators.mechanisms import gaussian_scale
 from minimax.core.privacy import Approximate, Gaussian
 from verify.ledger.cwz19.sparse_lower import displayed_sums
 from verify.ledger.wx21.interaction import interactive_rate, lone_rate
-from verify.refutation import SHOWN, worst_case
+from verify.rates.special.worst_case_log_d import SHOWN, worst_case
 
 CONFIDENCE = 0.99
 FALSE, TRUE, OTHER = "tab:red", "tab:blue", "tab:green"

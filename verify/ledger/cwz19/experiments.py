@@ -13,7 +13,7 @@ from estimators.truncation import theoretical_truncation
 from minimax.core.privacy import Approximate
 from minimax.methods.divergences import gaussian_hockey_stick
 from verify.ledger.entry import ALPHA, Case, Chapter, Entry, Form, Result, Status, result
-from verify.measure import interval
+from verify.rates.measure import interval
 
 CHAPTER = Chapter("CWZ19")
 SAMPLES = (50, 120, 2000, 10_000, 100_000)

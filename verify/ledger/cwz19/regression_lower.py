@@ -14,7 +14,7 @@ from minimax.problems.regression.lower import claimed_theorem_4_1, tracing
 from minimax.problems.regression.problem import RegressionProblem
 from minimax.problems.regression.upper import best_upper
 from verify.ledger.entry import ALPHA, Case, Chapter, Result, Status, result
-from verify.measure import interval
+from verify.rates.measure import interval
 
 CHAPTER = Chapter("CWZ19")
 

@@ -21,7 +21,7 @@ from minimax.core.calibration import paper_peeling_scale
 from minimax.problems.sparse_mean.upper import laplace_maximum_rms
 from verify.ledger.cwz19.sparse_mean import GivenNoise
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
-from verify.measure import interval
+from verify.rates.measure import interval
 
 Array = NDArray[np.float64]
 

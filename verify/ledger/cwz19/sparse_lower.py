@@ -24,7 +24,7 @@ from minimax.problems.mean.upper import noisy_mean_upper
 from minimax.problems.sparse_mean.lower import refuted_theorem_3_3
 from verify.ledger.cwz19.top_entries import TopEntries
 from verify.ledger.entry import ALPHA, Case, Chapter, Result, Status, result
-from verify.refutation import WorstCase, worst_case
+from verify.rates.special.worst_case_log_d import WorstCase, worst_case
 
 CHAPTER = Chapter("CWZ19")
 
@@ -294,7 +294,7 @@ def _cases(seed: int) -> tuple[WorstCase, ...]:
     ),
     code=(
         "estimators.stable_sparse_mean.StableSparseMean",
-        "verify.refutation.worst_case",
+        "verify.rates.special.worst_case_log_d.worst_case",
         "minimax.problems.sparse_mean.lower.refuted_theorem_3_3",
         "minimax.problems.sparse_mean.lower.packing",
     ),

@@ -22,7 +22,7 @@ from minimax.problems.sparse_mean.lower import refuted_theorem_3_3
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.upper import sparse_mean_upper
 from verify.ledger.entry import ALPHA, Case, Chapter, Entry, Form, Result, Status, result
-from verify.measure import interval
+from verify.rates.measure import interval
 
 CHAPTER = Chapter("CWZ19")
 Array = NDArray[np.float64]

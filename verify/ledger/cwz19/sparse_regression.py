@@ -33,7 +33,7 @@ from verify.ledger.cwz19.regression_lower import CELLS
 from verify.ledger.cwz19.sparse_lower import score_of_clipped
 from verify.ledger.cwz19.top_entries import TopEntries
 from verify.ledger.entry import ALPHA, Case, Chapter, Result, Status, result
-from verify.measure import Measurement, interval
+from verify.rates.measure import Measurement, interval
 
 CHAPTER = Chapter("CWZ19")
 Array = NDArray[np.float64]

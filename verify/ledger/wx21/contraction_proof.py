@@ -13,7 +13,7 @@ from estimators.links import IDENTITY, RATE, Link
 from estimators.randomisers import SphereRandomiser
 from estimators.regression import projected
 from verify.ledger.entry import Entry, Form, Result, Status, result
-from verify.local_claims import PAPER_LINK
+from verify.rates.claims.local import PAPER_LINK
 
 
 def window(isometry: Callable[[Link], float]) -> Result:

@@ -15,8 +15,8 @@ from estimators.local_regression import LocalHardThresholding
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
-from verify.local_claims import PAPER_LINK
-from verify.measure import interval
+from verify.rates.claims.local import PAPER_LINK
+from verify.rates.measure import interval
 
 Array = NDArray[np.float64]
 NOISE = 0.05
@@ -243,6 +243,6 @@ ENTRIES = (
         method="exact",
         printed=Form("8x + cos x", lambda rng: admissible(PAPER_LINK)),
         mutant=Form("6x + cos x", lambda rng: admissible(FLATTER)),
-        code=("estimators.links.Link", "verify.local_claims.PAPER_LINK"),
+        code=("estimators.links.Link", "verify.rates.claims.local.PAPER_LINK"),
     ),
 )

@@ -19,7 +19,7 @@ from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.regression.lower import claimed_theorem_4_1
 from minimax.problems.sparse_regression.lower import claimed_theorem_4_3
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
-from verify.measure import Measurement, interval, losses
+from verify.rates.measure import Measurement, interval, losses
 
 EPSILON = 0.5
 USERS = 10**7

@@ -16,8 +16,8 @@ from estimators.links import IDENTITY, Link, best_step
 from minimax.core.privacy import Approximate, Gaussian
 from verify.ledger.entry import ALPHA, Entry, Form, Result, Status, result
 from verify.ledger.wx21.contraction_proof import halved
-from verify.local_claims import PAPER_LINK
-from verify.measure import interval
+from verify.rates.claims.local import PAPER_LINK
+from verify.rates.measure import interval
 
 Array = NDArray[np.float64]
 Slope = Callable[[Array, Array], Array]

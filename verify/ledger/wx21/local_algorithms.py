@@ -15,7 +15,7 @@ from estimators.local_regression import LocalHardThresholding, gradient_bound
 from estimators.randomisers import SphereRandomiser
 from minimax.core.privacy import Pure
 from verify.ledger.entry import Entry, Form, Result, Status, result
-from verify.local_claims import PAPER_LINK
+from verify.rates.claims.local import PAPER_LINK
 
 Radius = Callable[[Link, int, int, float], float]
 """r from the link, p, s* and C; s = 8 s*."""

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+from rich.console import Console
 
 from minimax.bound import Bound
 from minimax.core.bound import Point
 from minimax.core.privacy import Pure
 from minimax.problems.local_regression.lower import theorem_1, theorem_1_fano, theorem_2
 from minimax.problems.local_regression.randomised_response import randomised_response_risk
-from verify.judge import judge_level
-from verify.measure import Measurement
+from verify.rates.claim import Ceiling
+from verify.rates.grid import Profile
+from verify.rates.measure import exactly
+from verify.rates.rows import LevelControl, Row
+from verify.rates.special import Found, Special
 
 CLAIM = "local-regression/exact"
 ESTIMATOR = "randomised response, posterior mean (exact)"
@@ -56,67 +60,54 @@ def exact_risk(bound: Bound, point: Point, epsilon: float) -> float:
     )
 
 
-def _known(risk: float) -> Measurement:
-    """A number known without error."""
-    return Measurement(risk, risk, risk, trials=0, seed=0)
-
-
-def rows() -> list[dict[str, Any]]:
+def rows() -> list[Row]:
     """A row for each bound and point, as the measured cells have them."""
-    return [_row(check, point) for check in CHECKED for point in POINTS]
+    return [_row(tightness, point) for tightness in CHECKED for point in POINTS]
 
 
-def _row(check: Tightness, point: Point) -> dict[str, Any]:
-    bound = check.bound()
+def _row(tightness: Tightness, point: Point) -> Row:
+    bound, multiple = tightness.bound(), tightness.multiple
     lower = bound.value(**point)
-    risk = exact_risk(bound, point, point["epsilon"])
-    upper = check.multiple * lower
-    return {
-        "claim": f"{CLAIM}/{check.name}",
-        "problem": "local-regression",
-        "regime": "privacy",
-        "point": dict(point),
-        "estimator": ESTIMATOR,
-        "privacy": str(Pure(point["epsilon"], scope="local")),
-        "trials": 0,
-        "seed": 0,
-        "risk": risk,
-        "ci_low": risk,
-        "ci_high": risk,
-        "lower": lower,
-        "lower_source": bound.source,
-        "upper": upper,
-        "upper_source": f"{check.multiple:g} times the lower bound",
-        "upper_remark": None,
-        "ratio": risk / lower,
-        "verdict": judge_level(_known(risk), lower, upper).value,
-    }
+    return Row(
+        claim=f"{CLAIM}/{tightness.name}",
+        problem="local-regression",
+        regime="privacy",
+        point=dict(point),
+        estimator=ESTIMATOR,
+        privacy=str(Pure(point["epsilon"], scope="local")),
+        measured=exactly(exact_risk(bound, point, point["epsilon"])),
+        lower=lower,
+        lower_source=bound.source,
+        upper=Ceiling(multiple * lower, f"{multiple:g} times the lower bound"),
+    )
 
 
-def controls() -> list[dict[str, Any]]:
+def controls() -> list[LevelControl]:
     """Without privacy the risk is below Theorem 1's bound; the paper's route is not within 2."""
     out = []
     for point in POINTS:
         bound, fano = theorem_1(), theorem_1_fano()
+        free = exactly(exact_risk(bound, point, NOT_PRIVATE))
+        private = exactly(exact_risk(fano, point, point["epsilon"]))
         lower, twice = bound.value(**point), CHECKED[0].multiple * fano.value(**point)
-        free = exact_risk(bound, point, NOT_PRIVATE)
-        private = exact_risk(fano, point, point["epsilon"])
-        out.append(_control(point, "randomised response without privacy", "lower", free, lower))
-        out.append(_control(point, "2 x the bound by the paper's route", "upper", private, twice))
+        out += [
+            LevelControl(CLAIM, "randomised response without privacy", point, free, "lower", lower),
+            LevelControl(
+                CLAIM, "2 x the bound by the paper's route", point, private, "upper", twice
+            ),
+        ]
     return out
 
 
-def _control(point: Point, kind: str, side: str, risk: float, bound: float) -> dict[str, Any]:
-    return {
-        "claim": CLAIM,
-        "kind": kind,
-        "point": dict(point),
-        "risk": risk,
-        "ci_low": risk,
-        "ci_high": risk,
-        "trials": 0,
-        "seed": 0,
-        "side": side,
-        "bound": bound,
-        "broke": risk < bound if side == "lower" else risk > bound,
-    }
+def check(profile: Profile, seed: int, alpha: float, console: Console | None) -> Found:
+    """Every row and control; nothing is random."""
+    return Found(rows(), controls=controls())
+
+
+SPECIAL = Special(
+    CLAIM,
+    against="WX21: Theorems 1 and 2 [dim](their constants)[/dim]",
+    by="randomised response, exact Bayes risk",
+    intervals=0,
+    check=check,
+)

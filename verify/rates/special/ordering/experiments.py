@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.privacy import Approximate
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 Array = NDArray[np.float64]
 Sample = tuple[Array, Array, Array]
@@ -52,12 +55,12 @@ class Method:
     """An estimator with the options that are fixed and those that are tuned."""
 
     name: str
-    estimator: Callable[..., Any]
-    fixed: Mapping[str, Any]
-    grid: tuple[Mapping[str, Any], ...]
+    estimator: Callable[..., BaseEstimator]
+    fixed: Mapping[str, object]
+    grid: tuple[Mapping[str, object], ...]
     private: bool = True
 
-    def make(self, point: Setting, options: Mapping[str, Any], seed: int) -> Any:
+    def make(self, point: Setting, options: Mapping[str, object], seed: int) -> BaseEstimator:
         """The estimator, unfitted."""
         if not self.private:
             return self.estimator(**self.fixed, **options)
@@ -83,7 +86,7 @@ class Experiment:
     """Trials relative to the profile's."""
 
 
-def grid(**options: Sequence[Any]) -> tuple[dict[str, Any], ...]:
+def grid(**options: Sequence[object]) -> tuple[dict[str, object], ...]:
     """All combinations."""
     return tuple(
         dict(zip(options, values, strict=True)) for values in itertools.product(*options.values())
@@ -153,24 +156,54 @@ DELTA = 0.01
 ENTRY_RANGE = 1.2
 """WG19's entries are at most 2 * 20/|x|, and |x| < 33.3 does not happen at d = 1000."""
 
-_RUNS = {
-    "squared": ((1, 10.0), (2, 5.0), (2, 10.0), (4, 5.0), (12, 2.5)),
-    "logistic": ((1, 3.0), (1, 10.0), (2, 5.0), (2, 7.5), (4, 5.0)),
-}
-"""Steps and step sizes of DP-IGHT."""
-_CLIPS = {"squared": 5.0, "logistic": 10.0}
-"""Below the usual norm of a gradient only clip times step size matters, so one clip is enough."""
+
+@dataclass(frozen=True)
+class Responses:
+    """A kind of response in WG19 §6.1: how it is drawn, and what its methods are run with."""
+
+    name: str
+    loss: Literal["squared", "logistic"]
+    draw: Callable[[tuple[int, int, int], np.random.Generator], Sample]
+    runs: tuple[tuple[int, float], ...]
+    """Steps and step sizes of DP-IGHT."""
+    clip: float
+    """Below the usual norm of a gradient only clip times step size matters, so one is enough."""
+    more: tuple[Method, ...] = ()
+    """Methods that are made for these responses alone."""
 
 
-def _thresholding(loss: str) -> tuple[Method, ...]:
-    """The methods of WG19 §6.1 for a loss, and variants of two of them."""
+LINEAR = Responses(
+    "linear",
+    "squared",
+    sparse_linear,
+    runs=((1, 10.0), (2, 5.0), (2, 10.0), (4, 5.0), (12, 2.5)),
+    clip=5.0,
+    more=(
+        Method(
+            PEELING,
+            PrivateHardThresholding,
+            {"entry_bound": 0.6, "R": 3.0, "radius": 2.0, "step_size": 2.5},
+            grid(s=(4, 10), steps=(1, 2)),
+        ),
+    ),
+)
+LOGISTIC = Responses(
+    "logistic",
+    "logistic",
+    sparse_logistic,
+    runs=((1, 3.0), (1, 10.0), (2, 5.0), (2, 7.5), (4, 5.0)),
+    clip=10.0,
+)
+
+
+def _thresholding(of: Responses) -> tuple[Method, ...]:
+    """The methods of WG19 §6.1, variants of two of them, and what is made for these responses."""
+    loss = of.loss
     descents = tuple(
-        {"s": s, "steps": steps, "step_size": size}
-        for s in (4, 7, 10)
-        for steps, size in _RUNS[loss]
+        {"s": s, "steps": steps, "step_size": size} for s in (4, 7, 10) for steps, size in of.runs
     )
-    descent = {"loss": loss, "clip": _CLIPS[loss]}
-    control: dict[str, Any] = {"loss": loss, "s": 10, "method": "gradient", "refit": False}
+    descent = {"loss": loss, "clip": of.clip}
+    control: dict[str, object] = {"loss": loss, "s": 10, "method": "gradient", "refit": False}
     vertex = {"loss": loss, "R": 2.0}
     unclipped = {**vertex, "entry_bound": ENTRY_RANGE}
     printed = {**unclipped, "selection": "laplace", "calibration": "paper"}
@@ -185,10 +218,11 @@ def _thresholding(loss: str) -> tuple[Method, ...]:
         Method(PAPER_WOLFE, PrivateFrankWolfe, printed, ball),
         Method(CLIPPED, PrivateFrankWolfe, vertex, clipped),
         Method(TWO_STAGE, TwoStageRegression, stages, grid(s=(3, 6, 10), blocks=(8, 16))),
+        *of.more,
     )
 
 
-def wg19(loss: str, size: tuple[int, int, int] = (1000, 1000, 10)) -> Experiment:
+def wg19(of: Responses, size: tuple[int, int, int] = (1000, 1000, 10)) -> Experiment:
     """WG19 §6.1, setting (i): DP-IGHT reported ahead of Frank-Wolfe and of two-stage.
 
     "Frank-Wolfe" has an entry bound in which all entries of the design lie, so none is clipped, as
@@ -196,21 +230,19 @@ def wg19(loss: str, size: tuple[int, int, int] = (1000, 1000, 10)) -> Experiment
     noise are compared with each other, at different real budgets. CWZ19: Algorithm 4.2 joins for
     the squared loss, for which it is made.
     """
-    methods = _thresholding(loss)
-    if loss == "squared":
-        options = grid(s=(4, 10), steps=(1, 2))
-        fixed = {"entry_bound": 0.6, "R": 3.0, "radius": 2.0, "step_size": 2.5}
-        methods += (Method(PEELING, PrivateHardThresholding, fixed, options),)
-    extra = [(DP_IGHT, CLIPPED), (PAPER_IGHT, PAPER_WOLFE), (DP_IGHT, PEELING)]
     return Experiment(
-        name=f"WG19 {'linear' if loss == 'squared' else 'logistic'}",
+        name=f"WG19 {of.name}",
         source="WG19: §6.1, Figure 1",
         variable="epsilon",
-        draw=sparse_linear if loss == "squared" else sparse_logistic,
+        draw=of.draw,
         points=tuple(Setting(*size, epsilon, DELTA) for epsilon in EPSILONS),
-        methods=methods,
+        methods=_thresholding(of),
         reported=((DP_IGHT, FRANK_WOLFE), (DP_IGHT, TWO_STAGE)),
-        also=tuple(extra[: 3 if loss == "squared" else 2]),
+        also=(
+            (DP_IGHT, CLIPPED),
+            (PAPER_IGHT, PAPER_WOLFE),
+            *((DP_IGHT, method.name) for method in of.more),
+        ),
     )
 
 
@@ -275,4 +307,4 @@ def cwz19_sparse(n: int = 2_000, d: int = 4_000, s: int = 20) -> Experiment:
 
 def experiments() -> tuple[Experiment, ...]:
     """Everything that is run."""
-    return wg19("squared"), wg19("logistic"), cwz19_low(), cwz19_sparse()
+    return wg19(LINEAR), wg19(LOGISTIC), cwz19_low(), cwz19_sparse()

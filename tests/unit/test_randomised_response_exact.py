@@ -9,8 +9,9 @@ import pytest
 from minimax.bound import Bound
 from minimax.core.bound import Parts, Point
 from minimax.problems.local_regression.lower import theorem_1
-from verify import exactness
-from verify.exactness import Tightness
+from verify.rates.judge import Verdict
+from verify.rates.special import randomised_response_exact as exact
+from verify.rates.special.randomised_response_exact import Tightness
 
 
 def scaled(factor: float) -> Bound:
@@ -24,19 +25,19 @@ def scaled(factor: float) -> Bound:
 
 
 def test_randomised_response_is_within_the_stated_multiples() -> None:
-    rows = exactness.rows()
-    assert len(rows) == 2 * len(exactness.POINTS)
-    assert {row["verdict"] for row in rows} == {"CONSISTENT"}
-    first = [row["ratio"] for row in rows if row["claim"].endswith("Theorem 1")]
+    rows = exact.rows()
+    assert len(rows) == 2 * len(exact.POINTS)
+    assert {row.verdict for row in rows} == {Verdict.CONSISTENT}
+    first = [row.ratio for row in rows if row.claim.endswith("Theorem 1")]
     assert 1.3 < min(first) < max(first) < 1.7
 
 
 def test_every_control_breaks() -> None:
-    assert all(control["broke"] for control in exactness.controls())
+    assert all(control.broke for control in exact.controls())
 
 
 @pytest.mark.parametrize("factor", [2.0, 0.5])
 def test_a_wrong_constant_is_seen(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = (Tightness("Theorem 1", lambda: scaled(factor), 2.0),)
-    monkeypatch.setattr(exactness, "CHECKED", wrong)
-    assert {row["verdict"] for row in exactness.rows()} == {"VIOLATED"}
+    monkeypatch.setattr(exact, "CHECKED", wrong)
+    assert {row.verdict for row in exact.rows()} == {Verdict.VIOLATED}

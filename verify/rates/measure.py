@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from attacks.intervals import student_half_width
 from minimax.core.bound import Point, Prior, fit_arguments
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def cell_seed(seed: int, label: str) -> int:
 
 
 def losses(
-    make: Callable[[Point], Any], prior: Prior, point: Point, trials: int, seed: int
+    make: Callable[[Point], BaseEstimator], prior: Prior, point: Point, trials: int, seed: int
 ) -> NDArray[np.float64]:
     """Losses of independent trials: draw theta, draw data, fit, compare."""
     out = np.empty(trials)
@@ -47,15 +49,18 @@ def losses(
     return out
 
 
-def released(estimator: Any) -> NDArray[np.float64]:
+def released(estimator: BaseEstimator) -> NDArray[np.float64]:
     """What a fitted estimator gives out: its `mean_` or its `coef_`, flat."""
     release = estimator.coef_ if hasattr(estimator, "coef_") else estimator.mean_
     return np.asarray(release, dtype=float).ravel()
 
 
 def interval(values: NDArray[np.float64], alpha: float, seed: int) -> Measurement:
-    """Mean and two-sided Student interval of level 1 - alpha."""
-    n = len(values)
-    mean = float(np.mean(values))
-    half = float(stats.t.isf(alpha / 2, n - 1)) * float(np.std(values, ddof=1)) / math.sqrt(n)
-    return Measurement(mean, max(mean - half, 0.0), mean + half, n, seed)
+    """Mean and two-sided Student interval of level 1 - alpha, of values that are not negative."""
+    mean, half = float(np.mean(values)), student_half_width(values, alpha)
+    return Measurement(mean, max(mean - half, 0.0), mean + half, len(values), seed)
+
+
+def exactly(risk: float) -> Measurement:
+    """A number known without error."""
+    return Measurement(risk, risk, risk, trials=0, seed=0)

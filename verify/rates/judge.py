@@ -9,7 +9,8 @@ from enum import StrEnum
 import numpy as np
 from scipy import stats
 
-from verify.measure import Measurement
+from attacks.intervals import student_quantile
+from verify.rates.measure import Measurement
 
 MARGIN = 0.1
 """Relative margin of a level check. Tight bounds are equalities, which no interval clears: an
@@ -57,7 +58,7 @@ def fit_slope(x: list[float], measured: list[Measurement], alpha: float) -> Slop
     """Weighted least squares of log risk on log x; the interval propagates the cells' intervals."""
     log_x = np.log(x)
     log_y = np.log([m.risk for m in measured])
-    z_cell = np.array([float(stats.t.isf(alpha / 2, m.trials - 1)) for m in measured])
+    z_cell = np.array([student_quantile(m.trials, alpha) for m in measured])
     spread = np.array([(m.ci_high - m.ci_low) / 2 / m.risk for m in measured]) / z_cell
     weights = 1 / np.maximum(spread, 1e-3) ** 2  # no cell is known to better than 0.1 %
     centre = float(np.average(log_x, weights=weights))

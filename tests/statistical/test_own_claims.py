@@ -1,0 +1,149 @@
+"""A claim of one's own is checked like any other, and none passes without having been checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+from sklearn.base import BaseEstimator
+
+from minimax.bound import SYMBOLS, Bound, at_least
+from minimax.core.bound import Parts, Point
+from minimax.core.privacy import Pure
+from verify.rates import Claim, Sweep, main
+
+ARGUMENTS = ["--jobs", "1", "--seed", "3"]
+
+
+class NoisyCoin(BaseEstimator):
+    """The mean of n coins, with Laplace noise of a scale given as a multiple of 1/(n epsilon)."""
+
+    def __init__(self, epsilon: float = 1.0, noise: float = 1.0, random_state: object = None):
+        self.epsilon = epsilon
+        self.noise = noise
+        self.random_state = random_state
+
+    def fit(self, X: np.ndarray) -> NoisyCoin:
+        rng = np.random.default_rng(self.random_state)
+        scale = self.noise / (len(X) * self.epsilon)
+        self.mean_ = X.mean(axis=0) + rng.laplace(scale=scale, size=1)
+        return self
+
+
+@dataclass(frozen=True)
+class Coins:
+    """n fair coins in {0, 1}: prior and instance in one, as the prior is a point."""
+
+    def draw(self, rng: np.random.Generator) -> Coins:
+        return self
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.integers(0, 2, (n, 1)).astype(float)
+
+    def loss(self, estimate: np.ndarray) -> float:
+        return float((estimate[0] - 0.5) ** 2)
+
+
+def risk_bound(factor: float) -> Bound:
+    """`factor` times 1/(4 n) + 2/(n epsilon)^2, the exact risk of `NoisyCoin` on fair coins."""
+    n, epsilon = SYMBOLS["n"], SYMBOLS["epsilon"]
+    expr = sp.Float(factor) * (1 / (4 * n) + 2 / (n * epsilon) ** 2)
+
+    def compute(p: Point) -> Parts:
+        statistical, privacy = factor / (4 * p["n"]), factor * 2 / (p["n"] * p["epsilon"]) ** 2
+        return Parts(statistical, privacy, statistical + privacy)
+
+    return Bound(
+        name="coins",
+        source="CWZ19: of one's own",
+        side="lower",
+        kind="certified",
+        names=("n", "epsilon"),
+        compute=compute,
+        expr=expr,
+        assumptions=(at_least("n", 2),),
+        prior_at=lambda p, parts: Coins(),
+    )
+
+
+BASE = {"n": 40, "epsilon": 0.05}
+SWEEPS = (Sweep("privacy", BASE, {"n": 1e6, "epsilon": 1e-8}, ("n", "epsilon"), weight=40),)
+
+
+def claim(factor: float = 0.5, sweeps: tuple[Sweep, ...] = SWEEPS) -> Claim:
+    """The lower bound is right for every factor up to 1."""
+    return Claim(
+        name="my/coin",
+        problem="coin",
+        model=Pure,
+        lower=risk_bound(factor),
+        estimator="NoisyCoin",
+        estimator_at=lambda p: NoisyCoin(p["epsilon"]),
+        non_private=lambda p: NoisyCoin(p["epsilon"], noise=0.0),
+        sweeps=sweeps,
+    )
+
+
+def check(own: Claim, folder: Path) -> tuple[int, Mapping[str, list[dict[str, object]]]]:
+    path = folder / "own.json"
+    arguments = [*ARGUMENTS, "--json", str(path), "--plots", str(folder)]
+    return main(arguments, claims=[own]), json.loads(path.read_text())
+
+
+def test_a_claim_of_ones_own_gets_its_verdict(tmp_path: Path) -> None:
+    code, found = check(claim(), tmp_path)
+    assert code == 0
+    assert {cell["claim"] for cell in found["cells"]} == {"my/coin"}
+    assert [cell["verdict"] for cell in found["cells"]] == ["CONSISTENT"] * 5
+    assert {slope["variable"]: slope["verdict"] for slope in found["slopes"]} == {
+        "n": "CONSISTENT",
+        "epsilon": "CONSISTENT",
+    }
+    assert all(control["broke"] for control in found["controls"])
+    assert len(found["controls"]) == 3
+
+
+def test_a_wrong_claim_of_ones_own_is_violated(tmp_path: Path) -> None:
+    """The same estimator under a lower bound four times its risk."""
+    code, found = check(claim(factor=4.0), tmp_path)
+    assert code == 1
+    assert {cell["verdict"] for cell in found["cells"]} == {"VIOLATED"}
+
+
+def refused(claims: list[Claim], folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The message of a run that is refused with exit code 2."""
+    with pytest.raises(SystemExit) as stopped:
+        main([*ARGUMENTS, "--plots", str(folder)], claims=claims)
+    assert stopped.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sweeps", "why"),
+    [
+        ((), "has no sweep"),
+        ((Sweep("privacy", {"n": 1, "epsilon": 0.05}),), "n >= 2"),
+        ((Sweep("privacy", {"n": 1, "epsilon": 0.05}, variables=("epsilon",)),), "n >= 2"),
+        # The cell in the statistics regime does not stand in for the missing control.
+        ((Sweep("statistics", BASE), Sweep("privacy", {"n": 1, "epsilon": 0.05})), "no control"),
+    ],
+)
+def test_a_claim_that_would_not_be_checked_is_refused(
+    sweeps: tuple[Sweep, ...], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = replace(claim(), name="my/good coin")
+    message = refused([good, claim(sweeps=sweeps)], tmp_path, capsys)
+    assert "'my/coin'" in message
+    assert why in message
+
+
+def test_claims_of_one_name_or_none_at_all_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "'my/coin'" in refused([claim(), claim(factor=4.0)], tmp_path, capsys)
+    assert "no claim is given" in refused([], tmp_path, capsys)

@@ -1,0 +1,41 @@
+"""The console of the commands, and progress on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+T = TypeVar("T")
+
+
+class Terminal(Console):
+    """The console of the commands: 150 columns in a pipe."""
+
+    def __init__(self) -> None:
+        super().__init__(width=None if sys.stdout.isatty() else 150)
+
+    def on_broken_pipe(self) -> None:
+        """A reader that has seen enough is no failure."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0)
+
+
+def track(items: Iterable[T], console: Console | None, what: str, total: int) -> Iterator[T]:
+    """The items, with a progress bar on the console if there is one."""
+    if console is None:
+        yield from items
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield from progress.track(items, total=total, description=what)

@@ -1,0 +1,93 @@
+"""What a claim is, and where it is checked.
+
+A claim pairs a lower bound, a private estimator and an upper bound, and owns the sweeps in which it
+is checked. A sweep moves one parameter around a base point and lies in one regime. Its
+`asymptotic_point` is far inside the regime (sizes nobody could simulate); the bound's exponent is
+read off there, as the slope of its closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from minimax.bound import Bound
+from minimax.core.bound import Point
+from minimax.core.privacy import Model, Scope
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+Factory = Callable[[Point], "BaseEstimator"]
+Regime = Literal["privacy", "statistics"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One parameter moved around a base point of a claim, inside one regime."""
+
+    regime: Regime
+    base: Mapping[str, float]
+    asymptotic_point: Mapping[str, float] = field(default_factory=dict)
+    variables: tuple[str, ...] = ()
+    """Parameters whose slope is fitted; with none, only the base point is checked."""
+    weight: float = 1
+    """How many times the profile's trials: more where bounds are tight or losses heavy-tailed."""
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """An upper bound at a point."""
+
+    value: float
+    source: str
+    remark: str | None = None
+    vacuous: bool = False
+    """Whether releasing 0, without data, is known to do as well. No amount of noise would then show
+    that the bound can be broken."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """At every point: lower(point) <= Bayes risk of the estimator under lower's prior <= upper."""
+
+    name: str
+    problem: str
+    model: Model
+    lower: Bound
+    estimator: str
+    estimator_at: Factory
+    non_private: Factory
+    """The non-private twin: the control that must break the lower bound where privacy dominates."""
+    sweeps: tuple[Sweep, ...] = ()
+    """Where the claim is checked; a claim without a sweep is refused."""
+    upper: Callable[[Point], Bound] | None = None
+    noise_factor: float = 20.0
+    """How much more noise must push the risk above the upper bound: 2 where the bound is an
+    equality up to the statistical term, more where its proof loses constants."""
+    zero_release_risk: Callable[[Point], float] | None = None
+    """The risk of releasing 0, for an estimator that projects its release on the class: noise then
+    cannot make it much worse than that."""
+    scope: Scope = "central"
+    """Who is trusted with the data."""
+
+    @property
+    def control_point(self) -> Mapping[str, float] | None:
+        """Where the controls are run: the base of the last sweep in which privacy dominates."""
+        bases = [sweep.base for sweep in self.sweeps if sweep.regime == "privacy"]
+        return bases[-1] if bases else None
+
+    def ceiling(self, point: Point) -> Ceiling | None:
+        """The upper bound at a point, if the claim has one."""
+        if self.upper is None:
+            return None
+        bound = self.upper(point)
+        value = bound.value()
+        free = self.zero_release_risk
+        return Ceiling(value, bound.source, bound.remark, free is not None and value >= free(point))
+
+
+def proven(estimator_at: Factory, problem: Callable[[Point], object]) -> Callable[[Point], Bound]:
+    """The upper bound that an estimator's own theorem gives."""
+    return lambda p: estimator_at(p).risk_bound(problem(p))

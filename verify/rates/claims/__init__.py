@@ -1,0 +1,17 @@
+"""Every claim of `verify.rates`, one module for each problem.
+
+A module of this package takes part by exporting `claims()`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from verify.rates.claim import Claim
+
+
+def all_claims() -> list[Claim]:
+    """Every claim that a module of this package exports."""
+    modules = [f"{__name__}.{found.name}" for found in pkgutil.iter_modules(__path__)]
+    return [claim for name in modules for claim in importlib.import_module(name).claims()]

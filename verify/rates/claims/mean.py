@@ -1,0 +1,279 @@
+"""The claims for means, of sub-Gaussian and of bounded records."""
+
+from __future__ import annotations
+
+from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
+from estimators.nonprivate import SampleMean
+from minimax.bound import Bound
+from minimax.core.bound import Point
+from minimax.core.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
+from minimax.problems.bounded_mean import lower as bounded_mean
+from minimax.problems.bounded_mean.problem import BoundedMeanProblem
+from minimax.problems.mean import lower as mean
+from minimax.problems.mean import upper as mean_upper
+from minimax.problems.mean.problem import MeanProblem
+from verify.rates.claim import Claim, Factory, Sweep, proven
+
+UNIT = {"sigma": 1.0, "radius": 1.0}
+BASE = {**UNIT, "n": 1000, "d": 200}
+ASYMPTOTIC = {**UNIT, "n": 1e12, "d": 1e9}
+
+
+def mean_problem(p: Point) -> MeanProblem:
+    """The Gaussian mean problem at a point."""
+    return MeanProblem(int(p["n"]), int(p["d"]), p["sigma"], p["radius"])
+
+
+def bounded_problem(p: Point) -> BoundedMeanProblem:
+    """The bounded mean problem at a point."""
+    return BoundedMeanProblem(int(p["n"]), int(p["d"]), p["sigma"], p["sigma"])
+
+
+# --- Estimators ----------------------------------------------------------------------------------
+
+
+def _noisy_mean(model: Model) -> Factory:
+    """At the truncation of CWZ19: Theorem 3.2."""
+    return lambda p: NoisyMean(
+        privacy=at_point(model, p), R="theory", sigma=p["sigma"], radius=p["radius"]
+    )
+
+
+def _noisy_mean_best(model: Model) -> Factory:
+    """At the truncation for which the proven risk is least."""
+
+    def estimator_at(p: Point) -> NoisyMean:
+        privacy = at_point(model, p)
+        _, R = mean_upper.best_upper(mean_problem(p), privacy)
+        return NoisyMean(privacy=privacy, R=R, sigma=p["sigma"], radius=p["radius"])
+
+    return estimator_at
+
+
+def _bounded_noisy_mean(model: Model) -> Factory:
+    return lambda p: NoisyMean(privacy=at_point(model, p), R=p["sigma"])
+
+
+def _coinpress(model: Model) -> Factory:
+    return lambda p: CoinPressMean(privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"])
+
+
+def _karwa_vadhan(model: Model) -> Factory:
+    return lambda p: KarwaVadhanMean(
+        privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"]
+    )
+
+
+def _sample_mean(p: Point) -> SampleMean:
+    return SampleMean()
+
+
+# --- Claims --------------------------------------------------------------------------------------
+
+
+def _tracing(
+    name: str, model: Model, estimator_at: Factory, sweeps: tuple[Sweep, ...], *, R: str = ""
+) -> Claim:
+    """`NoisyMean` between the tracing bound and what its own theorem proves."""
+    return Claim(
+        name=f"mean/tracing/{name}",
+        problem="mean",
+        model=model,
+        lower=mean.tracing_gaussian(model, shifted=model in (Approximate, Pure)),
+        estimator=f"NoisyMean{R}",
+        estimator_at=estimator_at,
+        non_private=_sample_mean,
+        sweeps=sweeps,
+        upper=proven(estimator_at, mean_problem),
+        noise_factor=2.0,
+    )
+
+
+def _bounded(model: Model, sweeps: tuple[Sweep, ...]) -> Claim:
+    estimator_at = _bounded_noisy_mean(model)
+    return Claim(
+        name=f"bounded-mean/tracing/{model.name}",
+        problem="bounded-mean",
+        model=model,
+        lower=bounded_mean.tracing_signs_additive(model),
+        estimator="NoisyMean",
+        estimator_at=estimator_at,
+        non_private=_sample_mean,
+        sweeps=sweeps,
+        upper=proven(estimator_at, bounded_problem),
+        noise_factor=2.0,
+    )
+
+
+def _without_upper(
+    name: str, model: Model, lower: Bound, estimator: str, estimator_at: Factory, sweep: Sweep
+) -> Claim:
+    return Claim(
+        name=f"mean/{name}",
+        problem="mean",
+        model=model,
+        lower=lower,
+        estimator=estimator,
+        estimator_at=estimator_at,
+        non_private=_sample_mean,
+        sweeps=(sweep,),
+    )
+
+
+def _sub_gaussian_claims() -> list[Claim]:
+    zcdp = {**BASE, "rho": 0.05}
+    approximate = {**BASE, "epsilon": 0.5, "delta": 1e-7}
+    return [
+        _tracing(
+            "approximate",
+            Approximate,
+            _noisy_mean(Approximate),
+            (
+                Sweep(
+                    "privacy",
+                    approximate,
+                    {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
+                    ("n", "d", "epsilon"),
+                ),
+            ),
+        ),
+        _tracing(
+            "zCDP",
+            ZeroConcentrated,
+            _noisy_mean(ZeroConcentrated),
+            (
+                Sweep("privacy", zcdp, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
+                Sweep(
+                    "statistics",
+                    {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
+                    {**UNIT, "n": 1e9, "d": 1e3, "rho": 200.0},
+                    ("n", "d", "rho"),
+                    weight=4,
+                ),
+            ),
+        ),
+        _tracing(
+            "zCDP/best R",
+            ZeroConcentrated,
+            _noisy_mean_best(ZeroConcentrated),
+            (Sweep("privacy", zcdp),),
+            R=" (best R)",
+        ),
+        _tracing(
+            "GDP",
+            Gaussian,
+            _noisy_mean(Gaussian),
+            (Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu")),),
+        ),
+        _tracing(
+            "pure",
+            Pure,
+            _noisy_mean(Pure),
+            (
+                Sweep(
+                    "privacy",
+                    {**BASE, "epsilon": 0.5},
+                    {**ASYMPTOTIC, "epsilon": 1e-3},
+                    ("n", "epsilon"),
+                    weight=2,
+                ),
+            ),
+        ),
+        _without_upper(
+            "packing/pure",
+            Pure,
+            mean.dense_packing(Pure),
+            "NoisyMean",
+            _noisy_mean(Pure),
+            Sweep(
+                "privacy",
+                {**UNIT, "n": 1000, "d": 50, "epsilon": 0.5},
+                {**UNIT, "n": 1e20, "d": 1e4, "epsilon": 1e-2},
+                ("n", "d", "epsilon"),
+            ),
+        ),
+        _without_upper(
+            "dilution/approximate",
+            Approximate,
+            mean.dilution(Approximate),
+            "NoisyMean",
+            _bounded_noisy_mean(Approximate),
+            Sweep(
+                "privacy",
+                {**UNIT, "n": 1000, "d": 400, "epsilon": 0.5, "delta": 1e-9},
+                {**UNIT, "n": 1e12, "d": 1e8, "epsilon": 1e-3, "delta": 1e-60},
+                ("n", "d", "epsilon"),
+            ),
+        ),
+        _without_upper(
+            "tracing/zCDP/CoinPress",
+            ZeroConcentrated,
+            mean.tracing_gaussian(ZeroConcentrated),
+            "CoinPressMean",
+            _coinpress(ZeroConcentrated),
+            Sweep("privacy", zcdp),
+        ),
+        _without_upper(
+            "tracing/approximate/KarwaVadhan",
+            Approximate,
+            mean.tracing_gaussian(Approximate, shifted=True),
+            "KarwaVadhanMean",
+            _karwa_vadhan(Approximate),
+            Sweep("privacy", approximate),
+        ),
+    ]
+
+
+def _bounded_claims() -> list[Claim]:
+    return [
+        _bounded(
+            ZeroConcentrated,
+            (
+                Sweep(
+                    "privacy",
+                    {**BASE, "rho": 0.05},
+                    {**ASYMPTOTIC, "rho": 1e-6},
+                    ("n", "d", "rho"),
+                ),
+                Sweep(
+                    "statistics",
+                    {**UNIT, "n": 2000, "d": 40, "rho": 5.0},
+                    {**UNIT, "n": 1e12, "d": 1e3, "rho": 5.0},
+                    ("n", "d", "rho"),
+                    weight=4,
+                ),
+            ),
+        ),
+        _bounded(
+            Pure,
+            (
+                Sweep(
+                    "privacy",
+                    {**BASE, "epsilon": 0.5},
+                    {**ASYMPTOTIC, "epsilon": 1e-3},
+                    ("n", "epsilon"),
+                    weight=2,
+                ),
+            ),
+        ),
+        _bounded(
+            Approximate,
+            (
+                Sweep(
+                    "privacy",
+                    {**BASE, "epsilon": 0.5, "delta": 1e-7},
+                    {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
+                    ("n", "epsilon"),
+                ),
+            ),
+        ),
+        _bounded(
+            Gaussian,
+            (Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu")),),
+        ),
+    ]
+
+
+def claims() -> list[Claim]:
+    """Every claim about a mean."""
+    return _sub_gaussian_claims() + _bounded_claims()

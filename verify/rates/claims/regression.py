@@ -1,0 +1,110 @@
+"""The claims for linear regression.
+
+In the cells where privacy dominates the noise sigma is small against the signal, as privacy costs
+sigma^2 d^2/(n G)^2 by the lower bounds and the estimators, whose sensitivity is that of the largest
+response, can only be seen at work where n is large against d^(3/2)/G.
+"""
+
+from __future__ import annotations
+
+from estimators.baselines import AdaptiveSufficientStatistics
+from estimators.nonprivate_regression import LeastSquares
+from estimators.regression import NoisyGradientRegression
+from estimators.truncation import theoretical_truncation
+from minimax.core.bound import Point
+from minimax.core.privacy import Approximate, Gaussian, Model, ZeroConcentrated, at_point
+from minimax.problems.regression import lower as regression
+from minimax.problems.regression.problem import RegressionProblem
+from verify.rates.claim import Claim, Factory, Sweep, proven
+
+BASE = {"n": 50_000, "d": 8, "sigma": 0.05, "radius": 1.0}
+ASYMPTOTIC = {"n": 1e16, "d": 1e4, "sigma": 1e-3, "radius": 1.0}
+
+
+def regression_problem(p: Point) -> RegressionProblem:
+    """The regression problem at a point."""
+    return RegressionProblem(int(p["n"]), int(p["d"]), p["sigma"], p["radius"])
+
+
+def _descent(model: Model) -> Factory:
+    return lambda p: NoisyGradientRegression(
+        privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"]
+    )
+
+
+def _statistics(p: Point) -> AdaptiveSufficientStatistics:
+    R = theoretical_truncation(int(p["n"]), p["sigma"], p["radius"])
+    return AdaptiveSufficientStatistics(privacy=at_point(ZeroConcentrated, p), R=R)
+
+
+def _least_squares(p: Point) -> LeastSquares:
+    return LeastSquares()
+
+
+def zero_release_risk(p: Point) -> float:
+    """|beta|^2/d at its largest."""
+    return p["radius"] ** 2 / p["d"]
+
+
+def _tracing(model: Model, *sweeps: Sweep) -> Claim:
+    estimator_at = _descent(model)
+    return Claim(
+        name=f"regression/tracing/{model.name}",
+        problem="regression",
+        model=model,
+        lower=regression.tracing(model, shifted=model is Approximate),
+        estimator="NoisyGradientRegression",
+        estimator_at=estimator_at,
+        non_private=_least_squares,
+        sweeps=sweeps,
+        upper=proven(estimator_at, regression_problem),
+        noise_factor=2.0,
+        zero_release_risk=zero_release_risk,
+    )
+
+
+def claims() -> list[Claim]:
+    """Every claim about linear regression."""
+    return [
+        _tracing(
+            ZeroConcentrated,
+            Sweep(
+                "privacy",
+                {**BASE, "rho": 1e-4},
+                {**ASYMPTOTIC, "rho": 1e-14},
+                ("n", "d", "rho"),
+                weight=4,
+            ),
+            Sweep(
+                "statistics",
+                {"n": 20_000, "d": 20, "sigma": 1.0, "radius": 1.0, "rho": 200.0},
+                {"n": 1e12, "d": 1e3, "sigma": 1.0, "radius": 1.0, "rho": 1.0},
+                ("n", "d", "rho"),
+                weight=3,
+            ),
+        ),
+        _tracing(
+            Approximate,
+            Sweep(
+                "privacy",
+                {**BASE, "n": 100_000, "d": 4, "epsilon": 8.5e-3, "delta": 1e-9},
+                {**ASYMPTOTIC, "epsilon": 1e-7, "delta": 1e-60},
+                ("epsilon",),
+                weight=7,
+            ),
+        ),
+        _tracing(
+            Gaussian,
+            Sweep("privacy", {**BASE, "mu": 0.014}, {**ASYMPTOTIC, "mu": 1e-7}, ("mu",), weight=4),
+        ),
+        Claim(
+            name="regression/tracing/zCDP/AdaSSP",
+            problem="regression",
+            model=ZeroConcentrated,
+            lower=regression.tracing(ZeroConcentrated),
+            estimator="AdaptiveSufficientStatistics",
+            estimator_at=_statistics,
+            non_private=_least_squares,
+            sweeps=(Sweep("privacy", {**BASE, "rho": 2.5e-5}),),
+        ),
+    ]

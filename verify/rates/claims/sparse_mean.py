@@ -1,0 +1,145 @@
+"""The claims for sparse means."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from estimators.nonprivate import HardThresholdedMean
+from estimators.sparse_mean import SparseMean
+from estimators.stable_sparse_mean import StableSparseMean
+from minimax.bound import Bound
+from minimax.core.bound import Point
+from minimax.core.privacy import Approximate, Model, Pure, ZeroConcentrated, at_point
+from minimax.problems.sparse_mean import lower as sparse_mean
+from minimax.problems.sparse_mean.problem import SparseMeanProblem
+from verify.rates.claim import Claim, Factory, Sweep, proven
+
+UNIT = {"sigma": 1.0, "radius": 1.0}
+GUMBEL = "SparseMean (Gumbel)"
+
+
+def sparse_problem(p: Point) -> SparseMeanProblem:
+    """The sparse mean problem at a point."""
+    return SparseMeanProblem(int(p["n"]), int(p["d"]), int(p["s"]), p["sigma"], p["radius"])
+
+
+def _gumbel(model: Model) -> Factory:
+    return lambda p: SparseMean(
+        privacy=at_point(model, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
+    )
+
+
+def _peeling(p: Point) -> SparseMean:
+    return SparseMean(
+        privacy=at_point(Approximate, p),
+        s=int(p["s"]),
+        sigma=p["sigma"],
+        radius=p["radius"],
+        method="peeling",
+        calibration="paper",
+    )
+
+
+def _stable(p: Point) -> StableSparseMean:
+    return StableSparseMean(
+        privacy=at_point(Approximate, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
+    )
+
+
+def _thresholded(p: Point) -> HardThresholdedMean:
+    return HardThresholdedMean(threshold=0.0, s=int(p["s"]))
+
+
+def _claim(
+    name: str,
+    model: Model,
+    lower: Bound,
+    estimator: str,
+    estimator_at: Factory,
+    sweep: Sweep,
+    upper: Literal["proven"] | None = None,
+) -> Claim:
+    return Claim(
+        name=f"sparse-mean/{name}",
+        problem="sparse-mean",
+        model=model,
+        lower=lower,
+        estimator=estimator,
+        estimator_at=estimator_at,
+        non_private=_thresholded,
+        sweeps=(sweep,),
+        upper=proven(estimator_at, sparse_problem) if upper else None,
+    )
+
+
+def claims() -> list[Claim]:
+    """Every claim about a sparse mean."""
+    return [
+        _claim(
+            "known support/zCDP",
+            ZeroConcentrated,
+            sparse_mean.known_support(ZeroConcentrated),
+            GUMBEL,
+            _gumbel(ZeroConcentrated),
+            Sweep(
+                "privacy",
+                {**UNIT, "n": 400, "d": 800, "s": 100, "rho": 0.02},
+                {**UNIT, "n": 1e12, "d": 1e10, "s": 1e9, "rho": 1e-6},
+                ("n", "d", "s", "rho"),
+            ),
+            "proven",
+        ),
+        _claim(
+            "known support/approximate/peeling",
+            Approximate,
+            sparse_mean.known_support(Approximate, shifted=True),
+            "SparseMean (peeling, Theorem 3.4)",
+            _peeling,
+            Sweep(
+                "privacy",
+                {**UNIT, "n": 400, "d": 800, "s": 100, "epsilon": 0.2, "delta": 1e-7},
+                {**UNIT, "n": 1e12, "d": 1e10, "s": 1e9, "epsilon": 1e-3, "delta": 1e-30},
+                ("n", "s", "epsilon"),
+            ),
+            "proven",
+        ),
+        _claim(
+            "packing/pure",
+            Pure,
+            sparse_mean.packing(Pure),
+            GUMBEL,
+            _gumbel(Pure),
+            Sweep(
+                "privacy",
+                {**UNIT, "n": 1000, "d": 2000, "s": 10, "epsilon": 0.5},
+                {**UNIT, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
+                ("n", "s", "epsilon"),
+                weight=4,
+            ),
+        ),
+        _claim(
+            "statistics/zCDP",
+            ZeroConcentrated,
+            sparse_mean.statistical(),
+            GUMBEL,
+            _gumbel(ZeroConcentrated),
+            Sweep(
+                "statistics",
+                {**UNIT, "n": 1000, "d": 1000, "s": 10, "rho": 500.0},
+                {**UNIT, "n": 1e9, "d": 1e5, "s": 1e3, "rho": 500.0},
+                ("n", "s"),
+            ),
+            "proven",
+        ),
+        _claim(
+            "packing/approximate/stable",
+            Approximate,
+            sparse_mean.packing(Approximate),
+            "StableSparseMean",
+            _stable,
+            Sweep(
+                "privacy",
+                {**UNIT, "n": 1000, "d": 2000, "s": 1, "epsilon": 0.1, "delta": 1e-7},
+            ),
+        ),
+    ]

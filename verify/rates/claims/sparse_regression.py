@@ -1,0 +1,168 @@
+"""The claims for sparse linear regression.
+
+One step releases s values, each of sensitivity 2 sqrt(s) (R + radius)/n. Under zCDP their noise
+costs a multiple of s^2/(n^2 rho) in the loss |.|^2/s, for every d: the exponents of the lower
+bound. Choosing the support adds a part that grows with log d, which is small if most of the budget
+goes there. Under a pure budget Laplace noise of l1 sensitivity s costs a multiple of
+s^3/(n epsilon)^2, where the lower bound has s^2: no slope in s is fitted. The packing's
+coefficients are far too small to be found, so that most of the budget goes to the values.
+"""
+
+from __future__ import annotations
+
+import math
+
+from estimators.nonprivate_regression import IterativeHardThresholding
+from estimators.sparse_erm import NoisyHardThresholding
+from estimators.sparse_regression import PrivateHardThresholding
+from estimators.truncation import theoretical_truncation
+from minimax.bound import Bound
+from minimax.core.bound import Point
+from minimax.core.privacy import Approximate, Model, Pure, ZeroConcentrated, at_point
+from minimax.problems.regression import lower as regression
+from minimax.problems.sparse_regression import lower as sparse_regression
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
+from verify.rates.claim import Claim, Factory, Sweep, proven
+from verify.rates.claims.regression import ASYMPTOTIC
+
+GUMBEL = "PrivateHardThresholding (Gumbel)"
+
+
+def sparse_problem(p: Point) -> SparseRegressionProblem:
+    """The sparse regression problem at a point."""
+    return SparseRegressionProblem(int(p["n"]), int(p["d"]), int(p["s"]), p["sigma"], p["radius"])
+
+
+def _gumbel(model: Model, selection_share: float) -> Factory:
+    return lambda p: PrivateHardThresholding(
+        privacy=at_point(model, p),
+        s=int(p["s"]),
+        sigma=p["sigma"],
+        radius=p["radius"],
+        selection_share=selection_share,
+    )
+
+
+def _peeling(p: Point) -> PrivateHardThresholding:
+    return PrivateHardThresholding(
+        privacy=at_point(Approximate, p),
+        s=int(p["s"]),
+        sigma=p["sigma"],
+        radius=p["radius"],
+        method="peeling",
+        calibration="paper",
+        steps=1,
+    )
+
+
+def _gradient_thresholding(p: Point) -> NoisyHardThresholding:
+    """One step of DP-IGHT, clipped at the largest gradient that the class's records have at 0."""
+    R = theoretical_truncation(int(p["n"]), p["sigma"], p["radius"])
+    return NoisyHardThresholding(
+        privacy=at_point(ZeroConcentrated, p),
+        s=int(p["s"]),
+        clip=R * math.sqrt(p["d"] / p["s"]),
+        steps=1,
+        feature_scale=1 / math.sqrt(p["s"]),
+        radius=p["radius"],
+    )
+
+
+def _pursuit(p: Point) -> IterativeHardThresholding:
+    return IterativeHardThresholding(s=int(p["s"]))
+
+
+def zero_release_risk(p: Point) -> float:
+    """|beta|^2/s at its largest."""
+    return p["radius"] ** 2 / p["s"]
+
+
+def _claim(
+    name: str,
+    model: Model,
+    lower: Bound,
+    estimator: str,
+    estimator_at: Factory,
+    sweep: Sweep,
+    *,
+    has_upper: bool = True,
+) -> Claim:
+    return Claim(
+        name=f"sparse-regression/{name}",
+        problem="sparse-regression",
+        model=model,
+        lower=lower,
+        estimator=estimator,
+        estimator_at=estimator_at,
+        non_private=_pursuit,
+        sweeps=(sweep,),
+        upper=proven(estimator_at, sparse_problem) if has_upper else None,
+        zero_release_risk=zero_release_risk,
+    )
+
+
+def claims() -> list[Claim]:
+    """Every claim about sparse linear regression."""
+    large = {"n": 200_000, "d": 8, "s": 4, "sigma": 0.05, "radius": 1.0}
+    return [
+        _claim(
+            "known support/zCDP",
+            ZeroConcentrated,
+            sparse_regression.known_support(ZeroConcentrated),
+            GUMBEL,
+            _gumbel(ZeroConcentrated, 0.85),
+            Sweep(
+                "privacy",
+                {"n": 60_000, "d": 16, "s": 4, "sigma": 0.01, "radius": 1.0, "rho": 3.3e-5},
+                {**ASYMPTOTIC, "d": 1e8, "s": 1e4, "rho": 1e-14},
+                ("n", "d", "s", "rho"),
+                weight=6,
+            ),
+        ),
+        _claim(
+            "known support/zCDP/DP-IGHT",
+            ZeroConcentrated,
+            sparse_regression.known_support(ZeroConcentrated),
+            "NoisyHardThresholding",
+            _gradient_thresholding,
+            Sweep("privacy", {**large, "rho": 1e-5}),
+            has_upper=False,
+        ),
+        _claim(
+            "known support/approximate/peeling",
+            Approximate,
+            sparse_regression.known_support(Approximate, shifted=True),
+            "PrivateHardThresholding (peeling, Theorem 4.4)",
+            _peeling,
+            Sweep("privacy", {**large, "epsilon": 6e-3, "delta": 1e-9}),
+        ),
+        _claim(
+            "packing/pure",
+            Pure,
+            regression.packing(Pure, sparse=True),
+            GUMBEL,
+            _gumbel(Pure, 0.1),
+            Sweep(
+                "privacy",
+                {"n": 10_000, "d": 32, "s": 2, "sigma": 0.01, "radius": 1.0, "epsilon": 0.014},
+                {**ASYMPTOTIC, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
+                ("epsilon",),
+                weight=18,
+            ),
+            has_upper=False,
+        ),
+        _claim(
+            "statistics/zCDP",
+            ZeroConcentrated,
+            sparse_regression.statistical(),
+            GUMBEL,
+            _gumbel(ZeroConcentrated, 0.5),
+            Sweep(
+                "statistics",
+                {"n": 4_000, "d": 100, "s": 5, "sigma": 0.2, "radius": 1.0, "rho": 2000.0},
+                {**ASYMPTOTIC, "n": 1e12, "s": 10, "rho": 2000.0},
+                ("n", "s"),
+                weight=2,
+            ),
+        ),
+    ]

@@ -1,0 +1,148 @@
+"""``python -m verify.rates``: does measured error stay between the bounds?
+
+Draws theta from the prior of each lower bound's proof, fits the private estimator, and compares its
+risk with the certified lower bound and the proven upper bound; fits exponents; runs the controls
+that must break. Exit code 0: nothing violated, every control broke, every claim has a cell that
+could be seen. 1: a violation, a control that did not break, or a claim with nothing but
+inconclusive cells. 2: bad usage, or a claim that has no cell or no control to be checked in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from verify.console import Terminal
+from verify.files import folder_problems, write_json, write_problems
+from verify.rates.claim import Claim
+from verify.rates.claims import all_claims
+from verify.rates.grid import PROFILES, UncheckedClaim
+from verify.rates.plots import write_plots
+from verify.rates.report import list_claims, print_ordering, print_report
+from verify.rates.rows import Run
+from verify.rates.run import run
+from verify.rates.special import (
+    Extra,
+    Special,
+    randomised_response_exact,
+    worst_case_log_d,
+)
+from verify.rates.special.ordering.measure import intervals, measure
+from verify.rates.special.ordering.plot import plot
+
+ORDERING = Extra(
+    "orderings",
+    against="no bound: which method is ahead [dim](WG19 §6, CWZ19 §5.3)[/dim]",
+    by="all of them",
+)
+EXTRAS: tuple[Extra, ...] = (worst_case_log_d.SPECIAL, randomised_response_exact.SPECIAL, ORDERING)
+"""What is run besides the claims."""
+ORDERING_ALPHA = 0.01
+"""Error budget of the orderings, which are told and not judged."""
+
+EXAMPLES = """\
+examples:
+  python -m verify.rates                             quick profile, plots in out/
+  python -m verify.rates --profile standard --jobs 2 --json rates.json
+  python -m verify.rates --only 'bounded-mean*'      claims whose name matches
+  python -m verify.rates --list                      the claims and their bounds
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m verify.rates",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--profile", choices=list(PROFILES), default="quick")
+    parser.add_argument("--only", metavar="PATTERN", help="claims whose name matches (shell style)")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write everything as JSON")
+    parser.add_argument("--plots", type=Path, metavar="DIR", default=Path("out"))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
+    parser.add_argument("--list", action="store_true", help="list the claims and stop")
+    return parser
+
+
+def main(argv: list[str] | None = None, claims: Sequence[Claim] | None = None) -> int:
+    """Run the command, on claims of one's own if given; returns the exit code."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    console = Terminal()
+    chosen, extras = _chosen(parser, args.only, claims)
+    if args.list:
+        list_claims(chosen, extras, console)
+        return 0
+    _check_options(parser, args)
+    try:
+        found = run(
+            chosen,
+            PROFILES[args.profile],
+            seed=args.seed,
+            jobs=args.jobs,
+            specials=[extra for extra in extras if isinstance(extra, Special)],
+            console=console,
+        )
+    except UncheckedClaim as error:
+        parser.error(str(error))
+    if ORDERING in extras:
+        found = _with_ordering(found, args.jobs, console)
+    _report(found, args.json, args.plots, console)
+    return found.exit_code
+
+
+def _chosen(
+    parser: argparse.ArgumentParser, pattern: str | None, claims: Sequence[Claim] | None
+) -> tuple[list[Claim], list[Extra]]:
+    """The claims and extras whose name matches; with claims of one's own there are no extras."""
+    known = all_claims() if claims is None else list(claims)
+    extras = EXTRAS if claims is None else ()
+    wanted = pattern or "*"
+    chosen = [claim for claim in known if fnmatch.fnmatch(claim.name, wanted)]
+    others = [extra for extra in extras if fnmatch.fnmatch(extra.name, wanted)]
+    if not chosen and not others:
+        names = [claim.name for claim in known] + [extra.name for extra in extras]
+        if not names:
+            parser.error("no claim is given: nothing would be checked")
+        near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.0)
+        parser.error(f"--only {pattern!r} matches no claim; nearest: {', '.join(near)}")
+    return chosen, others
+
+
+def _check_options(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Refuse before hours are spent what could not be run or written."""
+    if args.jobs == 0 or args.jobs < -1:
+        parser.error(f"--jobs must be positive, or -1 for all cores; got {args.jobs}")
+    if args.seed < 0:
+        parser.error(f"--seed must not be negative, got {args.seed}")
+    for problem in write_problems(args.json):
+        parser.error(f"--json: {problem}")
+    for problem in folder_problems(args.plots):
+        parser.error(f"--plots: {problem}")
+
+
+def _with_ordering(found: Run, jobs: int, console: Console) -> Run:
+    with console.status("orderings that papers report"):
+        alpha = ORDERING_ALPHA / intervals()
+        return replace(found, ordering=measure(found.profile.ordering, found.seed, jobs, alpha))
+
+
+def _report(found: Run, json: Path | None, folder: Path, console: Console) -> None:
+    if found.ordering is not None:
+        print_ordering(found.ordering, console)
+    print_report(found, console)
+    if json:
+        write_json(json, found.as_json())
+        console.print(f"JSON in {json}")
+    plots = write_plots(folder, found)
+    if found.ordering is not None:
+        plots.append(plot(found.ordering, folder / f"{ORDERING.name}.png"))
+    console.print(f"{len(plots)} plots in {folder}/")

@@ -1,0 +1,294 @@
+"""What a run finds: rows for cells, slopes and controls, and the run as a whole.
+
+A row holds what was measured and the bounds beside it; its verdict follows from them. `as_json` is
+the one place where the keys of the JSON file stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from minimax.core.bound import Point
+from verify.files import JSON
+from verify.rates.claim import Ceiling, Regime
+from verify.rates.grid import Dropped, Profile, cell_label
+from verify.rates.judge import SLOPE_TOLERANCE, Slope, Verdict, judge_level, judge_slope
+from verify.rates.measure import Measurement
+
+if TYPE_CHECKING:
+    from verify.rates.special.ordering.rows import Ordering
+
+ALPHA = 1e-6
+"""Error budget of a whole run, divided over all its intervals (nominal: Student intervals)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The measured risk in a cell, between its bounds."""
+
+    claim: str
+    problem: str
+    regime: Regime
+    point: Point
+    estimator: str
+    privacy: str
+    measured: Measurement
+    lower: float
+    lower_source: str
+    upper: Ceiling | None
+
+    @property
+    def label(self) -> str:
+        """The name of its cell."""
+        return cell_label(self.claim, self.point)
+
+    @property
+    def ratio(self) -> float | None:
+        """Measured risk over lower bound."""
+        return self.measured.risk / self.lower if self.lower > 0 else None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the risk lies between the bounds."""
+        return judge_level(self.measured, self.lower, self.upper.value if self.upper else None)
+
+    def as_json(self) -> JSON:
+        """The row as the JSON file has it."""
+        found, upper = self.measured, self.upper
+        return {
+            "claim": self.claim,
+            "problem": self.problem,
+            "regime": self.regime,
+            "point": dict(self.point),
+            "estimator": self.estimator,
+            "privacy": self.privacy,
+            "trials": found.trials,
+            "seed": found.seed,
+            "risk": found.risk,
+            "ci_low": found.ci_low,
+            "ci_high": found.ci_high,
+            "lower": self.lower,
+            "lower_source": self.lower_source,
+            "upper": upper.value if upper else None,
+            "upper_source": upper.source if upper else None,
+            "upper_remark": upper.remark if upper else None,
+            "upper_vacuous": upper.vacuous if upper else None,
+            "ratio": self.ratio,
+            "verdict": self.verdict.value,
+        }
+
+
+@dataclass(frozen=True)
+class WorstCaseRow(Row):
+    """The worst risk at one log d, with the packing bound and what CWZ19: Theorem 3.3 claims."""
+
+    packing: float
+    claimed: float
+
+    def as_json(self) -> JSON:
+        """The row as the JSON file has it."""
+        return {**super().as_json(), "packing": self.packing, "claimed": self.claimed}
+
+
+@dataclass(frozen=True)
+class SlopeRow:
+    """The exponent fitted to the risks of some cells, beside the bound's."""
+
+    claim: str
+    regime: Regime
+    variable: str
+    slope: Slope
+    expected: float
+    expected_source: str
+    rows: tuple[Row, ...]
+    """The cells it was fitted to."""
+
+    @property
+    def points(self) -> list[float]:
+        """The values of the variable."""
+        return [row.point[self.variable] for row in self.rows]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the exponent is the expected one."""
+        return judge_slope(self.slope, self.expected)
+
+    def as_json(self) -> JSON:
+        """The row as the JSON file has it."""
+        return {
+            "claim": self.claim,
+            "regime": self.regime,
+            "variable": self.variable,
+            **asdict(self.slope),
+            "expected": self.expected,
+            "expected_source": self.expected_source,
+            "tolerance": SLOPE_TOLERANCE,
+            "verdict": self.verdict.value,
+            "labels": [row.label for row in self.rows],
+            "points": self.points,
+        }
+
+
+@dataclass(frozen=True)
+class LevelControl:
+    """An estimator that must break a bound: its risk has to lie on the wrong side of it."""
+
+    claim: str
+    kind: str
+    point: Point
+    measured: Measurement
+    side: Literal["lower", "upper"]
+    bound: float
+
+    @property
+    def shown(self) -> float:
+        """The number that a table shows."""
+        return self.measured.risk
+
+    @property
+    def broke(self) -> bool:
+        """Whether the whole interval is on the wrong side."""
+        if self.side == "lower":
+            return self.measured.ci_high < self.bound
+        return self.measured.ci_low > self.bound
+
+    def as_json(self) -> JSON:
+        """The row as the JSON file has it."""
+        return {
+            "claim": self.claim,
+            "kind": self.kind,
+            "point": dict(self.point),
+            **asdict(self.measured),
+            "side": self.side,
+            "bound": self.bound,
+            "broke": self.broke,
+        }
+
+
+@dataclass(frozen=True)
+class SlopeControl:
+    """The same data against an exponent off by one: the check must reject it on either side."""
+
+    of: SlopeRow
+    side: Literal["slope"] = "slope"
+
+    @property
+    def claim(self) -> str:
+        """The claim whose exponent it is."""
+        return self.of.claim
+
+    @property
+    def kind(self) -> str:
+        """What is done, in words."""
+        return f"exponent in {self.of.variable} shifted by one ({self.of.regime})"
+
+    @property
+    def shown(self) -> float:
+        """The number that a table shows."""
+        return self.of.slope.fitted
+
+    @property
+    def bound(self) -> float:
+        """The shifted exponent; for log d the one that CWZ19: Theorem 3.3 claims."""
+        return self.of.expected + 1
+
+    @property
+    def broke(self) -> bool:
+        """Whether both shifted exponents are rejected."""
+        shifted = (self.bound, self.of.expected - 1)
+        return all(judge_slope(self.of.slope, x) is Verdict.VIOLATED for x in shifted)
+
+    def as_json(self) -> JSON:
+        """The row as the JSON file has it."""
+        return {
+            "claim": self.claim,
+            "kind": self.kind,
+            "side": self.side,
+            "bound": self.bound,
+            "risk": self.shown,
+            "broke": self.broke,
+        }
+
+
+Control = LevelControl | SlopeControl
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A run in numbers."""
+
+    profile: str
+    seed: int
+    cells: int
+    slopes: int
+    consistent: int
+    violated: int
+    inconclusive: int
+    controls: int
+    controls_unbroken: int
+    claims_without_a_consistent_cell: list[str]
+    dropped: int
+    alpha: float
+    alpha_per_interval: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything a run found."""
+
+    profile: Profile
+    seed: int
+    alpha: float
+    """Error budget of one interval."""
+    cells: Sequence[Row]
+    slopes: Sequence[SlopeRow]
+    controls: Sequence[Control]
+    dropped: Sequence[Dropped]
+    ordering: Ordering | None = None
+    """Orderings that papers report, as measured; they do not touch the exit code."""
+
+    @property
+    def unseen(self) -> list[str]:
+        """Claims all of whose cells were inconclusive or violated: nothing was shown for them."""
+        seen = {row.claim for row in self.cells if row.verdict is Verdict.CONSISTENT}
+        return sorted({row.claim for row in self.cells} - seen)
+
+    @property
+    def summary(self) -> Summary:
+        """The run in numbers."""
+        verdicts = [row.verdict for row in self.cells] + [row.verdict for row in self.slopes]
+        return Summary(
+            profile=self.profile.name,
+            seed=self.seed,
+            cells=len(self.cells),
+            slopes=len(self.slopes),
+            consistent=verdicts.count(Verdict.CONSISTENT),
+            violated=verdicts.count(Verdict.VIOLATED),
+            inconclusive=verdicts.count(Verdict.INCONCLUSIVE),
+            controls=len(self.controls),
+            controls_unbroken=sum(not control.broke for control in self.controls),
+            claims_without_a_consistent_cell=self.unseen,
+            dropped=len(self.dropped),
+            alpha=ALPHA,
+            alpha_per_interval=self.alpha,
+        )
+
+    @property
+    def exit_code(self) -> int:
+        """0 only if nothing is violated, every control broke, and every claim was really seen."""
+        found = self.summary
+        failed = found.violated or found.controls_unbroken or self.unseen
+        return 1 if failed else 0
+
+    def as_json(self) -> JSON:
+        """The run as the JSON file has it."""
+        return {
+            "summary": asdict(self.summary),
+            "cells": [row.as_json() for row in self.cells],
+            "slopes": [row.as_json() for row in self.slopes],
+            "controls": [row.as_json() for row in self.controls],
+            "dropped": [row.as_json() for row in self.dropped],
+            "ordering": self.ordering.as_json() if self.ordering else None,
+        }
