@@ -1,12 +1,13 @@
-"""Formulas that are written once: for floats, for mpmath numbers and for sympy expressions.
+"""Formulas that are written once: for floats, arrays, mpmath numbers and sympy expressions.
 
 A formula asks `library` for the functions that fit its arguments. Floats give the value that is
-reported, mpmath numbers the 50-digit value it is held against, sympy expressions the closed form.
-sympy is imported only when an expression is asked for.
+reported, arrays of them serve its search, mpmath numbers give the 50-digit value it is held
+against, sympy expressions the closed form. sympy is imported only when an expression is asked for.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from functools import cache
@@ -14,17 +15,19 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mpmath
+import numpy as np
 from scipy import special
 
 if TYPE_CHECKING:
     import sympy
 
 Number: TypeAlias = Any
-"""A float, an mpmath number or a sympy expression."""
+"""A float, an array of floats, an mpmath number or a sympy expression."""
 Expression: TypeAlias = "sympy.Expr"
 Library: TypeAlias = SimpleNamespace
-"""exp, expm1, log, log1p, sqrt, sinh, cosh, tanh, erf, erfc, ndtr, log_ndtr, least, largest,
-choose, pi and is_symbolic, for one kind of number."""
+"""exp, expm1, log, log1p, sqrt, sinh, cosh, tanh, erf, erfc, ndtr, log_ndtr, ndtri_exp, least,
+largest, choose, pi, ulp and is_symbolic, for one kind of number. `ulp` is the relative error of one
+operation: 0 for exact numbers, so that a margin of some ulps keeps floats on the safe side."""
 
 PLAIN_LETTERS = {"radius": "a"}
 """Parameters whose letter in a formula is not their name."""
@@ -61,9 +64,18 @@ def is_symbolic(*values: Number) -> bool:
 
 def library(*values: Number) -> Library:
     """The functions for these values: sympy's if one is symbolic, mpmath's if one is its number."""
+    if all(type(value) is float for value in values):  # searches ask often
+        return FLOATS
     if is_symbolic(*values):
         return _symbolic_library()
-    return EXACT if any(isinstance(value, mpmath.mpf) for value in values) else FLOATS
+    if any(isinstance(value, mpmath.mpf) for value in values):
+        return EXACT
+    return ARRAYS if any(isinstance(value, np.ndarray) for value in values) else FLOATS
+
+
+def lift(value: float, like: Number) -> Number:
+    """A float as the kind of number that `like` is, without loss."""
+    return mpmath.mpf(value) if isinstance(like, mpmath.mpf) else value
 
 
 def _exp(x: float) -> float:
@@ -79,6 +91,27 @@ def _sinh(x: float) -> float:
     return math.sinh(x) if abs(x) < 709.7 else math.copysign(math.inf, x)
 
 
+def _quantile(log_chance: mpmath.mpf) -> mpmath.mpf:
+    """z with log Phi(z) = log_chance < 0, by Newton's method from the float."""
+    z = mpmath.mpf(float(special.ndtri_exp(float(log_chance))))
+    for _ in range(8):
+        tail = mpmath.erfc(-z / mpmath.sqrt(2)) / 2
+        slope = mpmath.npdf(z) / tail
+        z -= (mpmath.log(tail) - log_chance) / slope
+    return z
+
+
+def _quiet(function: Any) -> Any:
+    """A ufunc that is infinite, without a warning, where it overflows."""
+
+    def quiet(x: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(x)
+
+    return quiet
+
+
+ULP = 2.0**-52
 FLOATS: Library = SimpleNamespace(
     exp=_exp,
     expm1=_expm1,
@@ -93,10 +126,35 @@ FLOATS: Library = SimpleNamespace(
     erfinv=lambda x: float(special.erfinv(x)),
     ndtr=lambda x: float(special.ndtr(x)),
     log_ndtr=lambda x: float(special.log_ndtr(x)),
+    ndtri_exp=lambda x: float(special.ndtri_exp(x)),
     least=min,
     largest=max,
     choose=lambda condition, yes, no: yes() if condition else no(),
     pi=math.pi,
+    ulp=ULP,
+    is_symbolic=False,
+)
+
+ARRAYS: Library = SimpleNamespace(
+    exp=_quiet(np.exp),
+    expm1=_quiet(np.expm1),
+    log=np.log,
+    log1p=np.log1p,
+    sqrt=np.sqrt,
+    sinh=_quiet(np.sinh),
+    cosh=_quiet(np.cosh),
+    tanh=np.tanh,
+    erf=special.erf,
+    erfc=special.erfc,
+    erfinv=special.erfinv,
+    ndtr=special.ndtr,
+    log_ndtr=special.log_ndtr,
+    ndtri_exp=special.ndtri_exp,
+    least=lambda first, *others: functools.reduce(np.minimum, others, first),
+    largest=lambda first, *others: functools.reduce(np.maximum, others, first),
+    choose=lambda condition, yes, no: np.where(condition, yes(), no()),
+    pi=math.pi,
+    ulp=ULP,
     is_symbolic=False,
 )
 
@@ -114,10 +172,12 @@ EXACT: Library = SimpleNamespace(
     erfinv=mpmath.erfinv,
     ndtr=lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
     log_ndtr=lambda x: mpmath.log(mpmath.erfc(-x / mpmath.sqrt(2)) / 2),
+    ndtri_exp=_quantile,
     least=min,
     largest=max,
     choose=lambda condition, yes, no: yes() if condition else no(),
     pi=mpmath.pi,
+    ulp=0,
     is_symbolic=False,
 )
 
@@ -144,5 +204,6 @@ def _symbolic_library() -> Library:
         largest=lambda *values: sp.Max(*values, evaluate=False),
         choose=lambda condition, yes, no: sp.Piecewise((yes(), condition), (no(), True)),
         pi=sp.pi,
+        ulp=0,
         is_symbolic=True,
     )
