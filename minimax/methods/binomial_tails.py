@@ -51,8 +51,8 @@ def _probabilities(first: float, last: float, n: Number, p: Number) -> Number:
     start = _probability(first, n, p)
     odds = p / (1 - p)
     if not isinstance(n, mpmath.mpf):
-        k = np.arange(first, last)
-        return start * np.cumprod(np.append(1.0, (n - k) / (k + 1) * odds))
+        below = np.arange(first, last)
+        return start * np.cumprod(np.append(1.0, (n - below) / (below + 1) * odds))
     chances = [start]
     for k in range(int(first), int(last)):
         chances.append(chances[-1] * (n - k) * odds / (k + 1))

@@ -1,9 +1,9 @@
 r"""Residual tracing for any parametric model: where the gain of `minimax.methods.tracing` is spent.
 
 The proofs end in an inequality that the estimator's residual eta must satisfy: `Residual`. Its left
-side falls and its right side grows with eta, so *any* eta at which the inequality fails with room to
-spare is a lower bound. Such an eta is a free parameter of the proof: the search finds one next to
-the root, and the formula checks the sign of the gap in its own kind of number.
+side falls and its right side grows with eta, so *any* eta at which the left side is still the
+larger one is a lower bound. Such an eta is a free parameter of the proof, a witness: the search
+finds one next to the root, and the formula checks it in its own kind of number.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from minimax.core.bound import Optimum
 from minimax.core.symbolic import Expression, Number, library, lift
 
 ROOM = 1e-12
-"""The gap, relative to the signal, that the search leaves below the root. Floats get the gap to a
-few units in the sixteenth digit of the signal, so what they verify is true in any number of them."""
+"""The gap, relative to the signal, that the search leaves below the root. Floats get the gap to
+some units in the sixteenth digit of the signal, so what they verify is true in more digits too."""
 
 
 @dataclass(frozen=True)

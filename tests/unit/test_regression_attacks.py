@@ -33,7 +33,8 @@ from minimax.methods.priors import (
     RegressionBlockPrior,
     RegressionPrior,
 )
-from minimax.methods.tracing import BOUNDED_PRODUCT, GAUSSIAN, GAUSSIAN_PRODUCT, ScoreModel
+from minimax.methods.score_model import ScoreModel
+from minimax.methods.tracing import BOUNDED_PRODUCT, GAUSSIAN, GAUSSIAN_PRODUCT
 from minimax.methods.van_trees import ball_exponent, ball_information
 
 LINEAR = RegressionPrior(d=5, radius=1.5, sigma=0.7)

@@ -57,14 +57,14 @@ def dilution(model: Model) -> LowerBound:
     E G_{K_g} sqrt(E[|V_g|^2 | K_g]) <= Gamma (sqrt(E|mhat - zbar|^2) + sqrt(kappa d)/m). Trivially
     |A| <= 2 sqrt d |V|.
 
-    **Constants.** Gamma^2 is bounded by a sum over some counts, see `_mean_square_gain`. The shifted gain grows like sqrt(2 k eps), which is what carries log(1/delta);
-    no further error term is needed. The closed form takes u = 2,
+    **Constants.** Gamma^2 is bounded by a sum over some counts: `_mean_square_gain`. The shifted
+    gain grows like sqrt(2 k eps), which is what carries log(1/delta); no further error term is
+    needed. The closed form takes u = 2,
     k_0 eps = log(1/(d delta))/2 (pure: d/12), l = k_0/4, m about sqrt(d)/Gamma_0 and
     Gamma_0^2 = G_{k_0}^2 + 4 d e^{-2.545 l} (Chernoff: P(K > 4 l) <= e^{-2.545 l}).
 
     **Source.** CWZ19: Lemma 3.1 and Theorem 3.1.
     """
-
 
     return LowerBound(
         name="tracing: diluted signs, groups",
@@ -248,7 +248,9 @@ def _dilution_scan(
     gain_of = np.minimum(gain_at(model, p, SUBGAUSSIAN, shifts, member=cap, size=counts), cap)
     below = binomial_cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n)
     mass = np.diff(below, axis=0)
-    gamma = np.sqrt(gain_of**2 @ mass + cap**2 * (1 - below[-1]))[:, None, None]
+    square = gain_of**2 @ mass + cap**2 * (1 - below[-1])
+    # No less than the part of groups that are not empty, which 1 - below loses for tiny sizes.
+    gamma = np.sqrt(np.maximum(square, gain_of[0] ** 2 * -np.expm1(-sizes)))[:, None, None]
     u = np.append(np.geomspace(1e-3, 400, 100), 2.0)[None, None, :]
     m_top = np.floor(n * alpha_top / sizes * (1 + 1e-12))[:, None]
     closed_m = np.floor(math.sqrt(d) / gamma[:, :, 0]) + 1
@@ -275,7 +277,6 @@ def in_sample(model: Model) -> LowerBound:
     n < c sqrt(d/log(1/delta)).
     """
 
-
     def optimise(p: Point) -> Optimum:
         shift = sign_shift(model, p)
         G = float(sign_gain(model, p, shift))
@@ -290,7 +291,9 @@ def in_sample(model: Model) -> LowerBound:
     def expression() -> Expression:
         import sympy
 
-        root = fingerprint_root(sympy.Integer(2), LETTERS["n"], LETTERS["d"], closed_sign_gain(model))
+        root = fingerprint_root(
+            sympy.Integer(2), LETTERS["n"], LETTERS["d"], closed_sign_gain(model)
+        )
         return LETTERS["sigma"] ** 2 * root**2
 
     return LowerBound(

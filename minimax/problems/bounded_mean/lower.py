@@ -68,7 +68,6 @@ def tracing_signs(model: Model) -> LowerBound:
     **Source.** CWZ19: Lemma 2.1 and §2.3, after Dwork et al. (2015) and Bun, Steinke and Ullman.
     """
 
-
     def optimise(p: Point) -> Optimum:
         n, d, shift = p["n"], p["d"], sign_shift(model, p)
         G = float(sign_gain(model, p, shift))
@@ -130,7 +129,6 @@ def tracing_signs_additive(model: Model) -> LowerBound:
 
     **Source.** this toolkit: the analogue for signs of `tracing_gaussian`.
     """
-
 
     def optimise(p: Point) -> Optimum:
         n, d, shift = p["n"], p["d"], sign_shift(model, p)

@@ -74,7 +74,6 @@ def tracing(model: Model) -> LowerBound:
     **Source.** Cai, Wang and Zhang (2023), the score attack, with the constants of this work.
     """
 
-
     def optimise(p: Point) -> Optimum:
         shift = best_shift(model, p, BOUNDED_PRODUCT)
         G = float(gain_at(model, p, BOUNDED_PRODUCT, shift))

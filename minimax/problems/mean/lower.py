@@ -106,7 +106,6 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> LowerBound:
     **Source.** CWZ19: Theorem 3.1 (privacy term), by a proof that keeps its constants.
     """
 
-
     def optimise(p: Point) -> Optimum:
         shift = best_shift(model, p, GAUSSIAN) if shifted else 0.0
         G = float(gain_at(model, p, GAUSSIAN, shift))

@@ -107,7 +107,6 @@ def tracing(model: Model, *, shifted: bool = False) -> LowerBound:
     drops a boundary term of its truncated normal prior.
     """
 
-
     def optimise(p: Point) -> Optimum:
         shift = best_shift(model, p, GAUSSIAN_PRODUCT) if shifted else 0.0
         G = float(gain_at(model, p, GAUSSIAN_PRODUCT, shift))
