@@ -131,7 +131,9 @@ class Approximate(_Numbers):
 
     def group(self, size: int) -> Approximate:
         grown = float(group_delta(self.epsilon, self.delta, size))
-        return Approximate(self.epsilon * size, min(grown, 1 - 1e-16), self.scope)
+        if not grown < 1:
+            raise ValueError(f"size: a group of {size} has no guarantee left, its delta is 1")
+        return Approximate(self.epsilon * size, grown, self.scope)
 
     def tradeoff(self, log_q: ArrayLike) -> NDArray[np.float64]:
         return _pure_tradeoff(np.asarray(log_q, dtype=float), self.epsilon, self.delta)

@@ -25,9 +25,10 @@ Number: TypeAlias = Any
 """A float, an array of floats, an mpmath number or a sympy expression."""
 Expression: TypeAlias = "sympy.Expr"
 Library: TypeAlias = SimpleNamespace
-"""exp, expm1, log, log1p, sqrt, sinh, cosh, tanh, erf, erfc, ndtr, log_ndtr, ndtri_exp, least,
-largest, choose, pi, ulp and is_symbolic, for one kind of number. `ulp` is the relative error of one
-operation: 0 for exact numbers, so that a margin of some ulps keeps floats on the safe side."""
+"""exp, expm1, log, log1p, sqrt, sinh, cosh, tanh, atan, erf, erfc, erfinv, ndtr, log_ndtr,
+ndtri_exp, least, largest, choose, pi, ulp and is_symbolic, for one kind of number. `ulp` is the
+relative error of one operation: 0 for exact numbers, so that a margin of some ulps keeps floats on
+the safe side."""
 
 PLAIN_LETTERS = {"radius": "a"}
 """Parameters whose letter in a formula is not their name."""
@@ -121,6 +122,7 @@ FLOATS: Library = SimpleNamespace(
     sinh=_sinh,
     cosh=lambda x: math.cosh(x) if abs(x) < 709.7 else math.inf,
     tanh=math.tanh,
+    atan=math.atan,
     erf=math.erf,
     erfc=math.erfc,
     erfinv=lambda x: float(special.erfinv(x)),
@@ -144,6 +146,7 @@ ARRAYS: Library = SimpleNamespace(
     sinh=_quiet(np.sinh),
     cosh=_quiet(np.cosh),
     tanh=np.tanh,
+    atan=np.arctan,
     erf=special.erf,
     erfc=special.erfc,
     erfinv=special.erfinv,
@@ -167,6 +170,7 @@ EXACT: Library = SimpleNamespace(
     sinh=mpmath.sinh,
     cosh=mpmath.cosh,
     tanh=mpmath.tanh,
+    atan=mpmath.atan,
     erf=mpmath.erf,
     erfc=mpmath.erfc,
     erfinv=mpmath.erfinv,
@@ -195,6 +199,7 @@ def _symbolic_library() -> Library:
         sinh=sp.sinh,
         cosh=sp.cosh,
         tanh=sp.tanh,
+        atan=sp.atan,
         erf=sp.erf,
         erfc=sp.erfc,
         erfinv=sp.erfinv,

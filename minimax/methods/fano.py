@@ -21,13 +21,13 @@ import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
+from minimax.methods.blocks import block_exponent, free_exponent
 from minimax.methods.divergences import (
     kl_from_tv,
     report_information,
     staircase_supremum,
     strong_contraction_pure,
 )
-from minimax.methods.packing import block_exponent, free_exponent
 
 Array = NDArray[np.float64]
 EXACT_ALPHABET = 10
@@ -97,7 +97,7 @@ def separation_exponent(scale: ArrayLike, radius: float, size: int) -> Array:
 
 @lru_cache(maxsize=256)
 def block_exponents(m: int) -> tuple[Array, Array]:
-    r"""A grid of b with h_m(b) (`minimax.methods.packing.block_exponent`), finest near b_m.
+    r"""A grid of b with h_m(b) (`minimax.methods.blocks.block_exponent`), finest near b_m.
 
     For V uniform on the signed units of R^m and squared distance, e(b) = b - h_m(b) per block.
     """
