@@ -13,7 +13,7 @@ from minimax.problems.mean import lower as mean
 from minimax.problems.regression import lower as regression
 from minimax.problems.sparse_mean import lower as sparse_mean
 from minimax.problems.sparse_regression import lower as sparse_regression
-from tests.contract.walk import points, walk
+from tests.contract.walk import walk
 
 MODELS = (Pure, Approximate, ZeroConcentrated, Gaussian)
 SHIFTED = (Pure, Approximate)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
 from minimax.core.privacy import Approximate, Model, Pure, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
-from minimax.methods.binomial import binomial_cdf
 from minimax.methods.binomial_tails import binomial_tails
+from minimax.methods.counts import binomial_cdf
 from minimax.methods.priors import DilutedPrior
 from minimax.methods.tracing import SUBGAUSSIAN, best_shifts, gain_at
 from minimax.papers import THIS_WORK
@@ -246,7 +246,7 @@ def _dilution_scan(
     cap = 2 * math.sqrt(d)
     shifts = best_shifts(model, p, SUBGAUSSIAN, member=cap, sizes=counts)
     gain_of = np.minimum(gain_at(model, p, SUBGAUSSIAN, shifts, member=cap, size=counts), cap)
-    below = binomial_cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n)
+    below = binomial_cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n, quick=True)
     mass = np.diff(below, axis=0)
     square = gain_of**2 @ mass + cap**2 * (1 - below[-1])
     # No less than the part of groups that are not empty, which 1 - below loses for tiny sizes.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from minimax import bound as symbols
 from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms
 from minimax.core.privacy import Approximate, Model, Pure, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
@@ -189,7 +188,7 @@ def _sign_residual(n: Number, d: Number, u: Number, G: Number) -> Residual:
     )
 
 
-def bounded_lower_bounds(model: Model) -> list[LowerBound | symbols.Bound]:
+def bounded_lower_bounds(model: Model) -> list[LowerBound]:
     """Every lower bound for the class `bounded-mean` under one privacy definition."""
     return [
         statistical_signs(),

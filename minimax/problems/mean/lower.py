@@ -10,9 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import sympy as sp
-
-from minimax import bound as symbols
 from minimax.core.bound import (
     Assumption,
     Bound,
@@ -27,11 +24,12 @@ from minimax.core.bound import (
 )
 from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library
+from minimax.methods.couplings import BlockPacking, Data
 from minimax.methods.packing import (
-    BlockPacking,
     closed_form_size,
-    packing_bound,
     packing_expression,
+    packing_formula,
+    packing_search,
 )
 from minimax.methods.priors import BlockPrior, CosinePrior
 from minimax.methods.score_model import ScoreModel
@@ -181,27 +179,25 @@ class GaussianLeak:
 # --- Packing and claims --------------------------------------------------------------------------
 
 
-def dense_packing(model: Model, data: str = "sub-Gaussian") -> symbols.Bound:
-    r"""Packing of {-1, 1}^d. See `minimax.methods.packing.packing_bound` (blocks of size one, s =
+def dense_packing(model: Model, data: Data = "sub-Gaussian") -> LowerBound:
+    r"""Packing of {-1, 1}^d. See `minimax.methods.packing.packing_formula` (blocks of size one, s =
     d)."""
 
-    def compute(p: Point) -> Parts:
-        d = int(p["d"])
-        radius = p.get("radius", p["sigma"])
-        packing = BlockPacking(int(p["n"]), 1, d, p["sigma"], radius, data)
-        found = packing_bound(packing, at_point(model, p))
-        free = {"alpha": found.alpha, "height": found.height}
-        return Parts(None, found.value, found.value, free)
+    def packing(p: Point) -> BlockPacking:
+        return BlockPacking(p["n"], 1, int(p["d"]), p["sigma"], p.get("radius", p["sigma"]), data)
 
     own = ("n", "d", "sigma") if data == "bounded" else ("n", "d", "sigma", "radius")
-    return symbols.Bound(
+    return LowerBound(
         name=f"packing: {data} data",
         source=f"{THIS_WORK}: packing_bound",
-        side="lower",
-        kind="certified",
-        names=(*own, *parameter_names(model)),
-        compute=compute,
-        expr=packing_expression(model, sp.log(2), symbols.d, data),
+        parameters=(*own, *parameter_names(model)),
+        optimise=lambda p: packing_search(packing(p), at_point(model, p)),
+        formula=lambda p, found: Terms(
+            None, packing_formula(packing(p), at_point(model, p), found)
+        ),
+        expression=lambda: packing_expression(
+            model, library(LETTERS["d"]).log(2), LETTERS["d"], data
+        ),
         assumptions=(at_least("n", 4),),
         prior_at=lambda p, parts: BlockPrior(
             int(p["d"]), int(p["d"]), parts.optimum["alpha"], parts.optimum["height"]

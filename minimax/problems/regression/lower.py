@@ -10,9 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import sympy as sp
-
-from minimax import bound as symbols
 from minimax.core.bound import (
     Assumption,
     Bound,
@@ -28,7 +25,13 @@ from minimax.core.bound import (
 from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library
 from minimax.methods.concentration import largest_eigenvalue
-from minimax.methods.packing import RegressionPacking, closed_form_size, packing_bound
+from minimax.methods.couplings import RegressionPacking
+from minimax.methods.packing import (
+    closed_form_size,
+    packing_formula,
+    packing_search,
+    regression_expression,
+)
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
 from minimax.methods.score_model import ScoreModel
 from minimax.methods.tracing import GAUSSIAN_PRODUCT, best_shift, closed_gain, gain, gain_at
@@ -197,15 +200,15 @@ class RegressionLeak:
         return 6 * use.log(self.n * self.d + 1) + 4 * use.log1p(self.radius / self.sigma)
 
 
-def dense_packing(model: Model) -> symbols.Bound:
+def dense_packing(model: Model) -> LowerBound:
     """`packing` of {-1, 1}^d: blocks of one coefficient, s = d."""
     return packing(model, sparse=False)
 
 
-def packing(model: Model, *, sparse: bool) -> symbols.Bound:
+def packing(model: Model, *, sparse: bool) -> LowerBound:
     r"""Packing by s blocks of m = floor(d/s) coefficients, records coupled with those of beta = 0.
 
-    **Statement.** `minimax.methods.packing.packing_bound` with `RegressionPacking`: beta = g v,
+    **Statement.** `minimax.methods.packing.packing_formula` with `RegressionPacking`: beta = g v,
     R >= sup r g^2 F, F about 1 - E T_K(q_r), K ~ Poisson(n alpha(g)).
     Dense: s = d, m = 1. **Constants.** Closed form min(2 pi sigma^2 (N_0/(2n))^2, radius^2/s)/8,
     half of it for (eps, delta).
@@ -216,23 +219,26 @@ def packing(model: Model, *, sparse: bool) -> symbols.Bound:
         s = int(p["s"]) if sparse else int(p["d"])
         return int(p["d"]) // s, s
 
-    def compute(p: Point) -> Parts:
-        m, s = shape(p)
-        coupled = RegressionPacking(int(p["n"]), m, s, p["sigma"], p["radius"])
-        found = packing_bound(coupled, at_point(model, p))
-        return Parts(None, found.value, found.value, {"height": found.height})
+    def coupled(p: Point) -> RegressionPacking:
+        return RegressionPacking(p["n"], *shape(p), p["sigma"], p["radius"])
 
-    s = symbols.s if sparse else symbols.d
-    log_size = sp.log(symbols.d / symbols.s) if sparse else sp.log(2)
+    def expression() -> Expression:
+        d, s = LETTERS["d"], LETTERS["s" if sparse else "d"]
+        return regression_expression(model, library(d).log(d / s if sparse else 2), s)
+
     fits = Assumption("d >= 2 s", lambda p: p["d"] >= 2 * p["s"])
-    return symbols.Bound(
+    return LowerBound(
         name="packing: sign design" + (", blocks" if sparse else ""),
         source=f"{THIS_WORK}: packing_bound (for CWZ19: Theorem {'4.3' if sparse else '4.1'})",
-        side="lower",
-        kind="certified",
-        names=(*(("n", "d", "s", "sigma", "radius") if sparse else NAMES), *parameter_names(model)),
-        compute=compute,
-        expr=RegressionPacking.expression(model, log_size, s),
+        parameters=(
+            *(("n", "d", "s", "sigma", "radius") if sparse else NAMES),
+            *parameter_names(model),
+        ),
+        optimise=lambda p: packing_search(coupled(p), at_point(model, p)),
+        formula=lambda p, found: Terms(
+            None, packing_formula(coupled(p), at_point(model, p), found)
+        ),
+        expression=expression,
         assumptions=((fits,) if sparse else ()) + (at_least("n", 4),),
         prior_at=lambda p, parts: RegressionBlockPrior(
             int(p["d"]), shape(p)[1], parts.optimum["height"], p["sigma"]

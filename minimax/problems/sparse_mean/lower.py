@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import math
 
-import sympy as sp
-
-from minimax import bound as symbols
-from minimax.core.bound import Assumption, Bound, LowerBound, Parts, Point, Terms, claimed_bound
+from minimax.core.bound import (
+    Assumption,
+    Bound,
+    LowerBound,
+    Optimum,
+    Point,
+    Terms,
+    at_least,
+    claimed_bound,
+)
 from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
-from minimax.core.symbolic import library, symbol
+from minimax.core.symbolic import LETTERS, Expression, Number, library, lift, symbol
+from minimax.methods.blocks import information_formula, information_search
+from minimax.methods.couplings import BlockPacking, Data
 from minimax.methods.packing import (
-    BlockPacking,
     closed_form_size,
-    information_bound,
-    packing_bound,
     packing_expression,
+    packing_formula,
+    packing_search,
 )
 from minimax.methods.priors import BlockPrior, CosinePrior, GaussianBlockPrior
 from minimax.papers import THIS_WORK
@@ -36,28 +43,24 @@ def _block_size(p: Point) -> int:
     return int(p["d"] // p["s"])
 
 
-def statistical(*, name: str = "Fano: Gaussian data, blocks") -> symbols.Bound:
+def statistical(*, name: str = "Fano: Gaussian data, blocks") -> LowerBound:
     r"""**Statement.** R >= sup_b s sigma^2 (b - h_m(b))^2/(2 n b), m = floor(d/s); about
     s sigma^2 log(2m)/(2n).
 
-    **Proof.** `minimax.methods.packing.information_bound`: Fano's argument with the loss in place
+    **Proof.** `minimax.methods.blocks.information_formula`: Fano's argument with the loss in place
     of an error event. **Constants.** Closed form s sigma^2 log(d/s)/(4n), as b_m >= log(2m)/2 and
     2 floor(x) >= x. **Source.** the statistical term of CWZ19: Theorem 3.3.
     """
 
-    def compute(p: Point) -> Parts:
-        value, tau = information_bound(p["n"], _block_size(p), int(p["s"]), p["sigma"], p["radius"])
-        return Parts(value, None, value, {"tau": tau})
-
-    n, d, s, sigma = symbols.n, symbols.d, symbols.s, symbols.sigma
-    return symbols.Bound(
+    return LowerBound(
         name=name,
         source="CWZ19: Theorem 3.3 (first term)",
-        side="lower",
-        kind="certified",
-        names=NAMES,
-        compute=compute,
-        expr=s * sigma**2 * sp.log(d / s) / (4 * n),
+        parameters=NAMES,
+        optimise=lambda p: information_search(
+            p["n"], _block_size(p), int(p["s"]), p["sigma"], p["radius"]
+        ),
+        formula=lambda p, found: Terms(block_information(p, p["radius"], found), None),
+        expression=block_expression,
         assumptions=(
             SPARSE,
             Assumption(
@@ -73,6 +76,19 @@ def statistical(*, name: str = "Fano: Gaussian data, blocks") -> symbols.Bound:
         slack=6.0,
         slack_regime=SPARSE,
     )
+
+
+def block_information(p: Point, largest: Number, found: Optimum) -> Number:
+    """`information_formula` with tau at most `largest`, as the class asks."""
+    tau = library(p["n"]).least(lift(found["tau"], p["n"]), largest)
+    witness = {"tau": tau, "b": found["b"]}
+    return information_formula(p["n"], _block_size(p), int(p["s"]), p["sigma"], witness)
+
+
+def block_expression() -> Expression:
+    """s sigma^2 log(d/s)/(4n)."""
+    n, d, s, sigma = (LETTERS[name] for name in ("n", "d", "s", "sigma"))
+    return s * sigma**2 * library(d).log(d / s) / (4 * n)
 
 
 def known_support(model: Model, *, shifted: bool = False) -> LowerBound:
@@ -109,29 +125,28 @@ def on_support(p: Point) -> dict[str, float]:
     return {**{k: v for k, v in p.items() if k != "s"}, "d": p["s"]}
 
 
-def packing(model: Model, data: str = "sub-Gaussian") -> symbols.Bound:
-    r"""Packing by s blocks of m = floor(d/s) coordinates: `minimax.methods.packing.packing_bound`.
+def packing(model: Model, data: Data = "sub-Gaussian") -> LowerBound:
+    r"""Packing by s blocks of m = floor(d/s) coordinates, by `packing_formula`.
 
     Grows like s min{log(d/s), log(eps/delta)}: the log d is certified for pure and tiny-delta
     privacy. **Constants.** Closed form with log(d/s) in place of log(2m).
     """
 
-    def compute(p: Point) -> Parts:
-        size, s = _block_size(p), int(p["s"])
-        blocks = BlockPacking(int(p["n"]), size, s, p["sigma"], p["radius"], data)
-        found = packing_bound(blocks, at_point(model, p))
-        free = {"alpha": found.alpha, "height": found.height}
-        return Parts(None, found.value, found.value, free)
+    def blocks(p: Point) -> BlockPacking:
+        return BlockPacking(p["n"], _block_size(p), int(p["s"]), p["sigma"], p["radius"], data)
 
-    return symbols.Bound(
+    def expression() -> Expression:
+        d, s = LETTERS["d"], LETTERS["s"]
+        return packing_expression(model, library(d).log(d / s), s, data)
+
+    return LowerBound(
         name=f"packing: {data} data, blocks",
         source=f"{THIS_WORK}: packing_bound (for CWZ19: Theorem 3.3)",
-        side="lower",
-        kind="certified",
-        names=(*NAMES, *parameter_names(model)),
-        compute=compute,
-        expr=packing_expression(model, sp.log(symbols.d / symbols.s), symbols.s, data),
-        assumptions=(SPARSE, Assumption("n >= 4", lambda p: p["n"] >= 4)),
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=lambda p: packing_search(blocks(p), at_point(model, p)),
+        formula=lambda p, found: Terms(None, packing_formula(blocks(p), at_point(model, p), found)),
+        expression=expression,
+        assumptions=(SPARSE, at_least("n", 4)),
         prior_at=lambda p, parts: BlockPrior(
             int(p["d"]), int(p["s"]), parts.optimum["alpha"], parts.optimum["height"]
         ),

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import math
 
-import sympy as sp
-
-from minimax import bound as symbols
-from minimax.core.bound import Assumption, Bound, LowerBound, Parts, Point, Terms, claimed_bound
+from minimax.core.bound import Assumption, Bound, LowerBound, Optimum, Point, Terms, claimed_bound
 from minimax.core.privacy import Approximate, Model, Pure, parameter_names
 from minimax.core.symbolic import library, symbol
-from minimax.methods.packing import information_bound
+from minimax.methods.blocks import information_search
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
 from minimax.papers import THIS_WORK
 from minimax.problems.regression import lower as regression
 from minimax.problems.regression.lower import PAPER_BUDGET
 from minimax.problems.regression.problem import LOSS
-from minimax.problems.sparse_mean.lower import on_support
+from minimax.problems.sparse_mean.lower import block_expression, block_information, on_support
 
 NAMES = ("n", "d", "s", "sigma", "radius")
 
@@ -34,11 +31,11 @@ BLOCKS = Assumption(
 )
 
 
-def statistical() -> symbols.Bound:
+def statistical() -> LowerBound:
     r"""**Statement.** R >= sup_b s sigma^2 (b - h_m(b))^2/(2 n b), m = floor(d/s), about
     s sigma^2 log(2m)/(2n).
 
-    **Proof.** `minimax.methods.packing.information_bound` with beta = g v, v the signed blocks:
+    **Proof.** `minimax.methods.blocks.information_formula` with beta = g v, v the signed blocks:
     the loss is (g^2/s)|.|^2 in units of v, and I(v; X, y) <= n E<x, beta>^2/(2 sigma^2) = n g^2/(2
     sigma^2), so tau = g/sqrt(s) plays the part it has for a sparse mean; |beta| <= radius means
     tau <= radius/s.
@@ -46,22 +43,18 @@ def statistical() -> symbols.Bound:
     Theorem 4.3; larger by log(d/s) than that of a known support.
     """
 
-    def compute(p: Point) -> Parts:
+    def optimise(p: Point) -> Optimum:
         s = int(p["s"])
-        value, tau = information_bound(
-            p["n"], int(p["d"]) // s, s, p["sigma"], p["radius"] / p["s"]
-        )
-        return Parts(value, None, value, {"height": tau * math.sqrt(s)})
+        found = information_search(p["n"], int(p["d"]) // s, s, p["sigma"], p["radius"] / p["s"])
+        return {**found, "height": found["tau"] * math.sqrt(s)}
 
-    n, d, s, sigma = symbols.n, symbols.d, symbols.s, symbols.sigma
-    return symbols.Bound(
+    return LowerBound(
         name="Fano: sign design, blocks",
         source="CWZ19: Theorem 4.3 (first term)",
-        side="lower",
-        kind="certified",
-        names=NAMES,
-        compute=compute,
-        expr=s * sigma**2 * sp.log(d / s) / (4 * n),
+        parameters=NAMES,
+        optimise=optimise,
+        formula=lambda p, found: Terms(block_information(p, p["radius"] / p["s"], found), None),
+        expression=block_expression,
         assumptions=(
             BLOCKS,
             Assumption(
