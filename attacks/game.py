@@ -140,7 +140,7 @@ class GameResult:
         r"""The largest members' sum that `privacy` (by default the estimator's own) allows.
 
         **Statement.** sum_i E_P A_i <= n G sigma sqrt(v) + n sqrt(delta w), v and w the averages
-        over i of E|V_i|^2 and E_P (A_i^+)^2, G from `minimax.methods.tracing.gains`. **Proof.**
+        over i of E|V_i|^2 and E_P (A_i^+)^2, G from `minimax.methods.tracing.gain_at`. **Proof.**
         That lemma for every i, then Jensen. A private estimator stays below; one that does not is
         not private, whatever it says. With delta > 0 two intervals enter, so that this one holds
         with confidence 1 - 2 (1 - confidence).

@@ -8,8 +8,9 @@ grad = -2 k beta/(a^2 - |beta|^2).
 Both attacks have the form A_i = <V_i, w_i x_i>, with V_i free of record i except through the
 release. An outsider then has E_Q A = 0 and E_Q A^2 = E w^2 <V, x>^2 <= sigma^2 E|V|^2/d, sigma^2
 bounding the variance of w given x. The members' sum is an identity, from integration by parts over
-the prior, that holds for *every* estimator. `minimax.methods.tracing.ScoreModel` is the proof they
-belong to. A score is a weight times an inner product with a row: no array of the size of X is made.
+the prior, that holds for *every* estimator. `minimax.methods.score_model.ScoreModel` is the proof
+they belong to. A score is a weight times an inner product with a row: no array of the size of X is
+made.
 
 With `prior.support` the attacks use those coefficients alone and d is their number.
 """
@@ -141,7 +142,7 @@ class DirectAttack(BallPriorAttack):
 @dataclass(frozen=True)
 class LeaveOneOutAttack(BallPriorAttack):
     r"""A_i = <V_i, w_i x_i> with the leave-one-out residual of
-    `minimax.methods.tracing.ScoreModel`.
+    `minimax.methods.score_model.ScoreModel`.
 
     With s_k = w_k x_k/phi, U = sum_k s_k + grad, J = E|grad|^2 and
     kappa = d/(n sigma^2/phi^2 + J):

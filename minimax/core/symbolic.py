@@ -65,11 +65,18 @@ def is_symbolic(*values: Number) -> bool:
 
 def library(*values: Number) -> Library:
     """The functions for these values: sympy's if one is symbolic, mpmath's if one is its number."""
+    if all(type(value) is float for value in values):  # searches ask often
+        return FLOATS
     if is_symbolic(*values):
         return _symbolic_library()
     if any(isinstance(value, mpmath.mpf) for value in values):
         return EXACT
     return ARRAYS if any(isinstance(value, np.ndarray) for value in values) else FLOATS
+
+
+def lift(value: float, like: Number) -> Number:
+    """A float as the kind of number that `like` is, without loss."""
+    return mpmath.mpf(value) if isinstance(like, mpmath.mpf) else value
 
 
 def _exp(x: float) -> float:

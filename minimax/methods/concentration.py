@@ -2,28 +2,32 @@ r"""Concentration of sums of random matrices."""
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from minimax.core.symbolic import Number, library
 
-import sympy as sp
-from scipy import special
+NEWTON_STEPS = 6
 
 
-def largest_eigenvalue(mean: Any, variance: Any, largest: Any, log_chance: Any) -> Any:
+def largest_eigenvalue(
+    mean: Number, variance: Number, largest: Number, log_chance: Number
+) -> Number:
     r"""L with lambda_max(sum Y_i) <= L but for a chance d e^{-x}.
 
     **Statement.** Y_i independent d x d matrices, 0 <= Y_i <= `largest`; `mean` bounds
     |sum E Y_i| and `variance` |sum E Y_i^2|. Numbers: the matrix Bennett inequality,
-    L = mean + (variance/largest) u with (1+u) log(1+u) - u = x largest^2/variance, solved by
-    Lambert's W. Symbols: its relaxation by Bernstein,
-    L = mean + R x/3 + sqrt((R x/3)^2 + 2 variance x), R = largest, which is not smaller.
+    L = mean + (variance/largest) u with h(u) = (1+u) log(1+u) - u >= c = x largest^2/variance.
+    Symbols: its relaxation by Bernstein, u_0 = c/3 + sqrt((c/3)^2 + 2 c), which is not smaller.
+
+    **Constants.** u comes from `NEWTON_STEPS` steps of Newton's method for h(u) = c that start at
+    u_0. As h is convex and h(u_0) >= c, every step stays on the safe side of the root, and six
+    reach it in floats.
 
     **Source.** Tropp (2012), Theorems 1.4 and 6.1, applied to Y_i - E Y_i <= largest.
     """
-    x = log_chance
-    if isinstance(mean, sp.Basic):
-        third = largest * x / 3
-        return mean + third + sp.sqrt(third**2 + 2 * variance * x)
-    c = x * largest**2 / variance
-    u = math.expm1(1 + float(special.lambertw((c - 1) / math.e).real))
+    use = library(mean, variance, largest, log_chance)
+    c = log_chance * largest**2 / variance
+    u = c / 3 + use.sqrt((c / 3) ** 2 + 2 * c)
+    if not use.is_symbolic:
+        for _ in range(NEWTON_STEPS):
+            # u - (h(u) - c)/h'(u), with (1 + u) log(1 + u) - u - c = (1 + u) h'(u) - u - c.
+            u = (u + c) / use.log1p(u) - 1
     return mean + variance / largest * u

@@ -3,8 +3,9 @@ r"""Tracing: what privacy lets an attack score reach.
 The set-up of every tracing proof. P is the joint law of a release M(X) and a record x of X; Q the
 joint law of M(X') and x, where X' has x replaced by an independent copy. An attack scores
 A = <V, x - E x>, where V depends on the release and the other records. Under Q, V and x are
-independent, so E_Q A = 0; V has the same marginal law under P and under Q. Privacy bounds E_P A;
-accuracy forces the sum of E_P A over the records to be large. The two meet in a lower bound.
+independent, so E_Q A = 0; V has the same marginal law under P and under Q. Privacy bounds E_P A
+(`gain`); accuracy forces the sum of E_P A over the records to be large
+(`minimax.methods.score_model`). The two meet in a lower bound.
 """
 
 from __future__ import annotations
@@ -12,19 +13,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
 
+import mpmath
 import numpy as np
-import sympy as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
+from scipy import special
 
-from minimax import bound as symbols
-from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
-from minimax.methods.divergences import group_delta, kl_pure
+from minimax.core.bound import Point
+from minimax.core.privacy import Approximate, Gaussian, Model, Privacy, Pure, ZeroConcentrated
+from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 
 Array = NDArray[np.float64]
-SQRT_2PI = math.sqrt(2 * math.pi)
 
 
 def moment_bound(
@@ -55,67 +54,107 @@ def transport_bound(kl: float, sigma: float, rms: float) -> float:
     return sigma * math.sqrt(2 * kl) * rms
 
 
+# --- Tails of scores -----------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Tail:
     """What is known of the score's law under Q given V, in units of its scale sigma |V|.
 
-    `excess(t)` bounds E (A - t)^+ and `shortfall(t)` bounds sqrt(E ((A - t)^-)^2), for t >= 0.
+    `log_excess(t)` bounds log E (A - t)^+ and `shortfall(t)` bounds sqrt(E ((A - t)^-)^2), for
+    t >= 0. Both take floats, arrays or mpmath numbers. The excess is kept as a logarithm because
+    it meets e^eps, and neither need fit a float where their product does.
     """
 
     name: str
-    excess: Callable[[Array], Array]
-    shortfall: Callable[[Array], Array]
-    log_excess: Callable[[Array], Array]
-    """A bound on log excess(t) for t > 0, where excess itself would underflow."""
+    log_excess: Callable[[Number], Number]
+    shortfall: Callable[[Number], Number]
     reach: Callable[[Array], Array]
     """For each epsilon, the largest shift t worth trying."""
     transport: bool = True
     """Whether E exp(lambda A) <= exp(lambda^2/2), so that a KL bound can be used."""
 
-
-def _density(t: Array) -> Array:
-    return np.exp(-(t**2) / 2) / SQRT_2PI
-
-
-def _far_gaussian(t: Array) -> Array:
-    return -(t**2) / 2 - np.log(np.maximum(t, 1e-300))
+    def excess(self, t: Number) -> Number:
+        """A bound on E (A - t)^+."""
+        return library(t).exp(self.log_excess(t))
 
 
-def _gaussian_excess(t: Array) -> Array:
-    return _density(t) - t * special.ndtr(-t)
+FAR = 30.0
+"""Beyond this shift the Gaussian excess is bounded by phi(t)/(1 + t^2)."""
 
 
-def _gaussian_shortfall(t: Array) -> Array:
-    return np.sqrt((1 + t**2) * special.ndtr(t) + t * _density(t))
+def _log_density(t: Number) -> Number:
+    return -(t**2) / 2 - library(t).log(2 * library(t).pi) / 2
 
 
-def _variance_excess(t: Array) -> Array:
-    """(sqrt(1 + t^2) - t)/2: the sharp bound on E (A - t)^+ for a centred A of variance <= 1."""
-    return 0.5 / (np.sqrt(1 + t**2) + t)
+def _mills(t: Number) -> Number:
+    """P(Z > t)/phi(t)."""
+    if isinstance(t, mpmath.mpf):
+        return mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(t**2 / 2) * mpmath.erfc(t / mpmath.sqrt(2))
+    return math.sqrt(math.pi / 2) * special.erfcx(t / math.sqrt(2))
 
 
-def _far_product(t: Array) -> Array:
-    """log of e^{-lambda t - 1}/(lambda sqrt(1 - lambda^2)) at lambda = 1 - 1/(2(t + 1))."""
-    rate = 1 - 0.5 / (t + 1)
-    return -rate * t - 1 - np.log(rate) - np.log1p(-(rate**2)) / 2
+def _log_gaussian_excess(t: Number) -> Number:
+    """log of phi(t) (1 - t m(t)), m Mills' ratio; beyond `FAR`, as m(t) >= t/(1 + t^2), at most
+    phi(t)/(1 + t^2): there the difference would cancel."""
+    use = library(t)
+    near = use.least(t, lift(FAR, t))
+    rest = use.choose(
+        t <= FAR, lambda: use.log(1 - near * _mills(near)), lambda: -use.log(1 + t**2)
+    )
+    return _log_density(t) + rest
 
 
-GAUSSIAN = Tail(
-    "Gaussian",
-    excess=_gaussian_excess,
-    shortfall=_gaussian_shortfall,
-    log_excess=_far_gaussian,
-    reach=lambda epsilon: np.sqrt(2 * epsilon) + 3.0,
-)
-"""x - E x is N(0, sigma^2 I): both functions are exact."""
+def _gaussian_shortfall(t: Number) -> Number:
+    use = library(t)
+    return use.sqrt((1 + t**2) * use.ndtr(t) + t * use.exp(_log_density(t)))
 
-SUBGAUSSIAN = Tail(
-    "sub-Gaussian",
-    excess=lambda t: np.minimum(_variance_excess(t), SQRT_2PI * special.ndtr(-t)),
-    shortfall=lambda t: np.sqrt(1 + t**2),
-    log_excess=_far_gaussian,
-    reach=lambda epsilon: np.sqrt(2 * epsilon) + 3.0,
-)
+
+def _log_variance_excess(t: Number) -> Number:
+    """(sqrt(1 + t^2) - t)/2, the sharp bound on E (A - t)^+ for a centred A of variance <= 1."""
+    use = library(t)
+    return -use.log(2 * (use.sqrt(1 + t**2) + t))
+
+
+def _variance_shortfall(t: Number) -> Number:
+    return library(t).sqrt(1 + t**2)
+
+
+def _log_subgaussian_excess(t: Number) -> Number:
+    use = library(t)
+    by_tail = use.log(2 * use.pi) / 2 + use.log_ndtr(-t)
+    return use.least(_log_variance_excess(t), by_tail)
+
+
+def _log_chernoff_excess(t: Number) -> Number:
+    """log of e^{-lambda t - 1}/(lambda sqrt(1 - lambda^2)) at lambda = 1 - h, h = 1/(2(t + 1))."""
+    use = library(t)
+    h = 1 / (2 * (t + 1))
+    return -(1 - h) * t - 1 - use.log1p(-h) - use.log(h * (2 - h)) / 2
+
+
+def _log_mixture_excess(t: Number) -> Number:
+    use = library(t)
+    past = use.largest(t, lift(MIXTURE_TURN, t))
+    return use.choose(
+        t <= MIXTURE_TURN,
+        lambda: _log_gaussian_excess(t),
+        lambda: use.least(use.log(MIXTURE_TOP / past), _log_chernoff_excess(past)),
+    )
+
+
+def _gaussian_reach(epsilon: Array) -> Array:
+    return np.sqrt(2 * epsilon) + 3.0
+
+
+def _product_reach(epsilon: Array) -> Array:
+    return epsilon + 3.0
+
+
+GAUSSIAN = Tail("Gaussian", _log_gaussian_excess, _gaussian_shortfall, _gaussian_reach)
+"""x - E x is N(0, sigma^2 I): both functions are exact (the excess up to `FAR`)."""
+
+SUBGAUSSIAN = Tail("sub-Gaussian", _log_subgaussian_excess, _variance_shortfall, _gaussian_reach)
 """Centred, variance at most one, sub-Gaussian(1).
 
 E (A-t)^+ <= (sqrt(1+t^2) - t)/2 is the sharp bound for unit variance, and the tail bound
@@ -123,20 +162,15 @@ P(A > x) <= e^{-x^2/2} gives E (A-t)^+ <= int_t^inf e^{-x^2/2} dx.
 """
 
 MIXTURE_TURN = 0.6120031809624807
-"""The r at which r (phi(r) - r P(Z > r)) is largest: phi(r) = 2 r P(Z > r)."""
+"""The r at which r (phi(r) - r P(Z > r)) is largest, phi(r) = 2 r P(Z > r), rounded down."""
 MIXTURE_TOP = 0.10122824509401247
-"""That largest value."""
+"""That largest value, rounded up."""
 
 GAUSSIAN_PRODUCT = Tail(
     "Gaussian times signs",
-    excess=lambda t: np.where(
-        t <= MIXTURE_TURN,
-        _gaussian_excess(t),
-        np.minimum(MIXTURE_TOP / np.maximum(t, MIXTURE_TURN), np.exp(_far_product(t))),
-    ),
-    shortfall=_gaussian_shortfall,
-    log_excess=_far_product,
-    reach=lambda epsilon: epsilon + 3.0,
+    _log_mixture_excess,
+    _gaussian_shortfall,
+    _product_reach,
     transport=False,
 )
 r"""A = xi W, xi ~ N(0, 1) and W an independent weighted sum of signs of unit variance: the score
@@ -151,36 +185,44 @@ and E e^{lambda A} = E e^{lambda^2 W^2/2} <= (1 - lambda^2)^{-1/2}.
 which decreases: it is concave, and Jensen gives the Gaussian value.
 """
 
+
+def _log_bounded_product_excess(t: Number) -> Number:
+    return library(t).least(_log_variance_excess(t), _log_chernoff_excess(t))
+
+
 BOUNDED_PRODUCT = Tail(
     "bounded times signs",
-    excess=lambda t: np.minimum(_variance_excess(t), np.exp(_far_product(t))),
-    shortfall=lambda t: np.sqrt(1 + t**2),
-    log_excess=_far_product,
-    reach=lambda epsilon: epsilon + 3.0,
+    _log_bounded_product_excess,
+    _variance_shortfall,
+    _product_reach,
     transport=False,
 )
 """A = b W, b centred and sub-Gaussian(1) given the signs, W a sum of signs of unit variance: the
 score of logistic regression, in units of |V|/2. Variance at most one; Chernoff as above."""
 
 
-def gains(
-    privacy: Privacy,
-    sizes: ArrayLike,
+# --- The gain ------------------------------------------------------------------------------------
+
+
+def gain_at(
+    model: Model,
+    point: Point,
     tail: Tail,
+    shift: Number = 0.0,
     *,
-    member: float = 0.0,
-    shifted: bool = True,
-) -> Array:
-    r"""G with E_P A <= G sigma sqrt(E|V|^2), for groups of `sizes` records at once.
+    member: Number = 0.0,
+    size: Number = 1,
+) -> Number:
+    r"""G with E_P A <= G sigma sqrt(E|V|^2), for a group of `size` records at once.
 
     **Statement.** zCDP: sqrt(2 rho) k. GDP: mu k; for a score that is not sub-Gaussian given V,
-    sqrt(exp(2 rho k^2) - 1) and sqrt(exp(mu^2 k^2) - 1). For (eps, delta), any t >= 0 and
-    |A| <= `member` sigma |V| under P,
+    sqrt(exp(2 rho k^2) - 1) and sqrt(exp(mu^2 k^2) - 1). For (eps, delta), any t >= 0 (`shift`)
+    and |A| <= `member` sigma |V| under P,
 
-        G = (1 - e^{-eps}) t + 2 sinh(eps) excess(t) + sqrt(delta) (member + e^{-eps} shortfall(t));
+        G = (1 - e^{-eps}) t + 2 sinh(eps) excess(t) + sqrt(delta) (member + e^{-eps} shortfall(t)),
 
-    pure: the same with delta = 0, or sqrt(2 eps tanh(eps/2)) if that is smaller and the score is
-    sub-Gaussian given V.
+    eps and delta those of the group; pure: the same with delta = 0, or sqrt(2 eps tanh(eps/2)) if
+    that is smaller and the score is sub-Gaussian given V.
 
     **Proof.** For zCDP, GDP and pure, `transport_bound` with the definition's KL; or, for any
     score with E_Q A^2 <= sigma^2 E|V|^2, E_P A = E_Q (dP/dQ - 1) A <= sqrt(chi^2 E_Q A^2) with
@@ -194,245 +236,113 @@ def gains(
     t = sinh(eps/2) gives 2 sinh(eps/2). At eps large, G grows like sqrt(2 eps), not like e^eps.
 
     With `member` = 0 and delta > 0 the term sqrt(delta E_P (A^+)^2) is left to the caller.
+
+    **Constants.** 2 sinh(eps) excess(t) is the exponential of one sum of logarithms, so nothing
+    overflows before it does itself; then G is infinite, which says nothing and is true.
     """
+    if model in (ZeroConcentrated, Gaussian):
+        square = (2 * point["rho"] if model is ZeroConcentrated else point["mu"] ** 2) * size**2
+        use = library(square)
+        return use.sqrt(square) if tail.transport else use.sqrt(use.expm1(square))
+    if model not in (Pure, Approximate):
+        raise TypeError(f"privacy: no tracing lemma for {model.__name__}")
+    epsilon = point["epsilon"] * size
+    use = library(epsilon, shift)
+    t = lift(shift, epsilon)
+    growth = use.exp(epsilon + use.log(-use.expm1(-2 * epsilon)) + tail.log_excess(t))
+    by_shift = -use.expm1(-epsilon) * t + growth
+    if model is Approximate:
+        delta = group_delta(point["epsilon"], point["delta"], size)
+        return by_shift + use.sqrt(delta) * (member + use.exp(-epsilon) * tail.shortfall(t))
+    if not tail.transport:
+        return by_shift
+    return use.least(by_shift, use.sqrt(2 * epsilon * use.tanh(epsilon / 2)))
+
+
+def group_delta(epsilon: Number, delta: Number, size: Number) -> Number:
+    """delta for groups of `size` records: delta (e^{size eps} - 1)/(e^eps - 1), at most 1.
+
+    Proof: iterate P_{i+1}(S) <= e^eps P_i(S) + delta along a path of neighbouring data sets.
+    """
+    use = library(epsilon * size)
+    grown = size * epsilon
+    log_factor = grown - epsilon + _log_one_minus_exp(grown) - _log_one_minus_exp(epsilon)
+    return use.exp(use.least(library(delta).log(delta) + log_factor, 0 * grown))
+
+
+def _log_one_minus_exp(x: Number) -> Number:
+    """log(1 - e^-x)."""
+    use = library(x)
+    return use.log(-use.expm1(-x))
+
+
+def best_shifts(
+    model: Model, point: Point, tail: Tail, *, member: float = 0.0, sizes: ArrayLike = 1
+) -> Array:
+    """A good shift for each group size: the best on a grid with the closed forms' choices in it."""
     k = np.atleast_1d(np.asarray(sizes, dtype=float))
-    if isinstance(privacy, (ZeroConcentrated, Gaussian)):
-        by_kl = k * privacy.to_gaussian().mu
-        return by_kl if tail.transport else np.sqrt(np.expm1(np.minimum(by_kl**2, 600.0)))
-    if isinstance(privacy, Pure):
-        by_shift = _shifted_gain(k * privacy.epsilon, 0 * k, tail, member, shifted)
-        if not tail.transport:
-            return by_shift
-        return np.minimum(np.sqrt(2 * kl_pure(k * privacy.epsilon)), by_shift)
-    if isinstance(privacy, Approximate):
-        delta = group_delta(privacy.epsilon, privacy.delta, k)
-        return _shifted_gain(k * privacy.epsilon, delta, tail, member, shifted)
-    raise TypeError(f"privacy: no tracing lemma for {privacy}")
+    if model in (ZeroConcentrated, Gaussian):
+        return np.zeros_like(k)
+    epsilon = k * float(point["epsilon"])
+    sharp = -special.ndtri_exp(-np.logaddexp(0.0, epsilon))
+    by_variance = np.sinh(np.minimum(epsilon, 20.0) / 2)  # far beyond the best shift at 20
+    grid = np.linspace(0.0, 1.0, 300)[:, None] * tail.reach(epsilon)
+    t = np.vstack([grid, by_variance, np.sqrt(2 * epsilon), sharp])
+    place = {name: float(point[name]) for name in ("epsilon", "delta") if name in point}
+    found = np.argmin(gain_at(model, place, tail, t, member=member, size=k), axis=0)
+    return np.asarray(t[found, np.arange(len(k))])
+
+
+def best_shift(model: Model, point: Point, tail: Tail, *, member: float = 0.0) -> float:
+    """`best_shifts` for a single record."""
+    return float(best_shifts(model, point, tail, member=member)[0])
 
 
 def gain(privacy: Privacy, tail: Tail, *, member: float = 0.0, shifted: bool = True) -> float:
-    """`gains` for a single record."""
-    return float(gains(privacy, 1, tail, member=member, shifted=shifted)[0])
+    """`gain_at` for one record, at the best shift (or none)."""
+    model, point = type(privacy), privacy.parameters
+    shift = best_shift(model, point, tail, member=member) if shifted else 0.0
+    return float(gain_at(model, point, tail, shift, member=member))
 
 
-def _shifted_gain(epsilon: Array, delta: Array, tail: Tail, member: float, shifted: bool) -> Array:
-    # Every t gives a valid G, so a grid with the closed-form choices in it is enough.
-    capped = np.minimum(epsilon, 300.0)
-    if shifted:
-        t = np.linspace(0.0, 1.0, 300)[:, None] * tail.reach(epsilon)
-        sharp = -special.ndtri(special.expit(-capped))
-        chosen = [np.sinh(np.minimum(capped, 20.0) / 2), np.sqrt(2 * epsilon), sharp]
-        t = np.vstack([t, *chosen])
-    else:
-        t = np.zeros((1, len(epsilon)))
-    near = 2 * np.sinh(capped) * tail.excess(np.minimum(t, 30.0))
-    # Far out, where exponentials would overflow: 2 sinh(eps) <= e^eps, and logarithms.
-    log_far = np.where(t > 0, epsilon + tail.log_excess(np.maximum(t, 1e-300)), np.inf)
-    growth = np.where((epsilon > 300.0) | (t > 30.0), np.exp(np.minimum(log_far, 700.0)), near)
-    leak = np.sqrt(delta) * (member + np.exp(-epsilon) * tail.shortfall(t))
-    return np.asarray(np.min(-np.expm1(-epsilon) * t + growth + leak, axis=0))
-
-
-def gain_expression(model: type[Any], tail: Tail, *, member: Any = 0, shifted: bool = True) -> Any:
-    """A closed form that is at least `gain`, as a sympy expression in the model's parameters."""
-    eps, delta = symbols.epsilon, symbols.delta
+def closed_gain(
+    model: Model, tail: Tail, *, member: Number = 0, shifted: bool = True
+) -> Expression:
+    """A closed form that is at least `gain`, as an expression in the model's parameters."""
+    eps, delta = LETTERS["epsilon"], LETTERS["delta"]
+    use = library(eps)
     if model in (ZeroConcentrated, Gaussian):
-        square = 2 * symbols.rho if model is ZeroConcentrated else symbols.mu**2
-        return sp.sqrt(square) if tail.transport else sp.sqrt(sp.exp(square) - 1)
-    leak = sp.sqrt(delta) if model is Approximate else sp.Integer(0)
-    by_variance = 2 * sp.sinh(eps / 2) + leak * (member + sp.exp(-eps) * sp.cosh(eps / 2))
+        square = 2 * LETTERS["rho"] if model is ZeroConcentrated else LETTERS["mu"] ** 2
+        return use.sqrt(square) if tail.transport else use.sqrt(use.expm1(square))
+    leak = use.sqrt(delta) if model is Approximate else 0
+    by_variance = 2 * use.sinh(eps / 2) + leak * (member + use.exp(-eps) * use.cosh(eps / 2))
     if tail is SUBGAUSSIAN and model is Pure:
-        return sp.sqrt(2 * eps * sp.tanh(eps / 2))
+        return use.sqrt(2 * eps * use.tanh(eps / 2))
     if tail in (SUBGAUSSIAN, BOUNDED_PRODUCT):
         return by_variance
     if not shifted:
-        plain = sp.sqrt(2 / sp.pi) * sp.sinh(eps)
+        plain = use.sqrt(2 / use.pi) * use.sinh(eps)
         if model is Pure and tail.transport:
-            return sp.Min(plain, sp.sqrt(2 * eps * sp.tanh(eps / 2)))
-        return plain + leak * (member + sp.exp(-eps) / sp.sqrt(2))
+            return use.least(plain, use.sqrt(2 * eps * use.tanh(eps / 2)))
+        return plain + leak * (member + use.exp(-eps) / use.sqrt(2))
+    sharp = _sharp_gain(eps, leak, member)
     if tail is GAUSSIAN_PRODUCT:  # the sharp shift is below MIXTURE_TURN while eps < .993
-        sharp = _sharp_gain_expression(eps, leak, member)
-        return sp.Piecewise((sharp, eps <= sp.Rational(99, 100)), (by_variance, True))
-    return sp.Piecewise(
-        (_sharp_gain_expression(eps, leak, member), eps <= 40),
-        (_large_gain_expression(eps, leak, member), True),
-    )
+        return use.choose(100 * eps <= 99, lambda: sharp, lambda: by_variance)
+    return use.choose(eps <= 40, lambda: sharp, lambda: _large_gain(eps, leak, member))
 
 
-def _large_gain_expression(eps: Any, leak: Any, member: Any) -> Any:
+def _large_gain(eps: Expression, leak: Expression, member: Number) -> Expression:
     """The gain at t = sqrt(2 eps), where 2 sinh(eps) E(Z - t)^+ <= 1/t (past erfinv)."""
-    t = sp.sqrt(2 * eps)
-    return t + 1 / t + leak * (member + sp.exp(-eps) * sp.sqrt(1 + t**2))
+    use = library(eps)
+    t = use.sqrt(2 * eps)
+    return t + 1 / t + leak * (member + use.exp(-eps) * use.sqrt(1 + t**2))
 
 
-def _sharp_gain_expression(eps: Any, leak: Any, member: Any) -> Any:
+def _sharp_gain(eps: Expression, leak: Expression, member: Number) -> Expression:
     """The gain at the t that is best for a pure budget."""
-    t = sp.sqrt(2) * sp.erfinv(sp.tanh(eps / 2))
-    density = sp.exp(-(t**2) / 2) / sp.sqrt(2 * sp.pi)
-    below = (1 + sp.tanh(eps / 2)) / 2
-    shortfall = sp.sqrt((1 + t**2) * below + t * density)
-    return 2 * sp.sinh(eps) * density + leak * (member + sp.exp(-eps) * shortfall)
-
-
-@dataclass(frozen=True)
-class Residual:
-    r"""The inequality that ends a residual tracing proof, solved for the residual's size.
-
-    With eta = sqrt(E|N|^2) of the estimator's residual N, the proofs arrive at
-
-        signal - drag eta <= weight sqrt(eta^2 + cross eta + own^2) + extra(eta),
-
-    left side decreasing and right side increasing in eta >= 0, so eta is at least the root.
-    """
-
-    signal: Any
-    drag: Any
-    weight: Any
-    cross: Any
-    own: Any
-
-    def floor(self, extra: Callable[[float], float] | None = None) -> float:
-        """The root eta, or 0 where the inequality holds already at 0."""
-
-        def gap(eta: float) -> float:
-            spread = math.sqrt(eta**2 + self.cross * eta + self.own**2)
-            more = extra(eta) if extra else 0.0
-            return float(self.signal - self.drag * eta - self.weight * spread - more)
-
-        if gap(0.0) <= 0:
-            return 0.0
-        high = self.signal / self.weight
-        return float(optimize.brentq(gap, 0.0, high, xtol=1e-300, rtol=1e-13))
-
-    def linear_floor(self, extra_constant: Any = 0, extra_slope: Any = 0) -> Any:
-        """A closed form below `floor`, for numbers or symbols; needs cross <= 2 own.
-
-        From sqrt(eta^2 + cross eta + own^2) <= eta + own and extra <= constant + slope eta.
-        """
-        excess = self.signal - self.weight * self.own - extra_constant
-        slope = self.drag + self.weight + extra_slope
-        return symbols.positive_part(excess / slope)
-
-
-class Leak(Protocol):
-    """What delta adds to a residual tracing proof.
-
-    It is sqrt(delta n) (sqrt(slope^2 eta^2 + tail) + own), from sum_i E_P A_i^2 with
-    A_i = <N, s_i> + kappa |s_i|^2: slope^2 bounds the largest eigenvalue of sum_i s_i s_i' but on
-    an event of small probability, tail is that event's contribution, and own =
-    kappa sqrt(n E|s|^4). The event is set by t > 0.
-    """
-
-    def terms(self, kappa: Any, side: Any, t: Any) -> tuple[Any, Any, Any]:
-        """(slope, tail, own), for numbers or symbols; closed-form relaxations for symbols."""
-
-    def closed_form_t(self) -> Any:
-        """The t at which the closed form is taken."""
-
-
-@dataclass(frozen=True)
-class ScoreModel:
-    r"""Residual tracing for any parametric model, in terms of the scores of its records.
-
-    **Set-up.** theta in R^d with a prior of information J that vanishes at the boundary of its
-    support; records with scores s_i = grad log p(record_i | theta), E|s_i|^2 <= `information` (an
-    equality if `exact`), and E_Q <V, s_i>^2 <= spread^2 E|V|^2 for V independent of record i.
-
-    **Statement.** With side information of total information `side` (a Gaussian observation of
-    theta which the attacker has and M ignores) and kappa = d/(n information + side + J),
-    every M has E|M - theta|^2 >= kappa d + eta^2, where
-
-        d - kappa J - sqrt(J) eta <= n G spread sqrt(eta^2 + 2 kappa sqrt(J) eta/n + own^2) + leak,
-        own^2 = kappa^2 (information + 2 side/n), with 2 information in it if not exact.
-
-    **Proof.** U = sum s_i + u + grad log pi, u the side information's score, has
-    E<M - theta, U> = d and E|U|^2 = n i + side + J, i = E|s|^2. N = M - theta - kappa U then has
-    E<N, U> = d - kappa E|U|^2 = kappa n (information - i) >= 0, so E|M - theta|^2 =
-    2 kappa d - kappa^2 E|U|^2 + E|N|^2 >= kappa d + eta^2. The attack A_i = <V_i, s_i> with
-    V_i = N + kappa s_i has V_i free of record i except through M. As E<N, u> = -kappa side,
-
-        sum_i E A_i = E<N, U - u - grad log pi> + kappa n i = d - kappa J - E<N, grad log pi>,
-        (1/n) sum_i E|V_i|^2 = eta^2 + (2 kappa/n) E<N, sum s_i> + kappa^2 i
-            <= eta^2 + 2 kappa sqrt(J) eta/n + kappa^2 (2 information - i + 2 side/n).
-
-    Privacy bounds each E A_i by G spread sqrt(E|V_i|^2) (`gains`) and, for delta > 0, by
-    sqrt(delta E A_i^2) more; sum over i with Jensen. side -> infinity is the direct attack
-    <M - theta, s_i>, and sqrt R >= d/(n G spread + sqrt J).
-
-    **Source.** The residual form is this work's; the direct attack is the score attack of Cai,
-    Wang and Zhang (2023), which CWZ19 (3.2), (4.2) are instances of.
-    """
-
-    n: Any
-    d: Any
-    information: Any
-    spread: Any
-    prior: Any
-    exact: bool = True
-
-    def residual(self, G: Any, side: Any = 0) -> tuple[Any, Residual]:
-        """(kappa, the residual inequality), for numbers or symbols."""
-        root = sp.sqrt if isinstance(self.n, sp.Basic) else math.sqrt
-        kappa = self.d / (self.n * self.information + side + self.prior)
-        own = self.information * (1 if self.exact else 2) + 2 * side / self.n
-        return kappa, Residual(
-            signal=self.d - kappa * self.prior,
-            drag=root(self.prior),
-            weight=self.n * G * self.spread,
-            cross=2 * kappa * root(self.prior) / self.n,
-            own=kappa * root(own),
-        )
-
-    def at(
-        self, G: float, side: float = 0.0, *, delta: float = 0.0, leak: Leak | None = None
-    ) -> tuple[float, float]:
-        """(kappa d, eta^2), the leak's t optimised."""
-        kappa, residual = self.residual(G, side)
-        if delta == 0 or leak is None:
-            return kappa * self.d, residual.floor() ** 2
-        root = math.sqrt(delta * self.n)
-
-        def eta(t: float) -> float:
-            slope, tail, own = leak.terms(kappa, side, t)
-            return residual.floor(lambda e: root * (math.sqrt((slope * e) ** 2 + tail) + own))
-
-        start = leak.closed_form_t()
-        found = optimize.minimize_scalar(
-            lambda t: -eta(t),
-            bounds=(start / 20, 2 * start + 4),
-            method="bounded",
-            options={"xatol": 1e-3},
-        )
-        return kappa * self.d, max(eta(start), -float(found.fun)) ** 2
-
-    def best(
-        self, G: float, *, delta: float = 0.0, leak: Leak | None = None
-    ) -> tuple[float, float]:
-        """(kappa d, eta^2) at the best side information: none, unless n is small for the prior."""
-        plain = self.at(G, delta=delta, leak=leak)
-        width = self.prior / self.information
-        scaled = G * self.spread * math.sqrt(self.d / self.information)
-        turning = math.sqrt(width**1.5 * math.sqrt(self.d) / scaled)
-        if turning <= self.n / 8:
-            return plain
-
-        def aided(log_side: float) -> tuple[float, float]:
-            return self.at(G, self.information * math.exp(log_side), delta=delta, leak=leak)
-
-        found = optimize.minimize_scalar(
-            lambda log_side: -sum(aided(log_side)),
-            bounds=(math.log(self.n) - 7, math.log(max(turning, self.n)) + 9),
-            method="bounded",
-        )
-        return max(plain, aided(found.x), key=sum)
-
-    def closed_form(self, G: Any, *, delta: Any = 0, leak: Leak | None = None) -> Any:
-        """A closed form below kappa d + eta^2; needs J <= n^2 information."""
-        kappa, residual = self.residual(G)
-        constant: Any = 0
-        slope: Any = 0
-        if leak is not None:
-            per_eta, tail, own = leak.terms(kappa, 0, leak.closed_form_t())
-            root = sp.sqrt(delta * self.n)
-            constant, slope = root * (sp.sqrt(tail) + own), root * per_eta
-        return kappa * self.d + residual.linear_floor(constant, slope) ** 2
+    use = library(eps)
+    t = use.sqrt(2) * use.erfinv(use.tanh(eps / 2))
+    density = use.exp(-(t**2) / 2) / use.sqrt(2 * use.pi)
+    below = (1 + use.tanh(eps / 2)) / 2
+    shortfall = use.sqrt((1 + t**2) * below + t * density)
+    return 2 * use.sinh(eps) * density + leak * (member + use.exp(-eps) * shortfall)

@@ -2,38 +2,33 @@ r"""The van Trees inequality, and the priors that make it exact or nearly so."""
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-import sympy as sp
+from minimax.core.symbolic import Number, library
 
 
-def van_trees(dimension: Any, data_information: Any, prior_information: Any) -> Any:
+def van_trees(dimension: Number, data_information: Number, prior_information: Number) -> Number:
     r"""Lower bound d^2 / (E tr I(theta) + J(pi)) on the Bayes risk of any estimator.
 
     **Proof.** With U the score of the joint law of (X, theta), integration by parts gives
     E<M - theta, U> = d for a prior that vanishes at the boundary; E|U|^2 is the total information;
-    Cauchy-Schwarz. Works on numbers and on sympy expressions.
+    Cauchy-Schwarz. Works on every kind of number.
     """
     return dimension**2 / (data_information + prior_information)
 
 
-def cosine_information(dimension: Any, half_width: Any) -> Any:
+def cosine_information(dimension: Number, half_width: Number) -> Number:
     r"""Information of the prior with density cos^2(pi t / 2a)/a on [-a, a] in each coordinate.
 
     4 \int ((sqrt pi)')^2 = pi^2/a^2 a coordinate, the least of any prior on the interval.
     """
-    pi = sp.pi if isinstance(half_width, sp.Basic) else math.pi
-    return dimension * pi**2 / half_width**2
+    return dimension * (library(half_width).pi / half_width) ** 2
 
 
-def ball_exponent(dimension: Any) -> Any:
+def ball_exponent(dimension: Number) -> Number:
     """k = 1 + sqrt(d/2 + 1), the exponent of the ball prior: see `ball_information`."""
-    root = sp.sqrt if isinstance(dimension, sp.Basic) else math.sqrt
-    return 1 + root(dimension / 2 + 1)
+    return 1 + library(dimension).sqrt(dimension / 2 + 1)
 
 
-def ball_information(dimension: Any, radius: Any) -> Any:
+def ball_information(dimension: Number, radius: Number) -> Number:
     r"""Information of the prior with density proportional to (1 - |v|^2/a^2)^k on a ball of R^d.
 
     **Statement.** J = 2d (1 + sqrt(d/2 + 1))^2/a^2 for k = 1 + sqrt(d/2 + 1), the best k.
@@ -49,7 +44,7 @@ def ball_information(dimension: Any, radius: Any) -> Any:
     return 2 * dimension * ball_exponent(dimension) ** 2 / radius**2
 
 
-def sign_bayes_risk(n: Any, u: Any) -> Any:
+def sign_bayes_risk(n: Number, u: Number) -> Number:
     r"""Exact Bayes risk, per coordinate, of the mean p of n signs under p ~ (1 - p^2)^{u/2 - 1}.
 
     It is (u/(u+1))/(n + u). This is the van Trees inequality with the weight 1 - p^2: the weighted

@@ -21,7 +21,7 @@ from minimax.core.privacy import (
     Renyi,
     ZeroConcentrated,
 )
-from minimax.methods.tracing import ScoreModel
+from minimax.methods.score_model import ScoreModel
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.label_regression import lower as label_regression
@@ -311,7 +311,8 @@ def test_side_information_helps_where_the_prior_limits() -> None:
     bound = mean.tracing_gaussian(ZeroConcentrated)
     point = {"n": 10, "d": 100, "sigma": 1.0, "radius": 1.0, "rho": 1e-4}
     J = 100 * math.pi**2
-    without = sum(ScoreModel(10, 100, 100.0, 1.0, J).at(math.sqrt(2e-4)))
+    model, G = ScoreModel(10, 100, 100.0, 1.0, J), math.sqrt(2e-4)
+    without = sum(model.proved(G, model.search(G, aided=False)))
     direct = (100 / (10 * math.sqrt(2e-4) + math.sqrt(100 * math.pi**2))) ** 2
     assert bound.value(**point) == pytest.approx(10.04, rel=1e-3)
     assert bound.value(**point) >= direct * 0.999 > without

@@ -19,8 +19,13 @@ from attacks.sparse_regression import (
 from estimators.nonprivate_regression import LeastSquares
 from minimax import ZeroConcentrated
 from minimax.core.bound import Labelled
-from minimax.methods.priors import LinearInstance, LogisticPrior, RegressionPrior
-from minimax.methods.tracing import BOUNDED_PRODUCT, GAUSSIAN, GAUSSIAN_PRODUCT, ScoreModel
+from minimax.methods.priors import (
+    LinearInstance,
+    LogisticPrior,
+    RegressionPrior,
+)
+from minimax.methods.score_model import ScoreModel
+from minimax.methods.tracing import BOUNDED_PRODUCT, GAUSSIAN, GAUSSIAN_PRODUCT
 from minimax.methods.van_trees import ball_exponent, ball_information
 
 LINEAR = RegressionPrior(d=5, radius=1.5, sigma=0.7)

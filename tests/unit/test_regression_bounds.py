@@ -15,13 +15,13 @@ from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.packing import RegressionPacking, poisson_mode
 from minimax.methods.priors import LogisticPrior, RegressionBlockPrior, RegressionPrior
+from minimax.methods.score_model import ScoreModel
 from minimax.methods.tracing import (
     BOUNDED_PRODUCT,
     GAUSSIAN,
     GAUSSIAN_PRODUCT,
     MIXTURE_TOP,
     MIXTURE_TURN,
-    ScoreModel,
     gain,
 )
 from minimax.methods.van_trees import ball_exponent, ball_information

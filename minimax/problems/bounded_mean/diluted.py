@@ -7,38 +7,38 @@ the in-sample version. All are fingerprinting proofs with the prior p_j ~ (1 - p
 from __future__ import annotations
 
 import math
-from typing import Any
 
+import mpmath
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point
-from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
-from minimax.methods.binomial import binomial_cdf
+from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
+from minimax.core.privacy import Approximate, Model, Pure, parameter_names
+from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
+from minimax.methods.binomial_tails import binomial_tails
+from minimax.methods.counts import binomial_cdf
 from minimax.methods.priors import DilutedPrior
-from minimax.methods.tracing import SUBGAUSSIAN, gain_expression, gains
+from minimax.methods.tracing import SUBGAUSSIAN, best_shifts, gain_at
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean.signs import (
     SMALL_EPSILON,
     best_on_log_scale,
+    best_sign_gain,
+    closed_sign_gain,
     sign_gain,
     sign_prior,
+    sign_shift,
 )
 
 Array = NDArray[np.float64]
+MOST_COUNTS = 1200
+"""Group sizes at which the gain is evaluated, at most."""
 
 
-# --- Diluted and in-sample versions --------------------------------------------------------------
+# --- Diluted sign data ---------------------------------------------------------------------------
 
 
-_KAPPA_CLOSED = sp.Rational(2, 3)
-"""kappa at u = 2 (uniform prior), used by the closed forms below."""
-
-
-def dilution(model: Model) -> Bound:
+def dilution(model: Model) -> LowerBound:
     r"""Tracing with groups of records: the log(1/delta) of CWZ19: Theorem 3.1, certified.
 
     **Statement.** For m points, mean group size l = n alpha/m, alpha <= min(1, a/sigma), u > 0,
@@ -57,38 +57,106 @@ def dilution(model: Model) -> Bound:
     E G_{K_g} sqrt(E[|V_g|^2 | K_g]) <= Gamma (sqrt(E|mhat - zbar|^2) + sqrt(kappa d)/m). Trivially
     |A| <= 2 sqrt d |V|.
 
-    **Constants.** The shifted gain grows like sqrt(2 k eps), which is what carries log(1/delta);
-    no further error term is needed. The closed form takes u = 2,
+    **Constants.** Gamma^2 is bounded by a sum over some counts: `_mean_square_gain`. The shifted
+    gain grows like sqrt(2 k eps), which is what carries log(1/delta); no further error term is
+    needed. The closed form takes u = 2,
     k_0 eps = log(1/(d delta))/2 (pure: d/12), l = k_0/4, m about sqrt(d)/Gamma_0 and
     Gamma_0^2 = G_{k_0}^2 + 4 d e^{-2.545 l} (Chernoff: P(K > 4 l) <= e^{-2.545 l}).
 
     **Source.** CWZ19: Lemma 3.1 and Theorem 3.1.
     """
 
-    def compute(p: Point) -> Parts:
-        privacy = at_point(model, p)
-        return _dilution_optimum(
-            p, privacy, _closed_group_size(model, p["d"], p.get("epsilon"), p.get("delta"))
-        )
-
-    return Bound(
+    return LowerBound(
         name="tracing: diluted signs, groups",
         source=f"{THIS_WORK}: dilution (for CWZ19: Theorem 3.1)",
-        side="lower",
-        kind="certified",
-        names=("n", "d", "sigma", "radius", *parameter_names(model)),
-        compute=compute,
-        expr=_dilution_expression(model),
+        parameters=("n", "d", "sigma", "radius", *parameter_names(model)),
+        optimise=lambda p: _dilution_search(model, p),
+        formula=lambda p, found: _diluted(model, p, found),
+        expression=lambda: _dilution_expression(model),
         assumptions=_dilution_regime(model),
-        prior_at=lambda p, parts: DilutedPrior(
-            int(p["d"]), p["sigma"], parts.free["u"], int(parts.free["m"]), parts.free["alpha"]
-        ),
+        prior_at=_diluted_prior,
         slack=600.0,
         slack_regime=Assumption(
             "d >= 100, epsilon <= 1, d delta <= 1/1000, k_0 >= 4 log d, and the points fit",
             lambda p: _dilution_closed_form_is_good(model, p),
         ),
     )
+
+
+def _diluted_prior(p: Point, parts: Parts) -> Prior:
+    u, m, alpha = (parts.optimum[name] for name in ("u", "m", "alpha"))
+    return DilutedPrior(int(p["d"]), p["sigma"], u, int(m), alpha)
+
+
+def _diluted(model: Model, p: Point, found: Optimum) -> Terms:
+    n, d, use = p["n"], p["d"], library(p["n"])
+    m, u = lift(found["m"], n), lift(found["u"], n)
+    alpha = use.least(lift(found["alpha"], n), lift(1.0, n), p["radius"] / p["sigma"])
+    gamma = use.sqrt(_mean_square_gain(model, p, alpha / m))
+    root = alpha * fingerprint_root(u, m, d, gamma)
+    return Terms(None, (p["sigma"] * root) ** 2)
+
+
+def fingerprint_root(u: Number, m: Number, d: Number, gamma: Number) -> Number:
+    """(kappa d - Gamma sqrt(kappa d))^+/(m Gamma + kappa sqrt((u+1) d)), kappa = u/(u+1).
+
+    The difference is lowered by some units in the last place, so that it does not err upwards
+    where it is next to nothing.
+    """
+    use = library(u, m, d, gamma)
+    kappa = u / (u + 1)
+    reach = use.sqrt(kappa * d)
+    margin = use.largest(reach * (1 - ROUNDINGS * use.ulp) - gamma, 0 * reach)
+    return reach * margin / (m * gamma + kappa * use.sqrt((u + 1) * d))
+
+
+ROUNDINGS = 1e5
+"""More than the roundings that enter a Gamma: products of 8000 quotients, a sum of 1200 terms."""
+
+
+def _mean_square_gain(model: Model, p: Point, chance: Number) -> Number:
+    r"""A bound on Gamma^2 = E min(G_K, 2 sqrt d)^2, K ~ Binomial(n, chance).
+
+    **Statement.** For any counts 0 = k_0 < k_1 < ... < k_J and f_j >= G_k^2 for all k <= k_j,
+    f_j growing with j and at most 4d,
+
+        Gamma^2 <= sum_j (f_j - f_{j-1}) P(K > k_{j-1}) + (4d - f_J) P(K > k_J),    f_0 = 0.
+
+    **Proof.** A group of k <= k_j records has a gain of at most G_{k_j}, so that G_K^2 is at most
+    the step function with these steps; sum by parts. No term is negative: nothing cancels.
+
+    **Constants.** The counts are those around the mean of K, all of them while they are at most
+    `MOST_COUNTS`. Each takes a good shift of its own, found in floats.
+    """
+    n, d, use = p["n"], p["d"], library(p["n"])
+    cap = 2 * use.sqrt(d)
+    counts = _counts(float(n), float(n * chance))
+    shifts = best_shifts(model, p, SUBGAUSSIAN, member=float(cap), sizes=counts)
+    gains = _gains(model, p, cap, counts, shifts)
+    total, above = 0 * d, cap**2
+    tails = binomial_tails([0.0, *counts.tolist()], n, chance)
+    for gain, tail in zip(reversed(gains), reversed(tails[1:]), strict=True):
+        step = use.least(use.least(gain, cap) ** 2, above)
+        total, above = total + (above - step) * tail, step
+    return total + above * tails[0]
+
+
+def _gains(model: Model, p: Point, cap: Number, counts: Array, shifts: Array) -> list[Number]:
+    """G_k for each count, at these shifts."""
+    if isinstance(cap, mpmath.mpf):
+        return [
+            gain_at(model, p, SUBGAUSSIAN, t, member=cap, size=mpmath.mpf(k))
+            for k, t in zip(counts.tolist(), shifts.tolist(), strict=True)
+        ]
+    return list(gain_at(model, p, SUBGAUSSIAN, shifts, member=cap, size=counts))
+
+
+def _counts(n: float, mean: float) -> Array:
+    """Group sizes from 12 deviations below the mean to 12 above and 30 more, within [1, n]."""
+    spread = 12 * math.sqrt(mean)
+    low = max(math.floor(mean - spread), 1.0)
+    high = max(min(math.ceil(mean + spread + 30), n), low)
+    return np.unique(np.round(np.linspace(low, high, int(min(high - low + 1, MOST_COUNTS)))))
 
 
 def _dilution_closed_form_is_good(model: Model, p: Point) -> bool:
@@ -101,18 +169,16 @@ def _dilution_closed_form_is_good(model: Model, p: Point) -> bool:
     return size >= 4 * math.log(d) and size / 4 * points <= room
 
 
-def _closed_group_size(model: Model, d: Any, epsilon: Any, delta: Any) -> Any:
+def _closed_group_size(model: Model, d: Number, epsilon: Number, delta: Number) -> Number:
     """k_0 of the closed form, for numbers or symbols."""
     if model is Pure:
         return d / (12 * epsilon)
-    log = sp.log if isinstance(d, sp.Basic) else math.log
-    return log(1 / (d * delta)) / (2 * epsilon)
+    return library(d).log(1 / (d * delta)) / (2 * epsilon)
 
 
-def _closed_gamma(model: Model, d: Any, epsilon: Any, delta: Any) -> Any:
+def _closed_gamma(model: Model, d: Number, epsilon: Number, delta: Number) -> Number:
     """Gamma_0 of the closed form: G_{k_0} at t = sqrt(2 k_0 eps), and the Chernoff tail."""
-    symbolic = isinstance(d, sp.Basic)
-    root, exp = (sp.sqrt, sp.exp) if symbolic else (math.sqrt, math.exp)
+    root, exp = library(d).sqrt, library(d).exp
     k = _closed_group_size(model, d, epsilon, delta)
     e = k * epsilon
     if model is Pure:
@@ -135,20 +201,24 @@ def _dilution_regime(model: Model) -> tuple[Assumption, ...]:
     return (Assumption("d * delta < 1/2", lambda p: p["d"] * p["delta"] < 0.5),)
 
 
-def _dilution_expression(model: Model) -> sp.Expr:
-    n, d, sigma, radius = symbols.n, symbols.d, symbols.sigma, symbols.radius
-    size = _closed_group_size(model, d, symbols.epsilon, symbols.delta) / 4
-    gamma = _closed_gamma(model, d, symbols.epsilon, symbols.delta)
-    kappa = _KAPPA_CLOSED
-    root = sigma * size / n * (kappa * d - gamma * sp.sqrt(kappa * d))
-    root = symbols.positive_part(root / (gamma * (1 + kappa * sp.sqrt(3))))
+def _dilution_expression(model: Model) -> Expression:
+    import sympy
+
+    n, d, sigma, radius = (LETTERS[name] for name in ("n", "d", "sigma", "radius"))
+    budget = LETTERS["epsilon"], LETTERS["delta"]
+    size = _closed_group_size(model, d, *budget) / 4
+    gamma = _closed_gamma(model, d, *budget)
+    kappa = sympy.Rational(2, 3)  # u = 2, the uniform prior
+    root = sigma * size / n * (kappa * d - gamma * sympy.sqrt(kappa * d))
+    root = sympy.Max(root / (gamma * (1 + kappa * sympy.sqrt(3))), 0, evaluate=False)
     # The m = floor(sqrt(d)/Gamma) + 1 points must fit: alpha = l m/n <= min(1, radius/sigma).
-    fits = size * (sp.sqrt(d) / gamma + 1) / n * sp.Max(1, sigma / radius) <= 1
-    return sp.Piecewise((root**2, fits), (sp.Integer(0), True))
+    fits = size * (sympy.sqrt(d) / gamma + 1) / n * sympy.Max(1, sigma / radius) <= 1
+    return sympy.Piecewise((root**2, fits), (0, True))
 
 
-def _dilution_optimum(p: Point, privacy: Any, closed_size: float) -> Parts:
-    n, d, sigma = p["n"], p["d"], p["sigma"]
+def _dilution_search(model: Model, p: Point) -> Optimum:
+    n, sigma = p["n"], p["sigma"]
+    closed_size = _closed_group_size(model, p["d"], p["epsilon"], p.get("delta"))
     alpha_top = min(1.0, p["radius"] / sigma)
     top = max(closed_size, 1.0)
     smallest = min(0.02, n * alpha_top / 5000)
@@ -156,44 +226,47 @@ def _dilution_optimum(p: Point, privacy: Any, closed_size: float) -> Parts:
     # Sizes at which m points use the whole of alpha: between them rounding m down would waste it.
     whole = n * alpha_top / np.unique(np.round(np.geomspace(1, 5000, 64)))
     sizes = np.append(sizes, whole[whole <= 4 * top])
-    best = _dilution_scan(n, d, privacy, alpha_top, sizes)
+    best = _dilution_scan(model, p, alpha_top, sizes)
     for width in (0.15, 0.02):
         near = best[1] * np.linspace(1 - width, 1 + width, 17)
-        best = max(best, _dilution_scan(n, d, privacy, alpha_top, near))
-    root, size, m, u = best
-    value = (sigma * root) ** 2
-    return Parts(None, value, value, {"u": u, "m": m, "alpha": min(size * m / n, alpha_top)})
+        best = max(best, _dilution_scan(model, p, alpha_top, near))
+    _, size, m, u = best
+    return {"u": u, "m": m, "alpha": min(size * m / n, alpha_top)}
 
 
 def _dilution_scan(
-    n: float, d: float, privacy: Any, alpha_top: float, sizes: Array
+    model: Model, p: Point, alpha_top: float, sizes: Array
 ) -> tuple[float, float, float, float]:
     """Best (root, l, m, u) over the group sizes l given, all m and a grid of u."""
+    n, d = p["n"], p["d"]
     sizes = sizes[(sizes > 0) & (sizes <= n * alpha_top)]
     top = math.ceil(sizes.max() + 12 * math.sqrt(sizes.max()) + 30)
     # Between two of these counts the larger one's gain is used: it covers the smaller ones.
-    counts = np.unique(np.round(np.linspace(1, top, min(top, 1200))))
+    counts = np.unique(np.round(np.linspace(1, top, min(top, MOST_COUNTS))))
     cap = 2 * math.sqrt(d)
-    gain_of = np.minimum(gains(privacy, counts, SUBGAUSSIAN, member=cap), cap)
-    below = binomial_cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n)
+    shifts = best_shifts(model, p, SUBGAUSSIAN, member=cap, sizes=counts)
+    gain_of = np.minimum(gain_at(model, p, SUBGAUSSIAN, shifts, member=cap, size=counts), cap)
+    below = binomial_cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n, quick=True)
     mass = np.diff(below, axis=0)
-    gamma = np.sqrt(gain_of**2 @ mass + cap**2 * (1 - below[-1]))[:, None, None]
+    square = gain_of**2 @ mass + cap**2 * (1 - below[-1])
+    # No less than the part of groups that are not empty, which 1 - below loses for tiny sizes.
+    gamma = np.sqrt(np.maximum(square, gain_of[0] ** 2 * -np.expm1(-sizes)))[:, None, None]
     u = np.append(np.geomspace(1e-3, 400, 100), 2.0)[None, None, :]
-    kappa = u / (u + 1)
     m_top = np.floor(n * alpha_top / sizes * (1 + 1e-12))[:, None]
     closed_m = np.floor(math.sqrt(d) / gamma[:, :, 0]) + 1
     m = np.floor(np.exp(np.linspace(0, 1, 50) * np.log(np.maximum(m_top, 1))))
     m = np.hstack([m, np.minimum(closed_m, np.maximum(m_top, 1))])[:, :, None]
     wanted = sizes[:, None, None] * m / n
-    alpha = np.minimum(wanted, alpha_top)
-    root = alpha * (kappa * d - gamma * np.sqrt(kappa * d))
-    root = root / (m * gamma + kappa * np.sqrt((u + 1) * d))
-    root = np.where(wanted <= alpha_top * (1 + 1e-9), np.maximum(root, 0.0), 0.0)
+    root = np.minimum(wanted, alpha_top) * fingerprint_root(u, m, d, gamma)
+    root = np.where(wanted <= alpha_top * (1 + 1e-9), root, 0.0)
     i, j, k = np.unravel_index(int(np.argmax(root)), root.shape)
     return float(root[i, j, k]), float(sizes[i]), float(m[i, j, 0]), float(u[0, 0, k])
 
 
-def in_sample(model: Model) -> Bound:
+# --- In-sample version ---------------------------------------------------------------------------
+
+
+def in_sample(model: Model) -> LowerBound:
     r"""How far a private release must stay from the *sample* mean of n sign vectors.
 
     **Statement.** For every u > 0, with kappa = u/(u+1), E|M - xbar|^2 is at least
@@ -204,32 +277,37 @@ def in_sample(model: Model) -> Bound:
     n < c sqrt(d/log(1/delta)).
     """
 
-    def root_at(u: Any, n: Any, d: Any, G: Any) -> Any:
-        kappa = u / (u + 1)
-        root = sp.sqrt if isinstance(n, sp.Basic) else math.sqrt
-        return (kappa * d - G * root(kappa * d)) / (n * G + kappa * root((u + 1) * d))
+    def optimise(p: Point) -> Optimum:
+        shift = sign_shift(model, p)
+        G = float(sign_gain(model, p, shift))
+        u = best_on_log_scale(lambda u: fingerprint_root(u, p["n"], p["d"], G), 2.0)
+        return {"u": u, "shift": shift}
 
-    def compute(p: Point) -> Parts:
-        G = sign_gain(model, p)
-        u = best_on_log_scale(lambda u: root_at(u, p["n"], p["d"], G), 2.0)
-        value = (p["sigma"] * max(root_at(u, p["n"], p["d"], G), 0.0)) ** 2
-        return Parts(None, value, value, {"u": u})
+    def formula(p: Point, found: Optimum) -> Terms:
+        G = sign_gain(model, p, found["shift"])
+        root = fingerprint_root(lift(found["u"], p["n"]), p["n"], p["d"], G)
+        return Terms(None, (p["sigma"] * root) ** 2)
 
-    G = gain_expression(model, SUBGAUSSIAN, member=2 * sp.sqrt(symbols.d))
-    closed = symbols.positive_part(root_at(sp.Integer(2), symbols.n, symbols.d, G))
-    return Bound(
+    def expression() -> Expression:
+        import sympy
+
+        root = fingerprint_root(
+            sympy.Integer(2), LETTERS["n"], LETTERS["d"], closed_sign_gain(model)
+        )
+        return LETTERS["sigma"] ** 2 * root**2
+
+    return LowerBound(
         name="tracing: in-sample mean",
         source=f"{THIS_WORK}: in_sample (for CWZ19: (2.3))",
-        side="lower",
-        kind="certified",
-        names=("n", "d", "sigma", *parameter_names(model)),
-        compute=compute,
-        expr=symbols.sigma**2 * closed**2,
+        parameters=("n", "d", "sigma", *parameter_names(model)),
+        optimise=optimise,
+        formula=formula,
+        expression=expression,
         prior_at=sign_prior,
         slack=4.0,
         slack_regime=Assumption(
             "d >= 16 G^2 and epsilon <= 1",
-            lambda p: math.sqrt(p["d"]) >= 4 * sign_gain(model, p) and SMALL_EPSILON.holds(p),
+            lambda p: math.sqrt(p["d"]) >= 4 * best_sign_gain(model, p) and SMALL_EPSILON.holds(p),
         ),
         loss="squared l2 distance to the sample mean",
     )

@@ -3,61 +3,54 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
-import sympy as sp
-from numpy.typing import NDArray
-
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms
 from minimax.core.privacy import Approximate, Model, Pure, parameter_names
-from minimax.methods.tracing import SUBGAUSSIAN, Residual, gain_expression
+from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
+from minimax.methods.score_model import Residual
 from minimax.methods.van_trees import sign_bayes_risk
 from minimax.papers import THIS_WORK
-from minimax.problems.bounded_mean.diluted import (
-    dilution,
-    in_sample,
-)
+from minimax.problems.bounded_mean.diluted import dilution, in_sample
 from minimax.problems.bounded_mean.signs import (
     SMALL_EPSILON,
     best_on_log_scale,
+    best_sign_gain,
+    closed_sign_gain,
     sign_gain,
     sign_prior,
+    sign_shift,
 )
 from minimax.problems.mean.lower import dense_packing
 
-Array = NDArray[np.float64]
 
-
-def statistical_signs() -> Bound:
+def statistical_signs() -> LowerBound:
     r"""**Statement.** R >= sigma^2 d/(sqrt n + 1)^2 for data in {-sigma, sigma}^d.
 
     **Proof.** `sign_bayes_risk` at u = sqrt n; it is the exact minimax risk. **Source.** classical
     (Hodges and Lehmann, 1950).
     """
-    expr = symbols.sigma**2 * symbols.d / (sp.sqrt(symbols.n) + 1) ** 2
 
-    def compute(p: Point) -> Parts:
-        u = math.sqrt(p["n"])
-        value = p["sigma"] ** 2 * p["d"] * sign_bayes_risk(p["n"], u)
-        return Parts(value, None, value, {"u": u})
+    def formula(p: Point, found: Optimum) -> Terms:
+        risk = sign_bayes_risk(p["n"], lift(found["u"], p["n"]))
+        return Terms(p["sigma"] ** 2 * p["d"] * risk, None)
 
-    return Bound(
+    def expression() -> Expression:
+        root = library(LETTERS["n"]).sqrt(LETTERS["n"])
+        return LETTERS["sigma"] ** 2 * LETTERS["d"] / (root + 1) ** 2
+
+    return LowerBound(
         name="van Trees: sign data",
         source=f"{THIS_WORK}: statistical_signs",
-        side="lower",
-        kind="certified",
-        names=("n", "d", "sigma"),
-        compute=compute,
-        expr=expr,
+        parameters=("n", "d", "sigma"),
+        optimise=lambda p: {"u": math.sqrt(p["n"])},
+        formula=formula,
+        expression=expression,
         prior_at=sign_prior,
         slack=1.0,
     )
 
 
-def tracing_signs(model: Model) -> Bound:
+def tracing_signs(model: Model) -> LowerBound:
     r"""Fingerprinting for data in {-sigma, sigma}^d.
 
     **Statement.** For every u > 0, with kappa = u/(u+1),
@@ -74,37 +67,48 @@ def tracing_signs(model: Model) -> Bound:
     **Source.** CWZ19: Lemma 2.1 and §2.3, after Dwork et al. (2015) and Bun, Steinke and Ullman.
     """
 
-    def root_at(u: float, n: float, d: float, G: float) -> float:
-        kappa = u / (u + 1)
-        return kappa * d / (n * G + kappa * math.sqrt((u + 1) * d))
+    def optimise(p: Point) -> Optimum:
+        n, d, shift = p["n"], p["d"], sign_shift(model, p)
+        G = float(sign_gain(model, p, shift))
+        start = _closed_form_u(n, d, G)
+        u = best_on_log_scale(lambda u: _traced_root(u, n, d, G), start)
+        return {"u": u, "shift": shift}
 
-    def compute(p: Point) -> Parts:
-        n, d, G = p["n"], p["d"], sign_gain(model, p)
-        start = (2 * n * G / math.sqrt(d)) ** (2 / 3)
-        u = best_on_log_scale(lambda u: root_at(u, n, d, G), start)
-        value = (p["sigma"] * root_at(u, n, d, G)) ** 2
-        return Parts(None, value, value, {"u": u})
+    def formula(p: Point, found: Optimum) -> Terms:
+        G = sign_gain(model, p, found["shift"])
+        root = _traced_root(lift(found["u"], p["n"]), p["n"], p["d"], G)
+        return Terms(None, (p["sigma"] * root) ** 2)
 
-    n, d = symbols.n, symbols.d
-    G = gain_expression(model, SUBGAUSSIAN, member=2 * sp.sqrt(d))
-    u = (2 * n * G / sp.sqrt(d)) ** sp.Rational(2, 3)
-    kappa = u / (u + 1)
-    expr = (symbols.sigma * kappa * d / (n * G + kappa * sp.sqrt((u + 1) * d))) ** 2
-    return Bound(
+    def expression() -> Expression:
+        import sympy
+
+        n, d, G = LETTERS["n"], LETTERS["d"], closed_sign_gain(model)
+        u = _closed_form_u(n, d, G, sympy.Rational(2, 3))
+        return (LETTERS["sigma"] * _traced_root(u, n, d, G)) ** 2
+
+    return LowerBound(
         name="tracing: sign data",
         source=f"{THIS_WORK}: tracing_signs (for CWZ19: §2.3)",
-        side="lower",
-        kind="certified",
-        names=("n", "d", "sigma", *parameter_names(model)),
-        compute=compute,
-        expr=expr,
+        parameters=("n", "d", "sigma", *parameter_names(model)),
+        optimise=optimise,
+        formula=formula,
+        expression=expression,
         prior_at=sign_prior,
         slack=3.0,
         slack_regime=SMALL_EPSILON,
     )
 
 
-def tracing_signs_additive(model: Model) -> Bound:
+def _traced_root(u: Number, n: Number, d: Number, G: Number) -> Number:
+    kappa = u / (u + 1)
+    return kappa * d / (n * G + kappa * library(u, d).sqrt((u + 1) * d))
+
+
+def _closed_form_u(n: Number, d: Number, G: Number, power: Number = 2 / 3) -> Number:
+    return (2 * n * G / library(d).sqrt(d)) ** power
+
+
+def tracing_signs_additive(model: Model) -> LowerBound:
     r"""Statistics plus privacy for data in {-sigma, sigma}^d.
 
     **Statement.** For every u > 0, with kappa = u/(u+1),
@@ -125,33 +129,42 @@ def tracing_signs_additive(model: Model) -> Bound:
     **Source.** this toolkit: the analogue for signs of `tracing_gaussian`.
     """
 
-    def split_at(u: float, n: float, d: float, G: float) -> tuple[float, float]:
-        return d * sign_bayes_risk(n, u), _sign_residual(n, d, u, G).floor() ** 2
+    def optimise(p: Point) -> Optimum:
+        n, d, shift = p["n"], p["d"], sign_shift(model, p)
+        G = float(sign_gain(model, p, shift))
 
-    def compute(p: Point) -> Parts:
-        n, d, G = p["n"], p["d"], sign_gain(model, p)
-        u = best_on_log_scale(lambda u: sum(split_at(u, n, d, G)), math.sqrt(n))
-        statistical, traced = (p["sigma"] ** 2 * x for x in split_at(u, n, d, G))
-        return Parts(statistical, traced, statistical + traced, {"u": u})
+        def risk(u: float) -> float:
+            return float(d * sign_bayes_risk(n, u)) + _sign_residual(n, d, u, G).floor() ** 2
 
-    n, d = symbols.n, symbols.d
-    G = gain_expression(model, SUBGAUSSIAN, member=2 * sp.sqrt(d))
-    residual = _sign_residual(n, d, sp.sqrt(n), G)
-    expr = symbols.sigma**2 * (d / (sp.sqrt(n) + 1) ** 2 + residual.linear_floor() ** 2)
-    return Bound(
+        u = best_on_log_scale(risk, math.sqrt(n))
+        return {"u": u, "shift": shift, "eta": _sign_residual(n, d, u, G).floor()}
+
+    def formula(p: Point, found: Optimum) -> Terms:
+        n, d, u = p["n"], p["d"], lift(found["u"], p["n"])
+        residual = _sign_residual(n, d, u, sign_gain(model, p, found["shift"]))
+        variance = p["sigma"] ** 2
+        traced = residual.proved(found["eta"]) ** 2
+        return Terms(variance * d * sign_bayes_risk(n, u), variance * traced)
+
+    def expression() -> Expression:
+        n, d = LETTERS["n"], LETTERS["d"]
+        root = library(n).sqrt(n)
+        residual = _sign_residual(n, d, root, closed_sign_gain(model))
+        return LETTERS["sigma"] ** 2 * (d / (root + 1) ** 2 + residual.linear_floor() ** 2)
+
+    return LowerBound(
         name="tracing: sign data, statistics + privacy",
         source=f"{THIS_WORK}: tracing_signs_additive",
-        side="lower",
-        kind="certified",
-        names=("n", "d", "sigma", *parameter_names(model)),
-        compute=compute,
-        expr=expr,
+        parameters=("n", "d", "sigma", *parameter_names(model)),
+        optimise=optimise,
+        formula=formula,
+        expression=expression,
         prior_at=sign_prior,
         slack=6.0,
         slack_regime=Assumption(
             "epsilon <= 1, d >= 64 G^2, n >= 100 and n G >= sqrt(d) n^(1/4)",
             lambda p: (
-                _additive_closed_form_is_good(p["n"], p["d"], sign_gain(model, p))
+                _additive_closed_form_is_good(p["n"], p["d"], best_sign_gain(model, p))
                 and SMALL_EPSILON.holds(p)
             ),
         ),
@@ -162,20 +175,20 @@ def _additive_closed_form_is_good(n: float, d: float, G: float) -> bool:
     return math.sqrt(d) >= 8 * G and n >= 100 and n * G >= math.sqrt(d) * n**0.25
 
 
-def _sign_residual(n: Any, d: Any, u: Any, G: Any) -> Residual:
-    root = sp.sqrt if isinstance(n, sp.Basic) else math.sqrt
+def _sign_residual(n: Number, d: Number, u: Number, G: Number) -> Residual:
+    use = library(n)
     kappa = u / (u + 1)
-    drag = root(kappa * u * d * n / (n + u))
+    drag = use.sqrt(kappa * u * d * n / (n + u))
     return Residual(
         signal=n * kappa * d / (n + u),
         drag=drag,
         weight=n * G,
         cross=2 * drag / (n * (n + u)),
-        own=root(kappa * d) / (n + u),
+        own=use.sqrt(kappa * d) / (n + u),
     )
 
 
-def bounded_lower_bounds(model: Model) -> list[Bound]:
+def bounded_lower_bounds(model: Model) -> list[LowerBound]:
     """Every lower bound for the class `bounded-mean` under one privacy definition."""
     return [
         statistical_signs(),

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import sympy as sp
-
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point, Prior
+from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
 from minimax.core.privacy import Approximate, Model, at_point, parameter_names
+from minimax.core.symbolic import LETTERS, Expression, Number, library
 from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.priors import LogisticPrior
-from minimax.methods.tracing import BOUNDED_PRODUCT, ScoreModel, gain, gain_expression
+from minimax.methods.score_model import ScoreModel
+from minimax.methods.tracing import BOUNDED_PRODUCT, best_shift, closed_gain, gain, gain_at
 from minimax.methods.van_trees import ball_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.regression.problem import LOSS
@@ -33,40 +30,33 @@ WIDE_BALL = Assumption(
 )
 
 
-def statistical() -> Bound:
+def statistical() -> LowerBound:
     r"""**Statement.** R >= d/(n/4 + J), J the information of the ball prior.
 
     **Proof.** `van_trees`: the score of a record is (y - p) x, p = P(y = 1 | x), and
     E (y - p)^2 |x|^2 = E p(1 - p) <= 1/4; the loss is |.|^2/d.
     """
-
-    def compute(p: Point) -> Parts:
-        value = _statistics(p["n"], p["d"], p["radius"])
-        return Parts(value, None, value)
-
-    return Bound(
+    return LowerBound(
         name="van Trees: sign design",
         source=f"{THIS_WORK}: logistic.statistical",
-        side="lower",
-        kind="certified",
-        names=NAMES,
-        compute=compute,
-        expr=_statistics(symbols.n, symbols.d, symbols.radius),
+        parameters=NAMES,
+        formula=lambda p, found: Terms(_statistics(p), None),
+        expression=lambda: _statistics(LETTERS),
         prior_at=_ball_prior,
         slack=1.0,
         loss=LOSS,
     )
 
 
-def _statistics(n: Any, d: Any, radius: Any) -> Any:
-    return van_trees(d, n / 4, ball_information(d, radius)) / d
+def _statistics(p: Point) -> Number:
+    return van_trees(p["d"], p["n"] / 4, ball_information(p["d"], p["radius"])) / p["d"]
 
 
 def _ball_prior(p: Point, parts: Parts) -> Prior:
     return LogisticPrior(int(p["d"]), p["radius"])
 
 
-def tracing(model: Model) -> Bound:
+def tracing(model: Model) -> LowerBound:
     r"""The score attack with the leave-one-out residual.
 
     **Statement.** `minimax.methods.tracing.ScoreModel` with the scores s_i = (y_i - p_i) x_i,
@@ -84,26 +74,27 @@ def tracing(model: Model) -> Bound:
     **Source.** Cai, Wang and Zhang (2023), the score attack, with the constants of this work.
     """
 
-    def compute(p: Point) -> Parts:
-        G = gain(at_point(model, p), BOUNDED_PRODUCT)
-        place = (p["n"], p["d"], p["radius"])
-        statistics, traced = _model(*place).best(
-            G, delta=p.get("delta", 0.0), leak=LogisticLeak(*place)
-        )
-        first, second = statistics / p["d"], traced / p["d"]
-        return Parts(first, second, first + second)
+    def optimise(p: Point) -> Optimum:
+        shift = best_shift(model, p, BOUNDED_PRODUCT)
+        G = float(gain_at(model, p, BOUNDED_PRODUCT, shift))
+        return {"shift": shift, **_model(model, p).search(G)}
 
-    place = (symbols.n, symbols.d, symbols.radius)
-    leak = LogisticLeak(*place) if model is Approximate else None
-    G = gain_expression(model, BOUNDED_PRODUCT)
-    return Bound(
+    def formula(p: Point, found: Optimum) -> Terms:
+        G = gain_at(model, p, BOUNDED_PRODUCT, found["shift"])
+        statistics, traced = _model(model, p).proved(G, found)
+        return Terms(statistics / p["d"], traced / p["d"])
+
+    def expression() -> Expression:
+        G = closed_gain(model, BOUNDED_PRODUCT)
+        return _model(model, LETTERS).closed_form(G) / LETTERS["d"]
+
+    return LowerBound(
         name="tracing: score attack, sign design",
         source=f"{THIS_WORK}: logistic.tracing",
-        side="lower",
-        kind="certified",
-        names=(*NAMES, *parameter_names(model)),
-        compute=compute,
-        expr=_model(*place).closed_form(G, delta=symbols.delta, leak=leak) / symbols.d,
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=optimise,
+        formula=formula,
+        expression=expression,
         assumptions=(WIDE_BALL,),
         prior_at=_ball_prior,
         slack=4.0,
@@ -120,11 +111,14 @@ def tracing(model: Model) -> Bound:
     )
 
 
-def _model(n: Any, d: Any, radius: Any) -> ScoreModel:
-    symbolic = isinstance(n, sp.Basic)
-    quarter = sp.Rational(1, 4) if symbolic else 0.25
-    spread = 1 / (2 * (sp.sqrt(d) if symbolic else math.sqrt(d)))
-    return ScoreModel(n, d, quarter, spread, ball_information(d, radius), exact=False)
+def _model(model: Model, p: Point) -> ScoreModel:
+    n, d, radius = p["n"], p["d"], p["radius"]
+    quarter = n / (4 * n)  # of the kind of number that n is
+    spread = 1 / (2 * library(d).sqrt(d))
+    scores = (n, d, quarter, spread, ball_information(d, radius), False)
+    if model is not Approximate:
+        return ScoreModel(*scores)
+    return ScoreModel(*scores, delta=p["delta"], leak=LogisticLeak(n, d, radius))
 
 
 @dataclass(frozen=True)
@@ -138,26 +132,25 @@ class LogisticLeak:
     with side information) and the eigenvalue is at most n.
     """
 
-    n: Any
-    d: Any
-    radius: Any
+    n: Number
+    d: Number
+    radius: Number
 
-    def terms(self, kappa: Any, side: Any, t: Any) -> tuple[Any, Any, Any]:
-        """(slope, tail, own) of `minimax.methods.tracing.Leak`."""
-        symbolic = isinstance(self.n, sp.Basic)
-        root, exp, log = (sp.sqrt, sp.exp, sp.log) if symbolic else (math.sqrt, math.exp, math.log)
+    def terms(self, kappa: Number, side: Number, t: Number) -> tuple[Number, Number, Number]:
+        """(slope, tail, own) of `minimax.methods.score_model.Leak`."""
+        use = library(self.n)
         n, d = self.n, self.d
-        top = largest_eigenvalue(n / (4 * d), n / (12 * d), 1, log(d) + t)
+        top = largest_eigenvalue(n / (4 * d), n / (12 * d), 1, use.log(d) + t)
         pieces = 4 * self.radius**2 + kappa**2 * (n**2 + ball_information(d, self.radius) + side)
-        tail = (3 if side == 0 else 4) * n * exp(-t) * pieces
-        return root(top), tail, kappa * root(n / 12)
+        tail = (3 if side == 0 else 4) * n * use.exp(-t) * pieces
+        return use.sqrt(top), tail, kappa * use.sqrt(n / 12)
 
-    def closed_form_t(self) -> Any:
+    def closed_form_t(self) -> Number:
         """e^{-t} = (nd)^{-3} (1 + radius)^{-2}."""
-        log = sp.log if isinstance(self.n, sp.Basic) else math.log
-        return 3 * log(self.n * self.d + 1) + 2 * log(1 + self.radius)
+        use = library(self.n)
+        return 3 * use.log(self.n * self.d + 1) + 2 * use.log1p(self.radius)
 
 
-def lower_bounds(model: Model) -> list[Bound]:
+def lower_bounds(model: Model) -> list[LowerBound]:
     """Every lower bound for the class `logistic` under one privacy definition."""
     return [statistical(), tracing(model)]

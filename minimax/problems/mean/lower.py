@@ -9,30 +9,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-import sympy as sp
-from numpy.typing import NDArray
-
-from minimax import bound as symbols
-from minimax.bound import Bound, at_least, printed
-from minimax.core.bound import Assumption, Parts, Point, Prior
+from minimax.core.bound import (
+    Assumption,
+    Bound,
+    LowerBound,
+    Optimum,
+    Parts,
+    Point,
+    Prior,
+    Terms,
+    at_least,
+    claimed_bound,
+)
 from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
+from minimax.core.symbolic import LETTERS, Expression, Number, library
+from minimax.methods.couplings import BlockPacking, Data
 from minimax.methods.packing import (
-    BlockPacking,
     closed_form_size,
-    packing_bound,
     packing_expression,
+    packing_formula,
+    packing_search,
 )
 from minimax.methods.priors import BlockPrior, CosinePrior
-from minimax.methods.tracing import GAUSSIAN, ScoreModel, gain, gain_expression
+from minimax.methods.score_model import ScoreModel
+from minimax.methods.tracing import GAUSSIAN, best_shift, closed_gain, gain, gain_at
 from minimax.methods.van_trees import cosine_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean.diluted import dilution
-
-Array = NDArray[np.float64]
-
 
 WIDE_PRIOR = Assumption(
     "n * radius >= pi * sigma (the prior is not sharper than the data)",
@@ -43,39 +47,33 @@ WIDE_PRIOR = Assumption(
 # --- Gaussian data -------------------------------------------------------------------------------
 
 
-def statistical_gaussian() -> Bound:
+def statistical_gaussian() -> LowerBound:
     r"""**Statement.** R >= d^2/(nd/sigma^2 + d pi^2/a^2) for N(mu, sigma^2 I), |mu_j| <= a.
 
     **Proof.** `van_trees` with the cosine-squared prior. **Source.** the statistical term of
     CWZ19: Theorem 3.1, with its constant.
     """
-
-    def compute(p: Point) -> Parts:
-        value = _gaussian_statistics(p["n"], p["d"], p["sigma"], p["radius"])
-        return Parts(value, None, value)
-
-    return Bound(
+    return LowerBound(
         name="van Trees: Gaussian data",
         source="CWZ19: Theorem 3.1 (first term)",
-        side="lower",
-        kind="certified",
-        names=("n", "d", "sigma", "radius"),
-        compute=compute,
-        expr=_gaussian_statistics(symbols.n, symbols.d, symbols.sigma, symbols.radius),
+        parameters=("n", "d", "sigma", "radius"),
+        formula=lambda p, found: Terms(_gaussian_statistics(p), None),
+        expression=lambda: _gaussian_statistics(LETTERS),
         prior_at=_cosine_prior,
         slack=1.0,
     )
 
 
-def _gaussian_statistics(n: Any, d: Any, sigma: Any, radius: Any) -> Any:
-    return van_trees(d, n * d / sigma**2, cosine_information(d, radius))
+def _gaussian_statistics(p: Point) -> Number:
+    d = p["d"]
+    return van_trees(d, p["n"] * d / p["sigma"] ** 2, cosine_information(d, p["radius"]))
 
 
 def _cosine_prior(p: Point, parts: Parts) -> Prior:
     return CosinePrior(int(p["d"]), p["radius"], p["sigma"])
 
 
-def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
+def tracing_gaussian(model: Model, *, shifted: bool = False) -> LowerBound:
     r"""Tracing with the leave-one-out residual, Gaussian data.
 
     **Statement.** For N(mu, sigma^2 I_d), |mu_j| <= a: `minimax.methods.tracing.ScoreModel` with
@@ -106,23 +104,26 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
     **Source.** CWZ19: Theorem 3.1 (privacy term), by a proof that keeps its constants.
     """
 
-    def compute(p: Point) -> Parts:
-        G = gain(at_point(model, p), GAUSSIAN, shifted=shifted)
-        place = (p["n"], p["d"], p["sigma"], p["radius"])
-        statistical, traced = _gaussian_model(*place).best(
-            G, delta=p.get("delta", 0.0), leak=GaussianLeak(*place)
-        )
-        return Parts(statistical, traced, statistical + traced)
+    def optimise(p: Point) -> Optimum:
+        shift = best_shift(model, p, GAUSSIAN) if shifted else 0.0
+        G = float(gain_at(model, p, GAUSSIAN, shift))
+        return {"shift": shift, **_gaussian_model(model, p).search(G)}
 
-    label = "tracing: Gaussian data" + (", shifted score" if shifted else "")
-    return Bound(
-        name=label,
+    def formula(p: Point, found: Optimum) -> Terms:
+        G = gain_at(model, p, GAUSSIAN, found["shift"])
+        return Terms(*_gaussian_model(model, p).proved(G, found))
+
+    def expression() -> Expression:
+        G = closed_gain(model, GAUSSIAN, shifted=shifted)
+        return _gaussian_model(model, LETTERS).closed_form(G)
+
+    return LowerBound(
+        name="tracing: Gaussian data" + (", shifted score" if shifted else ""),
         source=f"{THIS_WORK}: tracing_gaussian (for CWZ19: Theorem 3.1)",
-        side="lower",
-        kind="certified",
-        names=("n", "d", "sigma", "radius", *parameter_names(model)),
-        compute=compute,
-        expr=_gaussian_expression(model, symbols.d, shifted),
+        parameters=("n", "d", "sigma", "radius", *parameter_names(model)),
+        optimise=optimise,
+        formula=formula,
+        expression=expression,
         assumptions=(WIDE_PRIOR,),
         prior_at=_cosine_prior,
         slack=3.0 if model is not Approximate else 4.0,
@@ -136,74 +137,70 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> Bound:
     )
 
 
-def _gaussian_model(n: Any, d: Any, sigma: Any, radius: Any) -> ScoreModel:
-    return ScoreModel(n, d, d / sigma**2, 1 / sigma, cosine_information(d, radius))
+def _gaussian_model(model: Model, p: Point) -> ScoreModel:
+    n, d, sigma, radius = p["n"], p["d"], p["sigma"], p["radius"]
+    scores = (n, d, d / sigma**2, 1 / sigma, cosine_information(d, radius))
+    if model is not Approximate:
+        return ScoreModel(*scores)
+    return ScoreModel(*scores, delta=p["delta"], leak=GaussianLeak(n, d, sigma, radius))
 
 
 @dataclass(frozen=True)
 class GaussianLeak:
     """The delta term of `tracing_gaussian`, scores (x_i - mu)/sigma^2: see its proof."""
 
-    n: Any
-    d: Any
-    sigma: Any
-    radius: Any
+    n: Number
+    d: Number
+    sigma: Number
+    radius: Number
 
-    def terms(self, kappa: Any, side: Any, t: Any) -> tuple[Any, Any, Any]:
-        """(slope, tail, own) of `minimax.methods.tracing.Leak`."""
-        root, exp = (sp.sqrt, sp.exp) if isinstance(self.n, sp.Basic) else (math.sqrt, math.exp)
+    def terms(self, kappa: Number, side: Number, t: Number) -> tuple[Number, Number, Number]:
+        """(slope, tail, own) of `minimax.methods.score_model.Leak`."""
+        use = library(self.n)
         n, d, variance = self.n, self.d, self.sigma**2
         N = n * d
         F2 = N * (N + 2) / variance**2
         F4 = F2 * (N + 4) * (N + 6) / variance**2
         J = cosine_information(d, self.radius)
-        pieces = (4 * self.radius**2 * d + kappa**2 * (J + side)) * root(F2)
-        pieces += kappa**2 * n * root(F4)
+        pieces = (4 * self.radius**2 * d + kappa**2 * (J + side)) * use.sqrt(F2)
+        pieces += kappa**2 * n * use.sqrt(F4)
         terms = 3 if side == 0 else 4  # |a + b + c|^2 <= 3 (...), |a + b + c + e|^2 <= 4 (...)
-        tail = terms * exp(-(t**2) / 4) * pieces
-        slope = (root(n) + root(d) + t) / self.sigma
-        return slope, tail, kappa * root(n * d * (d + 2)) / variance
+        tail = terms * use.exp(-(t**2) / 4) * pieces
+        slope = (use.sqrt(n) + use.sqrt(d) + t) / self.sigma
+        return slope, tail, kappa * use.sqrt(n * d * (d + 2)) / variance
 
-    def closed_form_t(self) -> Any:
+    def closed_form_t(self) -> Number:
         """q = e^{-t^2/4} = (nd)^{-3} (1 + a/sigma)^{-2}."""
-        root, log = (sp.sqrt, sp.log) if isinstance(self.n, sp.Basic) else (math.sqrt, math.log)
-        return 2 * root(3 * log(self.n * self.d) + 2 * log(1 + self.radius / self.sigma))
-
-
-def _gaussian_expression(model: Model, d: Any, shifted: bool) -> sp.Expr:
-    place = (symbols.n, d, symbols.sigma, symbols.radius)
-    leak = GaussianLeak(*place) if model is Approximate else None
-    G = gain_expression(model, GAUSSIAN, shifted=shifted)
-    return _gaussian_model(*place).closed_form(G, delta=symbols.delta, leak=leak)
+        use = library(self.n)
+        width = use.log1p(self.radius / self.sigma)
+        return 2 * use.sqrt(3 * use.log(self.n * self.d) + 2 * width)
 
 
 # --- Packing and claims --------------------------------------------------------------------------
 
 
-def dense_packing(model: Model, data: str = "sub-Gaussian") -> Bound:
-    r"""Packing of {-1, 1}^d. See `minimax.methods.packing.packing_bound` (blocks of size one, s =
+def dense_packing(model: Model, data: Data = "sub-Gaussian") -> LowerBound:
+    r"""Packing of {-1, 1}^d. See `minimax.methods.packing.packing_formula` (blocks of size one, s =
     d)."""
 
-    def compute(p: Point) -> Parts:
-        d = int(p["d"])
-        radius = p.get("radius", p["sigma"])
-        packing = BlockPacking(int(p["n"]), 1, d, p["sigma"], radius, data)
-        found = packing_bound(packing, at_point(model, p))
-        free = {"alpha": found.alpha, "height": found.height}
-        return Parts(None, found.value, found.value, free)
+    def packing(p: Point) -> BlockPacking:
+        return BlockPacking(p["n"], 1, int(p["d"]), p["sigma"], p.get("radius", p["sigma"]), data)
 
     own = ("n", "d", "sigma") if data == "bounded" else ("n", "d", "sigma", "radius")
-    return Bound(
+    return LowerBound(
         name=f"packing: {data} data",
         source=f"{THIS_WORK}: packing_bound",
-        side="lower",
-        kind="certified",
-        names=(*own, *parameter_names(model)),
-        compute=compute,
-        expr=packing_expression(model, sp.log(2), symbols.d, data),
+        parameters=(*own, *parameter_names(model)),
+        optimise=lambda p: packing_search(packing(p), at_point(model, p)),
+        formula=lambda p, found: Terms(
+            None, packing_formula(packing(p), at_point(model, p), found)
+        ),
+        expression=lambda: packing_expression(
+            model, library(LETTERS["d"]).log(2), LETTERS["d"], data
+        ),
         assumptions=(at_least("n", 4),),
         prior_at=lambda p, parts: BlockPrior(
-            int(p["d"]), int(p["d"]), parts.free["alpha"], parts.free["height"]
+            int(p["d"]), int(p["d"]), parts.optimum["alpha"], parts.optimum["height"]
         ),
         slack=300.0,
         slack_regime=Assumption(
@@ -219,19 +216,18 @@ def dense_packing(model: Model, data: str = "sub-Gaussian") -> Bound:
 
 def claimed_theorem_3_1() -> Bound:
     r"""CWZ19: Theorem 3.1 as claimed: sigma^2 (d/n + d^2 log(1/delta)/(n eps)^2)."""
-    n, d, sigma, eps, delta = (
-        symbols.n,
-        symbols.d,
-        symbols.sigma,
-        symbols.epsilon,
-        symbols.delta,
-    )
-    return printed(
+
+    def rate(p: Point) -> Terms:
+        privacy = p["d"] ** 2 * library(p["delta"]).log(1 / p["delta"])
+        square = (p["n"] * p["epsilon"]) ** 2
+        return Terms(p["sigma"] ** 2 * p["d"] / p["n"], p["sigma"] ** 2 * privacy / square)
+
+    return claimed_bound(
+        LowerBound,
         "tracing: claimed rate of Theorem 3.1",
         "CWZ19: Theorem 3.1",
         ("n", "d", "sigma", "epsilon", "delta"),
-        sigma**2 * d / n,
-        sigma**2 * d**2 * sp.log(1 / delta) / (n * eps) ** 2,
+        rate,
         assumptions=(
             Assumption("epsilon < 1", lambda p: p["epsilon"] < 1),
             Assumption(

@@ -9,18 +9,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import sympy as sp
-
-from minimax import bound as symbols
-from minimax.bound import Bound, printed
-from minimax.core.bound import Assumption, Parts, Point, Prior
+from minimax.core.bound import (
+    Assumption,
+    Bound,
+    LowerBound,
+    Optimum,
+    Parts,
+    Point,
+    Prior,
+    Terms,
+    at_least,
+    claimed_bound,
+)
 from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
+from minimax.core.symbolic import LETTERS, Expression, Number, library
 from minimax.methods.concentration import largest_eigenvalue
-from minimax.methods.packing import RegressionPacking, closed_form_size, packing_bound
+from minimax.methods.couplings import RegressionPacking
+from minimax.methods.packing import (
+    closed_form_size,
+    packing_formula,
+    packing_search,
+    regression_expression,
+)
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
-from minimax.methods.tracing import GAUSSIAN_PRODUCT, ScoreModel, gain, gain_expression
+from minimax.methods.score_model import ScoreModel
+from minimax.methods.tracing import GAUSSIAN_PRODUCT, best_shift, closed_gain, gain, gain_at
 from minimax.methods.van_trees import ball_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.regression.problem import LOSS
@@ -41,41 +55,35 @@ WIDE_BALL = Assumption(
 )
 
 
-def statistical() -> Bound:
+def statistical() -> LowerBound:
     r"""**Statement.** R >= d/(n/sigma^2 + J), J the information of the ball prior.
 
     **Proof.** `van_trees`: a score is (y - <x, beta>) x/sigma^2 and |x| = 1, so n records have
     information n/sigma^2; the loss is |.|^2/d. **Source.** the statistical term of CWZ19:
     Theorem 4.1, with its constant.
     """
-
-    def compute(p: Point) -> Parts:
-        value = _statistics(p["n"], p["d"], p["sigma"], p["radius"])
-        return Parts(value, None, value)
-
-    return Bound(
+    return LowerBound(
         name="van Trees: sign design",
         source="CWZ19: Theorem 4.1 (first term)",
-        side="lower",
-        kind="certified",
-        names=NAMES,
-        compute=compute,
-        expr=_statistics(symbols.n, symbols.d, symbols.sigma, symbols.radius),
+        parameters=NAMES,
+        formula=lambda p, found: Terms(_statistics(p), None),
+        expression=lambda: _statistics(LETTERS),
         prior_at=_ball_prior,
         slack=1.0,
         loss=LOSS,
     )
 
 
-def _statistics(n: Any, d: Any, sigma: Any, radius: Any) -> Any:
-    return van_trees(d, n / sigma**2, ball_information(d, radius)) / d
+def _statistics(p: Point) -> Number:
+    J = ball_information(p["d"], p["radius"])
+    return van_trees(p["d"], p["n"] / p["sigma"] ** 2, J) / p["d"]
 
 
 def _ball_prior(p: Point, parts: Parts) -> Prior:
     return RegressionPrior(int(p["d"]), p["radius"], p["sigma"])
 
 
-def tracing(model: Model, *, shifted: bool = False) -> Bound:
+def tracing(model: Model, *, shifted: bool = False) -> LowerBound:
     r"""Tracing with the leave-one-out residual, sign design.
 
     **Statement.** `minimax.methods.tracing.ScoreModel` with the scores s_i = xi_i x_i/sigma^2,
@@ -102,27 +110,27 @@ def tracing(model: Model, *, shifted: bool = False) -> Bound:
     drops a boundary term of its truncated normal prior.
     """
 
-    def compute(p: Point) -> Parts:
-        G = gain(at_point(model, p), GAUSSIAN_PRODUCT, shifted=shifted)
-        place = (p["n"], p["d"], p["sigma"], p["radius"])
-        statistics, traced = _model(*place).best(
-            G, delta=p.get("delta", 0.0), leak=RegressionLeak(*place)
-        )
-        first, second = statistics / p["d"], traced / p["d"]
-        return Parts(first, second, first + second)
+    def optimise(p: Point) -> Optimum:
+        shift = best_shift(model, p, GAUSSIAN_PRODUCT) if shifted else 0.0
+        G = float(gain_at(model, p, GAUSSIAN_PRODUCT, shift))
+        return {"shift": shift, **_model(model, p).search(G)}
 
-    place = (symbols.n, symbols.d, symbols.sigma, symbols.radius)
-    G = gain_expression(model, GAUSSIAN_PRODUCT, shifted=shifted)
-    leak = RegressionLeak(*place) if model is Approximate else None
-    expression = _model(*place).closed_form(G, delta=symbols.delta, leak=leak)
-    return Bound(
+    def formula(p: Point, found: Optimum) -> Terms:
+        G = gain_at(model, p, GAUSSIAN_PRODUCT, found["shift"])
+        statistics, traced = _model(model, p).proved(G, found)
+        return Terms(statistics / p["d"], traced / p["d"])
+
+    def expression() -> Expression:
+        G = closed_gain(model, GAUSSIAN_PRODUCT, shifted=shifted)
+        return _model(model, LETTERS).closed_form(G) / LETTERS["d"]
+
+    return LowerBound(
         name="tracing: sign design" + (", shifted score" if shifted else ""),
         source=f"{THIS_WORK}: regression.tracing (for CWZ19: Theorem 4.1)",
-        side="lower",
-        kind="certified",
-        names=(*NAMES, *parameter_names(model)),
-        compute=compute,
-        expr=expression / symbols.d,
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=optimise,
+        formula=formula,
+        expression=expression,
         assumptions=(WIDE_BALL,),
         prior_at=_ball_prior,
         slack=4.0,
@@ -139,10 +147,13 @@ def tracing(model: Model, *, shifted: bool = False) -> Bound:
     )
 
 
-def _model(n: Any, d: Any, sigma: Any, radius: Any) -> ScoreModel:
-    root = sp.sqrt if isinstance(n, sp.Basic) else math.sqrt
-    spread = 1 / (sigma * root(d))
-    return ScoreModel(n, d, 1 / sigma**2, spread, ball_information(d, radius))
+def _model(model: Model, p: Point) -> ScoreModel:
+    n, d, sigma, radius = p["n"], p["d"], p["sigma"], p["radius"]
+    spread = 1 / (sigma * library(d).sqrt(d))
+    scores = (n, d, 1 / sigma**2, spread, ball_information(d, radius))
+    if model is not Approximate:
+        return ScoreModel(*scores)
+    return ScoreModel(*scores, delta=p["delta"], leak=RegressionLeak(n, d, sigma, radius))
 
 
 @dataclass(frozen=True)
@@ -160,45 +171,44 @@ class RegressionLeak:
     E F^4 = n(n+2)(n+4)(n+6)/sigma^8 ends it.
     """
 
-    n: Any
-    d: Any
-    sigma: Any
-    radius: Any
+    n: Number
+    d: Number
+    sigma: Number
+    radius: Number
 
-    def terms(self, kappa: Any, side: Any, t: Any) -> tuple[Any, Any, Any]:
-        """(slope, tail, own) of `minimax.methods.tracing.Leak`."""
-        symbolic = isinstance(self.n, sp.Basic)
-        root, exp, log = (sp.sqrt, sp.exp, sp.log) if symbolic else (math.sqrt, math.exp, math.log)
+    def terms(self, kappa: Number, side: Number, t: Number) -> tuple[Number, Number, Number]:
+        """(slope, tail, own) of `minimax.methods.score_model.Leak`."""
+        use = library(self.n)
         n, d, precision = self.n, self.d, 1 / self.sigma**2
         top = largest_eigenvalue(
             n * precision / d,
             3 * n * precision**2 / d,
-            2 * (log(n) + t) * precision,
-            log(d) + t,
+            2 * (use.log(n) + t) * precision,
+            use.log(d) + t,
         )
         F2 = n * (n + 2) * precision**2
         F4 = F2 * (n + 4) * (n + 6) * precision**2
         J = ball_information(d, self.radius)
-        pieces = (4 * self.radius**2 + kappa**2 * (J + side)) * root(F2)
-        pieces += kappa**2 * n * root(F4)
-        tail = (3 if side == 0 else 4) * root(2) * exp(-t / 2) * pieces
-        return root(top), tail, kappa * root(3 * n) * precision
+        pieces = (4 * self.radius**2 + kappa**2 * (J + side)) * use.sqrt(F2)
+        pieces += kappa**2 * n * use.sqrt(F4)
+        tail = (3 if side == 0 else 4) * use.sqrt(2) * use.exp(-t / 2) * pieces
+        return use.sqrt(top), tail, kappa * use.sqrt(3 * n) * precision
 
-    def closed_form_t(self) -> Any:
+    def closed_form_t(self) -> Number:
         """e^{-t/2} = (nd)^{-3} (1 + radius/sigma)^{-2}."""
-        log = sp.log if isinstance(self.n, sp.Basic) else math.log
-        return 6 * log(self.n * self.d + 1) + 4 * log(1 + self.radius / self.sigma)
+        use = library(self.n)
+        return 6 * use.log(self.n * self.d + 1) + 4 * use.log1p(self.radius / self.sigma)
 
 
-def dense_packing(model: Model) -> Bound:
+def dense_packing(model: Model) -> LowerBound:
     """`packing` of {-1, 1}^d: blocks of one coefficient, s = d."""
     return packing(model, sparse=False)
 
 
-def packing(model: Model, *, sparse: bool) -> Bound:
+def packing(model: Model, *, sparse: bool) -> LowerBound:
     r"""Packing by s blocks of m = floor(d/s) coefficients, records coupled with those of beta = 0.
 
-    **Statement.** `minimax.methods.packing.packing_bound` with `RegressionPacking`: beta = g v,
+    **Statement.** `minimax.methods.packing.packing_formula` with `RegressionPacking`: beta = g v,
     R >= sup r g^2 F, F about 1 - E T_K(q_r), K ~ Poisson(n alpha(g)).
     Dense: s = d, m = 1. **Constants.** Closed form min(2 pi sigma^2 (N_0/(2n))^2, radius^2/s)/8,
     half of it for (eps, delta).
@@ -209,26 +219,29 @@ def packing(model: Model, *, sparse: bool) -> Bound:
         s = int(p["s"]) if sparse else int(p["d"])
         return int(p["d"]) // s, s
 
-    def compute(p: Point) -> Parts:
-        m, s = shape(p)
-        coupled = RegressionPacking(int(p["n"]), m, s, p["sigma"], p["radius"])
-        found = packing_bound(coupled, at_point(model, p))
-        return Parts(None, found.value, found.value, {"height": found.height})
+    def coupled(p: Point) -> RegressionPacking:
+        return RegressionPacking(p["n"], *shape(p), p["sigma"], p["radius"])
 
-    s = symbols.s if sparse else symbols.d
-    log_size = sp.log(symbols.d / symbols.s) if sparse else sp.log(2)
+    def expression() -> Expression:
+        d, s = LETTERS["d"], LETTERS["s" if sparse else "d"]
+        return regression_expression(model, library(d).log(d / s if sparse else 2), s)
+
     fits = Assumption("d >= 2 s", lambda p: p["d"] >= 2 * p["s"])
-    return Bound(
+    return LowerBound(
         name="packing: sign design" + (", blocks" if sparse else ""),
         source=f"{THIS_WORK}: packing_bound (for CWZ19: Theorem {'4.3' if sparse else '4.1'})",
-        side="lower",
-        kind="certified",
-        names=(*(("n", "d", "s", "sigma", "radius") if sparse else NAMES), *parameter_names(model)),
-        compute=compute,
-        expr=RegressionPacking.expression(model, log_size, s),
-        assumptions=((fits,) if sparse else ()) + (symbols.at_least("n", 4),),
+        parameters=(
+            *(("n", "d", "s", "sigma", "radius") if sparse else NAMES),
+            *parameter_names(model),
+        ),
+        optimise=lambda p: packing_search(coupled(p), at_point(model, p)),
+        formula=lambda p, found: Terms(
+            None, packing_formula(coupled(p), at_point(model, p), found)
+        ),
+        expression=expression,
+        assumptions=((fits,) if sparse else ()) + (at_least("n", 4),),
         prior_at=lambda p, parts: RegressionBlockPrior(
-            int(p["d"]), shape(p)[1], parts.free["height"], p["sigma"]
+            int(p["d"]), shape(p)[1], parts.optimum["height"], p["sigma"]
         ),
         slack=1000.0 if model is Approximate else 500.0,
         slack_regime=Assumption(
@@ -244,13 +257,17 @@ def packing(model: Model, *, sparse: bool) -> Bound:
 
 def claimed_theorem_4_1() -> Bound:
     r"""CWZ19: Theorem 4.1 as claimed: sigma^2 (d/n + d^2/(n eps)^2)."""
-    n, d, sigma, eps = symbols.n, symbols.d, symbols.sigma, symbols.epsilon
-    return printed(
+
+    def rate(p: Point) -> Terms:
+        n, d, variance = p["n"], p["d"], p["sigma"] ** 2
+        return Terms(variance * d / n, variance * (d / (n * p["epsilon"])) ** 2)
+
+    return claimed_bound(
+        LowerBound,
         "tracing: claimed rate of Theorem 4.1",
         "CWZ19: Theorem 4.1",
         ("n", "d", "sigma", "epsilon", "delta"),
-        sigma**2 * d / n,
-        sigma**2 * (d / (n * eps)) ** 2,
+        rate,
         assumptions=PAPER_BUDGET,
         loss=LOSS,
     )

@@ -9,27 +9,29 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import sympy as sp
-from numpy.typing import NDArray
-
-from minimax import bound as symbols
-from minimax.bound import Bound, printed
-from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.bound import (
+    Assumption,
+    Bound,
+    LowerBound,
+    Optimum,
+    Point,
+    Terms,
+    at_least,
+    claimed_bound,
+)
 from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
+from minimax.core.symbolic import LETTERS, Expression, Number, library, lift, symbol
+from minimax.methods.blocks import information_formula, information_search
+from minimax.methods.couplings import BlockPacking, Data
 from minimax.methods.packing import (
-    BlockPacking,
     closed_form_size,
-    information_bound,
-    packing_bound,
     packing_expression,
+    packing_formula,
+    packing_search,
 )
 from minimax.methods.priors import BlockPrior, CosinePrior, GaussianBlockPrior
 from minimax.papers import THIS_WORK
 from minimax.problems.mean.lower import tracing_gaussian
-
-Array = NDArray[np.float64]
-
 
 NAMES = ("n", "d", "s", "sigma", "radius")
 
@@ -41,28 +43,24 @@ def _block_size(p: Point) -> int:
     return int(p["d"] // p["s"])
 
 
-def statistical(*, name: str = "Fano: Gaussian data, blocks") -> Bound:
+def statistical(*, name: str = "Fano: Gaussian data, blocks") -> LowerBound:
     r"""**Statement.** R >= sup_b s sigma^2 (b - h_m(b))^2/(2 n b), m = floor(d/s); about
     s sigma^2 log(2m)/(2n).
 
-    **Proof.** `minimax.methods.packing.information_bound`: Fano's argument with the loss in place
+    **Proof.** `minimax.methods.blocks.information_formula`: Fano's argument with the loss in place
     of an error event. **Constants.** Closed form s sigma^2 log(d/s)/(4n), as b_m >= log(2m)/2 and
     2 floor(x) >= x. **Source.** the statistical term of CWZ19: Theorem 3.3.
     """
 
-    def compute(p: Point) -> Parts:
-        value, tau = information_bound(p["n"], _block_size(p), int(p["s"]), p["sigma"], p["radius"])
-        return Parts(value, None, value, {"tau": tau})
-
-    n, d, s, sigma = symbols.n, symbols.d, symbols.s, symbols.sigma
-    return Bound(
+    return LowerBound(
         name=name,
         source="CWZ19: Theorem 3.3 (first term)",
-        side="lower",
-        kind="certified",
-        names=NAMES,
-        compute=compute,
-        expr=s * sigma**2 * sp.log(d / s) / (4 * n),
+        parameters=NAMES,
+        optimise=lambda p: information_search(
+            p["n"], _block_size(p), int(p["s"]), p["sigma"], p["radius"]
+        ),
+        formula=lambda p, found: Terms(block_information(p, p["radius"], found), None),
+        expression=block_expression,
         assumptions=(
             SPARSE,
             Assumption(
@@ -73,32 +71,40 @@ def statistical(*, name: str = "Fano: Gaussian data, blocks") -> Bound:
             ),
         ),
         prior_at=lambda p, parts: GaussianBlockPrior(
-            int(p["d"]), int(p["s"]), parts.free["tau"], p["sigma"]
+            int(p["d"]), int(p["s"]), parts.optimum["tau"], p["sigma"]
         ),
         slack=6.0,
         slack_regime=SPARSE,
     )
 
 
-def known_support(model: Model, *, shifted: bool = False) -> Bound:
+def block_information(p: Point, largest: Number, found: Optimum) -> Number:
+    """`information_formula` with tau at most `largest`, as the class asks."""
+    tau = library(p["n"]).least(lift(found["tau"], p["n"]), largest)
+    witness = {"tau": tau, "b": found["b"]}
+    return information_formula(p["n"], _block_size(p), int(p["s"]), p["sigma"], witness)
+
+
+def block_expression() -> Expression:
+    """s sigma^2 log(d/s)/(4n)."""
+    n, d, s, sigma = (LETTERS[name] for name in ("n", "d", "s", "sigma"))
+    return s * sigma**2 * library(d).log(d / s) / (4 * n)
+
+
+def known_support(model: Model, *, shifted: bool = False) -> LowerBound:
     r"""`tracing_gaussian` on s coordinates whose places are known: the rest must be zero.
 
     **Statement.** `minimax.problems.mean.lower.tracing_gaussian` with d replaced by s. **Proof.**
     Knowing the support can only help. **Source.** CWZ19: Theorem 3.3, without the log d.
     """
     dense = tracing_gaussian(model, shifted=shifted)
-
-    def on_support(p: Point) -> dict[str, float]:
-        return {**{k: v for k, v in p.items() if k != "s"}, "d": p["s"]}
-
-    return Bound(
+    return LowerBound(
         name="tracing: known support" + (", shifted score" if shifted else ""),
         source=f"{THIS_WORK}: tracing_gaussian (for CWZ19: Theorem 3.3)",
-        side="lower",
-        kind="certified",
-        names=(*NAMES, *parameter_names(model)),
-        compute=lambda p: dense.compute(on_support(p)),
-        expr=dense.expr.subs(symbols.d, symbols.s),
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=lambda p: dense.optimise(on_support(p)),
+        formula=lambda p, found: dense.formula(on_support(p), found),
+        expression=lambda: dense.expr.subs(symbol("d"), symbol("s")),
         assumptions=(
             *dense.assumptions,
             Assumption("s <= d", lambda p: p["s"] <= p["d"]),
@@ -114,31 +120,35 @@ def known_support(model: Model, *, shifted: bool = False) -> Bound:
     )
 
 
-def packing(model: Model, data: str = "sub-Gaussian") -> Bound:
-    r"""Packing by s blocks of m = floor(d/s) coordinates: `minimax.methods.packing.packing_bound`.
+def on_support(p: Point) -> dict[str, float]:
+    """The point of the dense problem on the s coordinates of the support."""
+    return {**{k: v for k, v in p.items() if k != "s"}, "d": p["s"]}
+
+
+def packing(model: Model, data: Data = "sub-Gaussian") -> LowerBound:
+    r"""Packing by s blocks of m = floor(d/s) coordinates, by `packing_formula`.
 
     Grows like s min{log(d/s), log(eps/delta)}: the log d is certified for pure and tiny-delta
     privacy. **Constants.** Closed form with log(d/s) in place of log(2m).
     """
 
-    def compute(p: Point) -> Parts:
-        size, s = _block_size(p), int(p["s"])
-        blocks = BlockPacking(int(p["n"]), size, s, p["sigma"], p["radius"], data)
-        found = packing_bound(blocks, at_point(model, p))
-        free = {"alpha": found.alpha, "height": found.height}
-        return Parts(None, found.value, found.value, free)
+    def blocks(p: Point) -> BlockPacking:
+        return BlockPacking(p["n"], _block_size(p), int(p["s"]), p["sigma"], p["radius"], data)
 
-    return Bound(
+    def expression() -> Expression:
+        d, s = LETTERS["d"], LETTERS["s"]
+        return packing_expression(model, library(d).log(d / s), s, data)
+
+    return LowerBound(
         name=f"packing: {data} data, blocks",
         source=f"{THIS_WORK}: packing_bound (for CWZ19: Theorem 3.3)",
-        side="lower",
-        kind="certified",
-        names=(*NAMES, *parameter_names(model)),
-        compute=compute,
-        expr=packing_expression(model, sp.log(symbols.d / symbols.s), symbols.s, data),
-        assumptions=(SPARSE, Assumption("n >= 4", lambda p: p["n"] >= 4)),
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=lambda p: packing_search(blocks(p), at_point(model, p)),
+        formula=lambda p, found: Terms(None, packing_formula(blocks(p), at_point(model, p), found)),
+        expression=expression,
+        assumptions=(SPARSE, at_least("n", 4)),
         prior_at=lambda p, parts: BlockPrior(
-            int(p["d"]), int(p["s"]), parts.free["alpha"], parts.free["height"]
+            int(p["d"]), int(p["s"]), parts.optimum["alpha"], parts.optimum["height"]
         ),
         slack=300.0,
         slack_regime=Assumption(
@@ -162,13 +172,18 @@ def refuted_theorem_3_3() -> Bound:
     log d = log^2 n all hypotheses of the theorem hold, it claims log^4 n/n, and the estimator has
     log^3 n/n. The proof breaks at Lemma 3.2(2): see `refuted_lemma_3_2`.
     """
-    n, d, s, sigma, eps = symbols.n, symbols.d, symbols.s, symbols.sigma, symbols.epsilon
-    return printed(
+
+    def rate(p: Point) -> Terms:
+        logs, variance = p["s"] * library(p["d"]).log(p["d"]), p["sigma"] ** 2
+        privacy = variance * (logs / (p["n"] * p["epsilon"])) ** 2
+        return Terms(variance * logs / p["n"], privacy)
+
+    return claimed_bound(
+        LowerBound,
         "tracing: claimed rate of Theorem 3.3",
         "CWZ19: Theorem 3.3",
         ("n", "d", "s", "sigma", "epsilon"),
-        sigma**2 * s * sp.log(d) / n,
-        sigma**2 * (s * sp.log(d) / (n * eps)) ** 2,
+        rate,
         kind="refuted",
         assumptions=(Assumption("epsilon < 1", lambda p: p["epsilon"] < 1),),
         remark="refuted: StableSparseMean has smaller worst-case risk for large log d",
@@ -184,12 +199,12 @@ def refuted_lemma_3_2() -> Bound:
     and whatever the prior, any coordinate-wise 1-Lipschitz function of the sample mean, such as a
     clipped mean, has sum_i E A_i <= sigma^2 s, by Stein's lemma in the data.
     """
-    return printed(
+    return claimed_bound(
+        LowerBound,
         "tracing: claimed completeness of Lemma 3.2(2)",
         "CWZ19: Lemma 3.2",
         ("d", "s", "sigma"),
-        None,
-        symbols.sigma**2 * symbols.s * sp.log(symbols.d),
+        lambda p: Terms(None, p["sigma"] ** 2 * p["s"] * library(p["d"]).log(p["d"])),
         kind="refuted",
         loss="sum over records of the expected attack score (3.2)",
         remark="refuted: Stein's lemma applied to a discontinuous function",

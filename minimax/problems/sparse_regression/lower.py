@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import math
 
-import sympy as sp
-
-from minimax import bound as symbols
-from minimax.bound import Bound, printed
-from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.bound import Assumption, Bound, LowerBound, Optimum, Point, Terms, claimed_bound
 from minimax.core.privacy import Approximate, Model, Pure, parameter_names
-from minimax.methods.packing import information_bound
+from minimax.core.symbolic import library, symbol
+from minimax.methods.blocks import information_search
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
 from minimax.papers import THIS_WORK
 from minimax.problems.regression import lower as regression
 from minimax.problems.regression.lower import PAPER_BUDGET
 from minimax.problems.regression.problem import LOSS
+from minimax.problems.sparse_mean.lower import block_expression, block_information, on_support
 
 NAMES = ("n", "d", "s", "sigma", "radius")
 
@@ -33,11 +31,11 @@ BLOCKS = Assumption(
 )
 
 
-def statistical() -> Bound:
+def statistical() -> LowerBound:
     r"""**Statement.** R >= sup_b s sigma^2 (b - h_m(b))^2/(2 n b), m = floor(d/s), about
     s sigma^2 log(2m)/(2n).
 
-    **Proof.** `minimax.methods.packing.information_bound` with beta = g v, v the signed blocks:
+    **Proof.** `minimax.methods.blocks.information_formula` with beta = g v, v the signed blocks:
     the loss is (g^2/s)|.|^2 in units of v, and I(v; X, y) <= n E<x, beta>^2/(2 sigma^2) = n g^2/(2
     sigma^2), so tau = g/sqrt(s) plays the part it has for a sparse mean; |beta| <= radius means
     tau <= radius/s.
@@ -45,22 +43,18 @@ def statistical() -> Bound:
     Theorem 4.3; larger by log(d/s) than that of a known support.
     """
 
-    def compute(p: Point) -> Parts:
+    def optimise(p: Point) -> Optimum:
         s = int(p["s"])
-        value, tau = information_bound(
-            p["n"], int(p["d"]) // s, s, p["sigma"], p["radius"] / p["s"]
-        )
-        return Parts(value, None, value, {"height": tau * math.sqrt(s)})
+        found = information_search(p["n"], int(p["d"]) // s, s, p["sigma"], p["radius"] / p["s"])
+        return {**found, "height": found["tau"] * math.sqrt(s)}
 
-    n, d, s, sigma = symbols.n, symbols.d, symbols.s, symbols.sigma
-    return Bound(
+    return LowerBound(
         name="Fano: sign design, blocks",
         source="CWZ19: Theorem 4.3 (first term)",
-        side="lower",
-        kind="certified",
-        names=NAMES,
-        compute=compute,
-        expr=s * sigma**2 * sp.log(d / s) / (4 * n),
+        parameters=NAMES,
+        optimise=optimise,
+        formula=lambda p, found: Terms(block_information(p, p["radius"] / p["s"], found), None),
+        expression=block_expression,
         assumptions=(
             BLOCKS,
             Assumption(
@@ -72,7 +66,7 @@ def statistical() -> Bound:
             ),
         ),
         prior_at=lambda p, parts: RegressionBlockPrior(
-            int(p["d"]), int(p["s"]), parts.free["height"], p["sigma"]
+            int(p["d"]), int(p["s"]), parts.optimum["height"], p["sigma"]
         ),
         slack=6.0,
         slack_regime=BLOCKS,
@@ -80,7 +74,7 @@ def statistical() -> Bound:
     )
 
 
-def known_support(model: Model, *, shifted: bool = False) -> Bound:
+def known_support(model: Model, *, shifted: bool = False) -> LowerBound:
     r"""`minimax.problems.regression.lower.tracing` on s coefficients whose places are known.
 
     **Statement.** `regression.tracing` with d replaced by s. **Proof.** With signs of size
@@ -90,23 +84,19 @@ def known_support(model: Model, *, shifted: bool = False) -> Bound:
     """
     dense = regression.tracing(model, shifted=shifted)
 
-    def on_support(p: Point) -> dict[str, float]:
-        return {**{k: v for k, v in p.items() if k != "s"}, "d": p["s"]}
-
     def assumed(assumption: Assumption) -> Assumption:
         return Assumption(
             f"with d = s: {assumption.text}", lambda p: assumption.holds(on_support(p))
         )
 
     assert dense.slack_regime is not None
-    return Bound(
+    return LowerBound(
         name="tracing: known support" + (", shifted score" if shifted else ""),
         source=f"{THIS_WORK}: regression.tracing (for CWZ19: Theorem 4.3)",
-        side="lower",
-        kind="certified",
-        names=(*NAMES, *parameter_names(model)),
-        compute=lambda p: dense.compute(on_support(p)),
-        expr=dense.expr.subs(symbols.d, symbols.s),
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=lambda p: dense.optimise(on_support(p)),
+        formula=lambda p, found: dense.formula(on_support(p), found),
+        expression=lambda: dense.expr.subs(symbol("d"), symbol("s")),
         assumptions=(
             *(assumed(a) for a in dense.assumptions),
             Assumption("s <= d", lambda p: p["s"] <= p["d"]),
@@ -126,13 +116,18 @@ def claimed_theorem_4_3() -> Bound:
     Its proof rests on Lemma 4.3(2), which is refuted (`refuted_lemma_4_3`), so the privacy term is
     unproved. (Its twin for the mean, Theorem 3.3, is false: `sparse_mean.refuted_theorem_3_3`.)
     """
-    n, d, s, sigma, eps = symbols.n, symbols.d, symbols.s, symbols.sigma, symbols.epsilon
-    return printed(
+
+    def rate(p: Point) -> Terms:
+        logs, variance = p["s"] * library(p["d"]).log(p["d"]), p["sigma"] ** 2
+        privacy = variance * (logs / (p["n"] * p["epsilon"])) ** 2
+        return Terms(variance * logs / p["n"], privacy)
+
+    return claimed_bound(
+        LowerBound,
         "tracing: claimed rate of Theorem 4.3",
         "CWZ19: Theorem 4.3",
         ("n", "d", "s", "sigma", "epsilon", "delta"),
-        sigma**2 * s * sp.log(d) / n,
-        sigma**2 * (s * sp.log(d) / (n * eps)) ** 2,
+        rate,
         assumptions=PAPER_BUDGET,
         remark="unproved: rests on Lemma 4.3(2), which is refuted; constant shown as 1",
         loss=LOSS,
@@ -149,12 +144,12 @@ def refuted_lemma_4_3() -> Bound:
     sigma^2 sum_{j in S} d E M_j/d beta_j = sigma^2 s exactly, for every prior and every d, at
     vanishing risk (`attacks.lemma_4_3_counterexample`).
     """
-    return printed(
+    return claimed_bound(
+        LowerBound,
         "tracing: claimed completeness of Lemma 4.3(2)",
         "CWZ19: Lemma 4.3",
         ("d", "s", "sigma"),
-        None,
-        symbols.sigma**2 * symbols.s * sp.log(symbols.d),
+        lambda p: Terms(None, p["sigma"] ** 2 * p["s"] * library(p["d"]).log(p["d"])),
         kind="refuted",
         loss="sum over records of the expected attack score (4.5)",
         remark="refuted: stays at sigma^2 s for least squares on the revealed support",

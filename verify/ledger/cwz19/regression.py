@@ -258,7 +258,7 @@ ENTRIES = (
             lambda rng: lemma_4_1(soundness=1.0),
         ),
         mutant=Form("bound of part (1) halved", lambda rng: lemma_4_1(soundness=0.5)),
-        code=("attacks.regression.RegressionAttack", "minimax.methods.tracing.ScoreModel"),
+        code=("attacks.regression.RegressionAttack", "minimax.methods.score_model.ScoreModel"),
     ),
     Entry(
         id="CWZ19:Lemma 4.1(2)",
