@@ -1,10 +1,9 @@
-"""Divergences between the two laws that privacy must keep close, and how channels shrink them.
+"""How locally private channels shrink the divergences between the two laws of a record.
 
-The first part is about a pair (P, Q) of output laws on neighbouring data sets; the privacy
-definitions in `minimax.core.privacy` are phrased with these functions. The second part is about a
-locally private channel K: a record drawn from P_1 or P_2 is reported through K, the reports have
+A record drawn from P_1 or P_2 is reported through a locally private channel K, the reports have
 laws M_1 and M_2, and the functions bound how far apart these can be. They take numbers or sympy
 expressions. `staircase_supremum` computes what the best channel on a small alphabet really does.
+(What privacy keeps close to begin with is in `minimax.core.closeness`.)
 """
 
 from __future__ import annotations
@@ -16,56 +15,8 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
-
-
-def kl_pure(epsilon: ArrayLike) -> NDArray[np.float64]:
-    """Largest KL(P || Q) of an epsilon-indistinguishable pair: epsilon * tanh(epsilon / 2).
-
-    Proof: the likelihood ratio r = dP/dQ lies in [e^-eps, e^eps] with E_Q r = 1, and r log r is
-    convex, so E_Q r log r is at most the chord's value at mean 1, reached by randomised response.
-    """
-    eps = np.asarray(epsilon, dtype=float)
-    return np.asarray(eps * np.tanh(eps / 2))
-
-
-def gaussian_hockey_stick(mu: float, epsilon: float) -> float:
-    """sup_S P(S) - e^epsilon Q(S) for P = N(mu, 1), Q = N(0, 1).
-
-    Equals Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) (Balle and Wang, 2018). Written through
-    the scaled complementary error function so that values down to 1e-300 keep their digits.
-    """
-    if mu == 0:
-        return 0.0
-    if math.isinf(mu):
-        return 1.0
-    upper = mu / 2 - epsilon / mu
-    lower = -mu / 2 - epsilon / mu
-    if upper > -1:
-        with np.errstate(over="ignore"):
-            scaled = np.exp(epsilon + special.log_ndtr(lower))
-        return float(max(special.ndtr(upper) - scaled, 0.0))
-    # Phi(x) = exp(-x^2/2) erfcx(-x/sqrt 2)/2, and both terms share exp(-upper^2/2).
-    difference = special.erfcx(-upper / math.sqrt(2)) - special.erfcx(-lower / math.sqrt(2))
-    return float(max(0.5 * math.exp(-(upper**2) / 2) * difference, 0.0))
-
-
-def group_delta(epsilon: ArrayLike, delta: float, size: ArrayLike) -> NDArray[np.float64]:
-    """delta for groups of `size` records: delta (e^{size eps} - 1) / (e^eps - 1), at most 1.
-
-    Proof: iterate P_{i+1}(S) <= e^eps P_i(S) + delta along a path of neighbouring data sets.
-    (CWZ19: Lemma 8.1 prints the denominator e - 1, which is too large for eps < 1.)
-    """
-    eps = np.asarray(epsilon, dtype=float)
-    k = np.asarray(size, dtype=float)
-    if delta == 0:
-        return np.zeros(np.broadcast_shapes(eps.shape, k.shape))
-    grown = delta * np.expm1(np.minimum(k * eps, 700.0)) / np.expm1(np.minimum(eps, 700.0))
-    return np.where(k * eps > 700.0, 1.0, np.minimum(grown, 1.0))
-
-
-# --- Contraction by locally private channels ------------------------------------------------------
+from numpy.typing import NDArray
+from scipy import optimize
 
 
 def _library(*values: Any) -> Any:

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
 from minimax import bound as symbols
+from minimax.core.closeness import group_delta, kl_pure
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
-from minimax.methods.divergences import group_delta, kl_pure
 
 Array = NDArray[np.float64]
 SQRT_2PI = math.sqrt(2 * math.pi)

@@ -7,8 +7,8 @@ import math
 from scipy import integrate, stats
 
 from estimators.truncation import theoretical_truncation
+from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate
-from minimax.methods.divergences import gaussian_hockey_stick
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 SAMPLES = (50, 120, 2000, 10_000, 100_000)

@@ -16,8 +16,8 @@ from estimators.mechanisms import peeling
 from estimators.sparse_mean import SparseMean
 from estimators.truncation import theoretical_truncation
 from minimax.core.calibration import paper_peeling_scale, sparse_scales
+from minimax.core.closeness import kl_pure
 from minimax.core.privacy import Approximate, ZeroConcentrated
-from minimax.methods.divergences import kl_pure
 from minimax.problems.mean.upper import clip_bias
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.upper import sparse_mean_upper
