@@ -126,7 +126,7 @@ def _interactive_claim(randomiser: Literal["duchi", "privunit"]) -> Claim:
         f"local-regression/Theorem 2/pure/{randomiser}",
         "local-regression",
         Pure,
-        local_regression.theorem_2(sharp=True),
+        local_regression.wx21_theorem_2(sharp=True),
         f"LocalHardThresholding ({randomiser})",
         _interactive(randomiser),
         _pursuit,
@@ -150,14 +150,14 @@ def _label_claim(name: str, model: Model, lower: Bound, link: Link | None = None
 def claims() -> list[Claim]:
     """Every claim about the local model."""
     return [
-        _one_shot_claim(RECORDS, Pure, local_regression.theorem_1(Pure, sharp=True)),
+        _one_shot_claim(RECORDS, Pure, local_regression.wx21_theorem_1(Pure, sharp=True)),
         _interactive_claim("duchi"),
         _interactive_claim("privunit"),
         Claim(
             HALVING,
             "local-regression",
             Pure,
-            local_regression.theorem_2(sharp=True),
+            local_regression.wx21_theorem_2(sharp=True),
             "SequentialHalving",
             _halving,
             _pursuit,
@@ -165,20 +165,25 @@ def claims() -> list[Claim]:
             scope="local",
         ),
         _one_shot_claim(
-            "local-regression/Theorem 3/pure", Pure, local_regression.theorem_3(sharp=True), "sum"
+            "local-regression/Theorem 3/pure",
+            Pure,
+            local_regression.wx21_theorem_3(sharp=True),
+            "sum",
         ),
         _one_shot_claim(
             "local-regression/Theorem 4/zCDP",
             ZeroConcentrated,
-            local_regression.theorem_4(ZeroConcentrated),
+            local_regression.wx21_theorem_4(ZeroConcentrated),
         ),
-        _one_shot_claim("local-regression/Theorem 4/RDP", Renyi, local_regression.theorem_4(Renyi)),
-        _label_claim(LABELS, Pure, label_regression.theorem_7()),
+        _one_shot_claim(
+            "local-regression/Theorem 4/RDP", Renyi, local_regression.wx21_theorem_4(Renyi)
+        ),
+        _label_claim(LABELS, Pure, label_regression.wx21_theorem_7()),
         Claim(
             ONE_STEP,
             "label-regression",
             Pure,
-            label_regression.theorem_7(),
+            label_regression.wx21_theorem_7(),
             "LabelHardThresholding (one step)",
             _one_step,
             _pursuit,
@@ -188,12 +193,12 @@ def claims() -> list[Claim]:
         _label_claim(
             "label-regression/Theorem 7/approximate",
             Approximate,
-            label_regression.theorem_7(Approximate),
+            label_regression.wx21_theorem_7(Approximate),
         ),
         _label_claim(
             "label-regression/Theorem 10/pure",
             Pure,
-            label_regression.theorem_10(Pure, PAPER_LINK.f),
+            label_regression.wx21_theorem_10(Pure, PAPER_LINK.f),
             PAPER_LINK,
         ),
     ]

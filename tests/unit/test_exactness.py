@@ -8,13 +8,13 @@ import pytest
 
 from minimax.bound import Bound
 from minimax.core.bound import Parts, Point
-from minimax.problems.local_regression.lower import theorem_1
+from minimax.problems.local_regression.lower import wx21_theorem_1
 from verify import exactness
 from verify.exactness import Tightness
 
 
 def scaled(factor: float) -> Bound:
-    bound = theorem_1()
+    bound = wx21_theorem_1()
 
     def compute(point: Point) -> Parts:
         parts = bound.compute(point)

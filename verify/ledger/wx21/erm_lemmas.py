@@ -148,6 +148,6 @@ ENTRIES = (
         printed=Form("exponent s/2", lambda rng: sparse_packing(0.5)),
         relaxed=Form("exponent .8 s", lambda rng: sparse_packing(0.8)),
         mutant=Form("exponent 1.1 s", lambda rng: sparse_packing(1.1)),
-        code=("minimax.problems.label_regression.lower.theorem_7",),
+        code=("minimax.problems.label_regression.lower.wx21_theorem_7",),
     ),
 )
