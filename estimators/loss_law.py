@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, optimize, special
 
+from minimax.core.closeness import log_gaussian_hockey_stick, log_gaussian_hockey_sticks
 from minimax.core.privacy import OUTWARD, order_saving
-from minimax.methods.divergences import log_gaussian_hockey_stick, log_gaussian_hockey_sticks
 
 Array = NDArray[np.float64]
 Group = tuple[float, int]

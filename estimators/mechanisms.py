@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from estimators.accounting import LedgerEntry
 from estimators.design import SCALES
+from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
-from minimax.methods.divergences import gaussian_hockey_stick
 
 Array = NDArray[np.float64]
 Calibration = Literal["analytic", "classical", "paper"]

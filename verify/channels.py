@@ -71,7 +71,7 @@ FROM_TV: dict[str, tuple[Divergence, Callable[[float, float], float]]] = {
     "kl": (kl, divergences.kl_from_tv),
     "symmetrised kl": (lambda a, b: (a - b) * np.log(a / b), divergences.symmetrised_kl),
     "chi2": (chi2, divergences.chi2_from_tv),
-    "affinity": (hellinger, lambda e, t: 1 - divergences.affinity_from_tv(e, t)),
+    "affinity": (hellinger, divergences.deficit_from_tv),
     "renyi": (
         power,
         lambda e, t: math.exp((ALPHA - 1) * divergences.renyi_from_tv(ALPHA, e, t)),

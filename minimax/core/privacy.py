@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from minimax.methods.divergences import (
+from minimax.core.closeness import (
     gaussian_hockey_stick,
     group_delta,
     kl_pure,

@@ -1,143 +1,38 @@
-"""Divergences between the two laws that privacy must keep close, and how channels shrink them.
+"""How locally private channels shrink the divergences between the two laws of a record.
 
-The first part is about a pair (P, Q) of output laws on neighbouring data sets; the privacy
-definitions in `minimax.core.privacy` are phrased with these functions. The second part is about a
-locally private channel K: a record drawn from P_1 or P_2 is reported through K, the reports have
-laws M_1 and M_2, and the functions bound how far apart these can be. They take numbers or sympy
-expressions. `staircase_supremum` computes what the best channel on a small alphabet really does.
+A record drawn from P_1 or P_2 is reported through a locally private channel K, the reports have
+laws M_1 and M_2, and the functions bound how far apart these can be. They take any kind of
+number (`minimax.core.symbolic`). `staircase_supremum` computes what the best channel on a small
+alphabet really does. (What privacy keeps close to begin with is in `minimax.core.closeness`.)
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import sympy as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import optimize, special
 
+from minimax.core.symbolic import ULP, Number, library
 
-def kl_pure(epsilon: ArrayLike) -> NDArray[np.float64]:
-    """Largest KL(P || Q) of an epsilon-indistinguishable pair: epsilon * tanh(epsilon / 2).
-
-    Proof: the likelihood ratio r = dP/dQ lies in [e^-eps, e^eps] with E_Q r = 1, and r log r is
-    convex, so E_Q r log r is at most the chord's value at mean 1, reached by randomised response.
-    """
-    eps = np.asarray(epsilon, dtype=float)
-    return np.asarray(eps * np.tanh(eps / 2))
+Array = NDArray[np.float64]
+LARGE = 700.0
+"""An epsilon whose exponential is still a float."""
 
 
-def gaussian_hockey_stick(mu: float, epsilon: float) -> float:
-    """sup_S P(S) - e^epsilon Q(S) for P = N(mu, 1), Q = N(0, 1): `log_gaussian_hockey_stick`."""
-    return math.exp(log_gaussian_hockey_stick(mu, epsilon))
-
-
-def log_gaussian_hockey_stick(mu: float, epsilon: float) -> float:
-    r"""log H(epsilon), H = sup_S P(S) - e^epsilon Q(S) for P = N(mu, 1), Q = N(0, 1).
-
-    **Statement.** With a = epsilon/mu - mu/2 and Mills' ratio R(x) = Phi(-x)/phi(x),
-    H = Phi(-a) - e^eps Phi(-a - mu) (Balle and Wang, 2018) = phi(a) (R(a) - R(a + mu)), and
-    H(-t) = 1 - e^-t + e^-t H(t).
-
-    **Proof.** e^eps phi(a + mu) = phi(a). Negative levels: (p - e^-t q)_+ = p - e^-t q +
-    e^-t (q - e^t p)_+, and exchanging P and Q is a reflection.
-
-    **Constants.** The first form, whose second term is at most a fifth of the first, is used for
-    a < -1, the second elsewhere. For small mu its difference is the integral of
-    1 - x R(x) = -R'(x), by Gauss; beyond a = 10^4 it is at most 1/a - 1/(a + mu), which is what
-    is returned (larger by less than 10^-7 of itself). So every digit but the last three is right,
-    counting a shift of epsilon by 10^-15 of itself as no error.
-    """
-    if epsilon < 0:
-        return math.log(
-            math.exp(log_gaussian_hockey_stick(mu, -epsilon) + epsilon) - math.expm1(epsilon)
-        )
-    if mu == 0 or math.isinf(mu):
-        return 0.0 if mu else -math.inf
-    a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    if a < -1:
-        return math.log(_difference_inside(a, b))
-    difference = mu / a / b if a > 1e4 else float(_mills_difference(np.float64(a), mu))
-    return min(math.log(difference) - (a * a + LOG_TWO_PI) / 2, 0.0) if difference else -math.inf
-
-
-def log_gaussian_hockey_sticks(mu: float, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`log_gaussian_hockey_stick` at many levels, mu being positive and finite."""
-    level = np.abs(epsilon)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        a, b = level / mu - mu / 2, level / mu + mu / 2
-        difference = np.where(a > 1e4, mu / a / b, _mills_difference(a, mu))
-        outside = np.minimum(np.log(difference) - (a * a + LOG_TWO_PI) / 2, 0.0)
-        above = np.where(a < -1, np.log(_difference_inside(a, b)), outside)
-        below = np.log(np.exp(above - level) - np.expm1(-level))
-    return np.where(epsilon < 0, below, above)
-
-
-def log_gaussian_overlap(mu: float, epsilon: float) -> float:
-    """log(1 - H(epsilon)) = log(Phi(a) + e^epsilon Phi(-a - mu)), which does not cancel."""
-    a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    return float(np.logaddexp(special.log_ndtr(a), epsilon + special.log_ndtr(-b)))
-
-
-def _difference_inside(a: Any, b: Any) -> Any:
-    """Phi(-a) - phi(a) R(b)."""
-    return special.ndtr(-a) - np.exp(-(a * a + LOG_TWO_PI) / 2) * _mills(b)
-
-
-def _mills_difference(a: NDArray[np.float64] | np.float64, mu: float) -> NDArray[np.float64]:
-    """R(a) - R(a + mu)."""
-    if mu > GAUSS_BELOW:
-        return np.asarray(_mills(a) - _mills(a + mu))
-    between = np.asarray(a)[..., None] + mu * GAUSS_NODES
-    return np.asarray(mu * ((1 - between * _mills(between)) @ GAUSS_WEIGHTS))
-
-
-def _mills(x: Any) -> Any:
-    """Phi(-x)/phi(x)."""
-    return math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2))
-
-
-LOG_TWO_PI = math.log(2 * math.pi)
-GAUSS_BELOW = 0.5
-"""Up to this mu eight nodes leave a relative error below 10^-16."""
-GAUSS_NODES, GAUSS_WEIGHTS = ((np.polynomial.legendre.leggauss(8)[i] + 1 - i) / 2 for i in (0, 1))
-
-
-def group_delta(epsilon: ArrayLike, delta: float, size: ArrayLike) -> NDArray[np.float64]:
-    """delta for groups of `size` records: delta (e^{size eps} - 1) / (e^eps - 1), at most 1.
-
-    Proof: iterate P_{i+1}(S) <= e^eps P_i(S) + delta along a path of neighbouring data sets.
-    (CWZ19: Lemma 8.1 prints the denominator e - 1, which is too large for eps < 1.)
-    """
-    eps = np.asarray(epsilon, dtype=float)
-    k = np.asarray(size, dtype=float)
-    if delta == 0:
-        return np.zeros(np.broadcast_shapes(eps.shape, k.shape))
-    grown = delta * np.expm1(np.minimum(k * eps, 700.0)) / np.expm1(np.minimum(eps, 700.0))
-    return np.where(k * eps > 700.0, 1.0, np.minimum(grown, 1.0))
-
-
-# --- Contraction by locally private channels ------------------------------------------------------
-
-
-def _library(*values: Any) -> Any:
-    """sympy if some value is symbolic, else math: the formulas below are written once."""
-    return sp if any(isinstance(value, sp.Basic) for value in values) else math
-
-
-def tv_contraction(epsilon: Any) -> Any:
+def tv_contraction(epsilon: Number) -> Number:
     r"""TV(M_1, M_2) <= tanh(eps/2) TV(P_1, P_2) for eps-LDP channels; reached by two inputs.
 
     **Proof.** M_1 - M_2 is TV(P_1, P_2) times a difference of averages of K(.|x), and two laws with
     ratio at most e^eps both ways have TV at most (e^eps - 1)/(e^eps + 1).
     """
-    return _library(epsilon).tanh(epsilon / 2)
+    return library(epsilon).tanh(epsilon / 2)
 
 
-def strong_contraction(affinity_divergence: Any) -> Any:
+def strong_contraction(affinity_divergence: Number) -> Number:
     r"""The factor 1 - exp(-D): chi^2, KL and squared Hellinger of M_1, M_2 shrink by at least it.
 
     **Statement.** Let D_{1/2} = -2 log int sqrt(k k') of K(.|x), K(.|x') be at most D for all
@@ -152,30 +47,43 @@ def strong_contraction(affinity_divergence: Any) -> Any:
 
     **Source.** the eps-LDP case is Asoodeh and Zhang (2022), by another proof.
     """
-    if isinstance(affinity_divergence, sp.Basic):
-        return 1 - sp.exp(-affinity_divergence)
-    return -math.expm1(-affinity_divergence)
+    return -library(affinity_divergence).expm1(-affinity_divergence)
 
 
-def strong_contraction_pure(epsilon: Any) -> Any:
+def strong_contraction_pure(epsilon: Number) -> Number:
     r"""tanh(eps/2)^2: the factor of `strong_contraction` for eps-LDP channels; sharp.
 
     The affinity of an eps-indistinguishable pair is at least 1/cosh(eps/2) (sqrt r is concave in
     the likelihood ratio r, so the chord's ends are worst), and 1 - 1/cosh^2 = tanh^2.
     """
-    return _library(epsilon).tanh(epsilon / 2) ** 2
+    return tv_contraction(epsilon) ** 2
 
 
-def excess_ratio(epsilon: Any, tv: Any) -> Any:
+def excess_ratio(epsilon: Number, tv: Number) -> Number:
     r"""x = (e^eps - 1) TV(P_1, P_2): the reports' likelihood ratios lie in [1/(1 + x), 1 + x].
 
     **Proof.** M_1(z) - M_2(z) <= TV (max_x K(z|x) - min_x K(z|x)) <= TV (e^eps - 1) M_2(z).
     So D_inf(M_1|M_2) <= log(1 + x): a report of close records is more private than eps.
     """
-    return (_library(epsilon, tv).exp(epsilon) - 1) * tv
+    lib = library(epsilon, tv)
+    # Equal laws stay equal, also where the exponential is infinite.
+    return lib.choose(tv == 0, lambda: tv, lambda: lib.expm1(epsilon) * tv)
 
 
-def kl_from_tv(epsilon: Any, tv: Any) -> Any:
+def log_excess(epsilon: Number, tv: Number) -> Number:
+    r"""log(1 + x), x = (e^eps - 1) TV(P_1, P_2): at most eps. Never below it for large eps.
+
+    Past eps = 700, where floats end, it grows by at most the excess of eps over that: its
+    derivative e^eps t/(1 + (e^eps - 1) t) is at most 1.
+    """
+    lib = library(epsilon, tv)
+    if lib.is_symbolic:
+        return lib.log(1 + excess_ratio(epsilon, tv))
+    within = lib.least(epsilon, LARGE)
+    return lib.log1p(excess_ratio(within, tv)) + (epsilon - within)
+
+
+def kl_from_tv(epsilon: Number, tv: Number) -> Number:
     r"""KL(M_1|M_2) <= t tanh(eps/2) log(1 + (e^eps - 1) t), t = TV(P_1, P_2).
 
     **Proof.** KL = sum m_2 f(r), f(r) = r log r - r + 1, r = m_1/m_2 in [1/(1+x), 1+x]
@@ -185,11 +93,10 @@ def kl_from_tv(epsilon: Any, tv: Any) -> Any:
 
     **Constants.** Reached at t = 1 by randomised response.
     """
-    library = _library(epsilon, tv)
-    return tv * tv_contraction(epsilon) * library.log(1 + excess_ratio(epsilon, tv))
+    return tv * tv_contraction(epsilon) * log_excess(epsilon, tv)
 
 
-def symmetrised_kl(epsilon: Any, tv: Any) -> Any:
+def symmetrised_kl(epsilon: Number, tv: Number) -> Number:
     r"""KL(M_1|M_2) + KL(M_2|M_1) <= 2 t tanh(eps/2) log(1 + (e^eps - 1) t): twice `kl_from_tv`.
 
     Always below (e^eps - 1)^2 t^2 (`symmetrised_kl_quadratic`), which is near it only for small
@@ -198,58 +105,67 @@ def symmetrised_kl(epsilon: Any, tv: Any) -> Any:
     return 2 * kl_from_tv(epsilon, tv)
 
 
-def symmetrised_kl_quadratic(epsilon: Any, tv: Any) -> Any:
+def symmetrised_kl_quadratic(epsilon: Number, tv: Number) -> Number:
     r"""KL(M_1|M_2) + KL(M_2|M_1) <= (e^eps - 1)^2 t^2, the classical form.
 
     It follows from `symmetrised_kl`: log(1 + x) <= x and 2 tanh(eps/2) <= e^eps - 1. (Duchi, Jordan
     and Wainwright print min(4, e^{2 eps}) (e^eps - 1)^2 t^2.)
     """
-    return excess_ratio(epsilon, tv) ** 2
+    x = excess_ratio(epsilon, tv)
+    return x * x
 
 
-def information_from_tv(epsilon: Any, mean_square_tv: Any) -> Any:
+def information_from_tv(epsilon: Number, mean_square_tv: Number) -> Number:
     r"""I(V; Z) <= (1/2)(e^eps - 1)^2 times the mean of TV(P_v, P_v')^2 over independent v, v'.
 
     **Proof.** I(V; Z) = E KL(M_V|mean M) <= E KL(M_V|M_V') by convexity, and the mean over ordered
     pairs is half that of the symmetrised divergence.
     """
-    return (_library(epsilon).exp(epsilon) - 1) ** 2 * mean_square_tv / 2
+    growth = library(epsilon).expm1(epsilon)
+    return growth * growth * mean_square_tv / 2  # a square would raise where a product is infinite
 
 
-def chi2_from_tv(epsilon: Any, tv: Any) -> Any:
+def chi2_from_tv(epsilon: Number, tv: Number) -> Number:
     r"""chi^2(M_1|M_2) <= min{x^2/(1 + x), 2 x t tanh(eps/2)}, x = (e^eps - 1) t.
 
     **Proof.** First: likelihood ratios in [1/(1+x), 1+x] with mean 1 (Bhatia and Davis); reached at
     t = 1 by randomised response. Second: sum (m_1 - m_2)^2/m_2 <= x sum |m_1 - m_2|.
     """
     x = excess_ratio(epsilon, tv)
-    least = sp.Min if isinstance(x, sp.Basic) else min
-    return least(x**2 / (1 + x), 2 * x * tv * tv_contraction(epsilon))
+    lib = library(x)
+    variance = x * -lib.expm1(-log_excess(epsilon, tv))
+    return lib.least(variance, 2 * x * tv * tv_contraction(epsilon))
 
 
-def affinity_from_tv(epsilon: Any, tv: Any) -> Any:
-    r"""int sqrt(m_1 m_2) >= 1 - t tanh(eps/2) tanh(log(1 + x)/4), x = (e^eps - 1) t.
+def deficit_from_tv(epsilon: Number, tv: Number) -> Number:
+    r"""1 - int sqrt(m_1 m_2) <= t tanh(eps/2) tanh(log(1 + x)/4), x = (e^eps - 1) t.
 
-    **Proof.** One minus it is (1/2) sum (sqrt m_1 - sqrt m_2)^2
-    = (1/2) sum |m_1 - m_2| tanh(|log(m_1/m_2)|/4). Reached at t = 1: 1/cosh(eps/2).
+    **Proof.** It is (1/2) sum (sqrt m_1 - sqrt m_2)^2
+    = (1/2) sum |m_1 - m_2| tanh(|log(m_1/m_2)|/4). Reached at t = 1: 1 - 1/cosh(eps/2).
+
+    The affinity itself is not given: for close laws one minus it has no digits left.
     """
-    library = _library(epsilon, tv)
-    slope = library.tanh(library.log(1 + excess_ratio(epsilon, tv)) / 4)
-    return 1 - tv * tv_contraction(epsilon) * slope
+    slope = library(epsilon, tv).tanh(log_excess(epsilon, tv) / 4)
+    return tv * tv_contraction(epsilon) * slope
 
 
-def renyi_from_tv(alpha: Any, epsilon: Any, tv: Any) -> Any:
-    r"""D_alpha(M_1|M_2), alpha > 1: at most that of randomised response with e^eps' = 1 + x.
+def renyi_from_tv(alpha: Number, epsilon: Number, tv: Number) -> Number:
+    r"""D_alpha(M_1|M_2), alpha > 1: at most that of randomised response with e^l = 1 + x.
 
     **Proof.** r^alpha is convex in the likelihood ratio r in [1/(1+x), 1+x] of mean 1, so the
-    chord's ends are worst: ((1+x)^alpha + (1+x)^{1-alpha})/(2 + x).
+    chord's ends are worst: ((1+x)^alpha + (1+x)^{1-alpha})/(2 + x), which is
+    cosh((alpha - 1/2) l)/cosh(l/2) = 1 + 2 sinh(alpha l/2) sinh((alpha - 1) l/2)/cosh(l/2).
     """
-    library = _library(alpha, epsilon, tv)
-    one = 1 + excess_ratio(epsilon, tv)
-    return library.log((one**alpha + one ** (1 - alpha)) / (1 + one)) / (alpha - 1)
+    level = log_excess(epsilon, tv)
+    lib = library(alpha, level)
+    if not lib.is_symbolic and alpha * level > 1:  # the same from the largest exponent down
+        rest = lib.log1p(lib.exp(-(2 * alpha - 1) * level)) - lib.log1p(lib.exp(-level))
+        return level + rest / (alpha - 1)
+    rise = lib.sinh(alpha * level / 2) * lib.sinh((alpha - 1) * level / 2)
+    return lib.log1p(2 * rise / lib.cosh(level / 2)) / (alpha - 1)
 
 
-def chi2_from_tv_renyi(level: Any, tv: Any) -> Any:
+def chi2_from_tv_renyi(level: Number, tv: Number) -> Number:
     r"""chi^2(M_1|M_2) <= (4 - 3t) t^2 (e^level - 1) for channels of Renyi order 2 at most `level`.
 
     The level of a (kappa, rho)-zCDP channel is kappa + 2 rho. KL is at most log(1 + chi^2).
@@ -260,24 +176,25 @@ def chi2_from_tv_renyi(level: Any, tv: Any) -> Any:
     t v, and in the norm sum f^2/r both |s_i - r|^2 = chi^2(s_i|r) <= v, so the first is at most
     4 (1-t) v. Reached at t = 1. (Duchi and Ruan have 4 t^2 v.)
     """
-    return (4 - 3 * tv) * tv**2 * (_library(level, tv).exp(level) - 1)
+    return (4 - 3 * tv) * tv**2 * library(level, tv).expm1(level)
 
 
-def kl_from_tv_bounded(kl: Any, tv: Any) -> Any:
+def kl_from_tv_bounded(kl: Number, tv: Number) -> Number:
     r"""KL(M_1|M_2) <= t kl when KL(K(.|x)|K(.|x')) <= kl (zCDP: kappa + rho): joint convexity."""
     return kl * tv
 
 
-def report_variance(epsilon: Any) -> Any:
+def report_variance(epsilon: Number) -> Number:
     r"""sinh(eps/2)^2: the largest variance over x of r_z = K(z|.)/m(z), K an eps-LDP channel.
 
     r lies in [a, e^eps a] with mean 1, so the variance is at most (e^eps a - 1)(1 - a), largest at
     a = (1 + e^-eps)/2 (Bhatia and Davis).
     """
-    return _library(epsilon).sinh(epsilon / 2) ** 2
+    root = library(epsilon).sinh(epsilon / 2)
+    return root * root
 
 
-def report_information(epsilon: Any) -> Any:
+def report_information(epsilon: Number) -> Number:
     r"""I(X; Z) <= g - 1 - log g, g = eps/(1 - e^-eps), for every eps-LDP channel and law of X.
 
     **Proof.** KL(law of X given z | law of X) = E r log r with r in [a, e^eps a] of mean 1; the
@@ -285,16 +202,19 @@ def report_information(epsilon: Any) -> Any:
     (the bound eps tanh(eps/2) through pairs of inputs is about eps^2/2) and eps - log eps - 1 for
     large eps. Approached by subset selection on a large alphabet.
     """
-    if isinstance(epsilon, sp.Basic):
-        g = epsilon / (1 - sp.exp(-epsilon))
-        return g - 1 - sp.log(g)
-    if epsilon < 1e-3:  # the difference below cancels; eps^2/8 is above it, by Hoeffding's lemma
+    lib = library(epsilon)
+    if lib.is_symbolic:
+        g = epsilon / (1 - lib.exp(-epsilon))
+        return g - 1 - lib.log(g)
+    if lib.ulp and epsilon < 1e-3:  # floats cancel; eps^2/8 is above it, by Hoeffding's lemma
         return epsilon * epsilon / 8
-    above = (epsilon + math.expm1(-epsilon)) / -math.expm1(-epsilon)  # g - 1
-    return above - math.log1p(above)
+    above = (epsilon + lib.expm1(-epsilon)) / -lib.expm1(-epsilon)  # g - 1
+    return above - lib.log1p(above)
 
 
-Column = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+# --- The best channel on a small alphabet ---------------------------------------------------------
+
+Column = Callable[[Array], Array]
 
 
 def staircase_supremum(value: Column, inputs: int, epsilon: float) -> float:
@@ -315,20 +235,60 @@ def staircase_supremum(value: Column, inputs: int, epsilon: float) -> float:
     value : callable
         Maps an array of columns, one in each row, to their values.
     """
+    columns = staircase_columns(inputs, epsilon).chances
+    return staircase_program(value(columns), columns)
+
+
+class Columns(NamedTuple):
+    """Columns of a channel, one in each row, of mean 1; and what they have above their least."""
+
+    chances: Array
+    excess: Array
+    """chances less their least entry, to full accuracy however small epsilon is: a difference of
+    two reports' chances is the same for both, as two laws have the same mass."""
+
+
+def staircase_columns(inputs: int, epsilon: float) -> Columns:
+    """The columns {e^-eps, 1}^inputs, scaled to mean 1. (Where e^-eps is 0 in floats, they span
+    more than the columns of eps-LDP channels: a supremum over them is no smaller.)"""
     if not 1 <= inputs <= 14:
         raise ValueError(f"inputs must lie in [1, 14] (2^inputs columns), got {inputs}")
-    columns = np.array(list(itertools.product([1.0, math.exp(epsilon)], repeat=inputs)))
-    columns /= columns.mean(axis=1, keepdims=True)
-    values = value(columns)
+    high = np.array(list(itertools.product([0.0, 1.0], repeat=inputs)))
+    low, step = float(np.exp(-epsilon)), float(-np.expm1(-epsilon))
+    mean = low + step * high.mean(axis=1, keepdims=True)
+    # The first row is constant: below any e^-eps that is 0 in floats its mean would be 0 too.
+    mean[0], low_row = 1.0, np.where(high.any(axis=1, keepdims=True), low, 1.0)
+    excess = step * high / mean
+    return Columns(low_row / mean + excess, excess)
+
+
+def staircase_program(values: Array, columns: Array) -> float:
+    """max sum_c a_c values_c over weights a >= 0 with sum_c a_c c = (1, ..., 1), from above.
+
+    Any prices y bound it by sum_x y_x + max_c (value(c) - <c, y>): the columns have mean 1, so the
+    weights add up to 1. The solver's tolerance, or its failure, cannot hide in that, and a margin
+    covers the rounding of the check.
+    """
     scale = float(np.abs(values).max())
+    if not np.isfinite(scale):
+        return np.inf  # nothing is known
     if scale == 0:
         return 0.0
+    inputs = columns.shape[1]
     solved = optimize.linprog(
         -values / scale, A_eq=columns.T, b_eq=np.ones(inputs), bounds=(0, None), method="highs"
     )
-    if solved.status != 0:
-        raise RuntimeError(f"the program over staircase columns failed: {solved.message}")
-    prices = -scale * solved.eqlin.marginals
-    # Any prices y bound the supremum by sum_x y_x + max_c (value(c) - <c, y>): the columns have
-    # mean 1, so the weights of a channel add up to 1. The solver's tolerance cannot hide in it.
-    return float(prices.sum() + max(float((values - columns @ prices).max()), 0.0))
+    prices = -scale * solved.eqlin.marginals if solved.status == 0 else np.zeros(inputs)
+    margin = 4 * inputs * ULP * (scale + inputs * float(np.abs(prices).max()))
+    return float(prices.sum() + max(float((values - columns @ prices).max()), 0.0) + margin)
+
+
+def relative_entropy_terms(base: Array, difference: Array) -> Array:
+    """b f(d/b), f(r) = (1 + r) log(1 + r) - r: the terms of KL(b + d|b), second order in d."""
+    with np.errstate(all="ignore"):
+        ratio = np.maximum(difference / base, -1.0)
+        near = np.where(np.abs(ratio) < 1e-3, ratio, 0.0)
+        series = near**2 * (1 / 2 - near * (1 / 6 - near * (1 / 12 - near * (1 / 20 - near / 30))))
+        full = special.xlog1py(1 + ratio, ratio) - ratio
+        terms = base * np.where(np.abs(ratio) < 1e-3, series, full)
+    return np.where(base > 0, terms, np.where(difference > 0, np.inf, 0.0))

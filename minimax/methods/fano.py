@@ -14,18 +14,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
+from minimax.core.bound import ROUNDING
+from minimax.core.symbolic import ULP, Number, library
 from minimax.methods.blocks import block_exponent, free_exponent
 from minimax.methods.divergences import (
     kl_from_tv,
+    relative_entropy_terms,
     report_information,
-    staircase_supremum,
+    staircase_columns,
+    staircase_program,
     strong_contraction_pure,
 )
 
@@ -34,7 +36,7 @@ EXACT_ALPHABET = 10
 """Largest alphabet on which the best channel is computed instead of bounded."""
 
 
-def fano(radius: Any, information: Any, size: Any) -> Any:
+def fano(radius: Number, information: Number, size: Number) -> Number:
     r"""**Statement.** R >= radius (1 - (I(V; Z) + log 2)/log size).
 
     `radius` is a loss that no estimate can have with two elements at once: for squared distance and
@@ -42,8 +44,9 @@ def fano(radius: Any, information: Any, size: Any) -> Any:
     Fano's inequality bounds the chance of that. (WX21: Lemma 7 has a further factor 1/2, which is
     not needed.) Not clipped at 0, so that it can be used with symbols.
     """
-    log = sp.log if any(isinstance(x, sp.Basic) for x in (information, size)) else math.log
-    return radius * (1 - (information + log(2)) / log(size))
+    lib = library(information, size)
+    two = information * 0 + 2  # of the same kind of number
+    return radius * (1 - (information + lib.log(two)) / lib.log(size))
 
 
 def error_probability(information: float, size: int) -> float:
@@ -56,15 +59,16 @@ def error_probability(information: float, size: int) -> float:
     """
     if information >= math.log(size):
         return 0.0
-
-    def excess(P: float) -> float:
-        entropy = float(special.entr(P) + special.entr(1 - P))
-        return math.log(size) - entropy - P * math.log(size - 1) - information
-
     most = 1 - 1 / size
-    if information <= 0 or excess(most) >= 0:
+
+    def excess(u: float) -> float:
+        """The divergence at P = most - u, of second order in u, less the information."""
+        right = special.xlog1py(1 / size + u, size * u)
+        return float(right + special.xlog1py(most - u, -u / most)) - information
+
+    if information <= 0:
         return most
-    return float(optimize.brentq(excess, 0.0, most, xtol=1e-15))
+    return most - float(optimize.brentq(excess, 0.0, most, xtol=1e-15))
 
 
 def donsker_varadhan(
@@ -187,33 +191,42 @@ class PrivatePacking:
         """
         if not (epsilon > 0 and math.isfinite(epsilon)):
             raise ValueError(f"epsilon must be positive and finite, got {epsilon!r}")
-        pairs = [kl_from_tv(epsilon, t) for t in self.total_variation.ravel()]
+        pairs = [kl_from_tv(epsilon, float(t)) for t in self.total_variation.ravel()]
         bounds = [math.log(self.size), report_information(epsilon), float(np.mean(pairs))]
         if self.laws is not None:
             data = float(np.sum(mutual_information(np.eye(self.laws.shape[1]), self.laws)))
             bounds.append(strong_contraction_pure(epsilon) * data)
             if self.laws.shape[1] <= EXACT_ALPHABET:
-                laws = self.laws
-                exact = staircase_supremum(
-                    lambda columns: mutual_information(columns, laws), laws.shape[1], epsilon
-                )
-                bounds.append(exact)
-        return max(min(bounds), 0.0)
+                bounds.append(_largest_information(self.laws, epsilon))
+        return max(min(bounds), 0.0) * (1 + ROUNDING)
 
     def bound(self, n: int, epsilon: float) -> FanoBound:
         """The private Fano bound for n non-interactive eps-LDP reports."""
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n!r}")
         information = self.information(epsilon)
-        value = self.radius * error_probability(n * information, self.size)
+        failure = error_probability(n * information, self.size)
+        # The root is known to about 1e-15, which for a small chance is more than the rounding.
+        value = self.radius * max(failure * (1 - ROUNDING) - 64 * ULP * math.log(self.size), 0.0)
         closed = max(fano(self.radius, n * information, self.size), 0.0)
         return FanoBound(value, closed, information, self.radius, self.size)
 
 
 def mutual_information(columns: Array, laws: Array) -> Array:
     """The share of a report with column K(z|.) in I(V; Z), V uniform on the laws."""
-    m = columns @ laws.T
-    return np.asarray(np.mean(special.rel_entr(m, m.mean(axis=1, keepdims=True)), axis=1))
+    mean = laws.mean(axis=0)
+    return _information_terms(columns @ mean, columns @ (laws - mean).T)
+
+
+def _information_terms(mean: Array, differences: Array) -> Array:
+    return np.asarray(np.mean(relative_entropy_terms(mean[:, None], differences), axis=1))
+
+
+def _largest_information(laws: Array, epsilon: float) -> float:
+    """The supremum of I(V; Z) over all eps-LDP channels."""
+    columns, mean = staircase_columns(laws.shape[1], epsilon), laws.mean(axis=0)
+    values = _information_terms(columns.chances @ mean, columns.excess @ (laws - mean).T)
+    return staircase_program(values, columns.chances)
 
 
 def pairwise_tv(laws: Array) -> Array:

@@ -13,45 +13,45 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import sympy as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
-from minimax.methods.divergences import affinity_from_tv, kl_from_tv, staircase_supremum
+from minimax.core.bound import ROUNDING
+from minimax.core.symbolic import ULP, Number, library
+from minimax.methods.divergences import (
+    Columns,
+    deficit_from_tv,
+    kl_from_tv,
+    relative_entropy_terms,
+    staircase_columns,
+    staircase_program,
+)
 from minimax.methods.fano import EXACT_ALPHABET, checked_laws, pairwise_tv
 
 Array = NDArray[np.float64]
 
 
-def testing_risk(separation: Any, log_affinity: Any) -> Any:
+def testing_risk(separation: Number, log_affinity: Number) -> Number:
     r"""**Statement.** R >= (separation/2) (1 - sqrt(1 - e^{2 log_affinity})).
 
     `separation` is inf_u L(u, 1) + L(u, 2), log_affinity at most log int sqrt(m_1 m_2).
     **Proof.** The mean loss is at least (separation/2) int min(m_1, m_2), which is
     1 - TV >= 1 - sqrt(1 - affinity^2).
     """
-    symbolic = any(isinstance(x, sp.Basic) for x in (separation, log_affinity))
-    root, square = (
-        (sp.sqrt, sp.exp(2 * log_affinity))
-        if symbolic
-        else (np.sqrt, np.exp(2 * np.asarray(log_affinity)))
-    )
+    lib = library(separation, log_affinity)
     # 1 - sqrt(1 - q) without cancellation.
-    return separation / 2 * square / (1 + root(1 - square))
+    return separation / 2 * lib.exp(2 * log_affinity) / (1 + lib.sqrt(-lib.expm1(2 * log_affinity)))
 
 
-def squared_risk(distance: Any, log_affinity: Any) -> Any:
+def squared_risk(distance: Number, log_affinity: Number) -> Number:
     r"""**Statement.** For squared loss and points at this distance, R >= (distance^2/4) affinity^2.
 
     **Proof.** The Bayes risk of two points is (distance^2/4) int 2 m_1 m_2/(m_1 + m_2), and
     (int sqrt(m_1 m_2))^2 <= int 2 m_1 m_2/(m_1 + m_2) int (m_1 + m_2)/2. Up to twice
     `testing_risk` with separation distance^2/2.
     """
-    exp = sp.exp if isinstance(log_affinity, sp.Basic) else np.exp
-    return distance**2 / 4 * exp(2 * log_affinity)
+    return distance**2 / 4 * library(log_affinity).exp(2 * log_affinity)
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,31 @@ class LeCamBound:
 
     log_affinity: float
     """Lower bound on log int sqrt(m_1 m_2) over all n reports."""
-    total_variation: float
-    """Upper bound on the total variation between the two laws of all n reports."""
+    kl: float
+    """Upper bound on the smaller divergence between the two laws of all n reports."""
+
+    @property
+    def total_variation(self) -> float:
+        """Upper bound on the total variation between the two laws of all n reports."""
+        by_affinity = math.sqrt(-math.expm1(2 * self.log_affinity))
+        return min(min(by_affinity, math.sqrt(self.kl / 2)) * (1 + ROUNDING), 1.0)
 
     def risk(self, separation: float) -> float:
-        """Lower bound on the risk when every estimate has total loss >= `separation`."""
+        """Lower bound on the risk when every estimate has total loss >= `separation`.
+
+        1 - TV is not formed: near 0 it has no digits.
+        """
         if not separation > 0:
             raise ValueError(f"separation must be positive, got {separation!r}")
-        return float(separation / 2 * (1 - self.total_variation))
+        by_divergence = separation / 2 * (1 - math.sqrt(self.kl / 2))
+        return (1 - ROUNDING) * max(testing_risk(separation, self.log_affinity), by_divergence)
 
     def squared(self, distance: float) -> float:
         """Lower bound on the squared-error risk of two points at this distance."""
         if not distance > 0:
             raise ValueError(f"distance must be positive, got {distance!r}")
-        by_test = self.risk(distance**2 / 2)
-        return float(max(squared_risk(distance, self.log_affinity), by_test))
+        by_affinity = (1 - ROUNDING) * squared_risk(distance, self.log_affinity)
+        return max(by_affinity, self.risk(distance**2 / 2))
 
 
 def two_points(
@@ -87,8 +97,9 @@ def two_points(
     r"""Two laws of a record, n sequentially interactive eps-LDP reports.
 
     **Statement.** log int sqrt(m_1 m_2) >= n log a with a the least affinity that one channel can
-    give: `affinity_from_tv`, or computed (`staircase_supremum`) for laws on a small alphabet; and
-    TV^2 <= min{1 - a^{2n}, n D/2}, D the largest KL of one round in the better direction.
+    give: one minus `deficit_from_tv`, or computed (`staircase_supremum`) for laws on a small
+    alphabet; and TV^2 <= min{1 - a^{2n}, n D/2}, D the largest KL of one round in the better
+    direction.
 
     **Proof.** Module docstring, the chain rule for KL and Pinsker's inequality TV^2 <= KL/2.
     """
@@ -106,17 +117,16 @@ def two_points(
         t = float(total_variation)
         if not 0 <= t <= 1:
             raise ValueError(f"total_variation must lie in [0, 1], got {t!r}")
-    deficit = 1 - affinity_from_tv(epsilon, t)
-    kl = kl_from_tv(epsilon, t)
+    deficit, kl = deficit_from_tv(epsilon, t), kl_from_tv(epsilon, t)
     if P is not None and P.shape[1] <= EXACT_ALPHABET:
         first, second = P
-        k = P.shape[1]
-        exact = staircase_supremum(lambda c: _hellinger(c @ first, c @ second), k, epsilon)
-        deficit = min(deficit, exact)
+        columns = staircase_columns(P.shape[1], epsilon)
+        deficit = min(
+            deficit, staircase_program(_hellinger(columns, first, second), columns.chances)
+        )
         for one, other in ((first, second), (second, first)):
-            kl = min(kl, staircase_supremum(_kl_value(one, other[None]), k, epsilon))
-    log_affinity = n * math.log1p(-min(deficit, 1 - 1e-16))
-    return _from(max(log_affinity, -n * kl / 2), n * kl)
+            kl = min(kl, _largest_kl(columns, one, other[None]))
+    return _over_rounds(n, deficit, kl)
 
 
 def point_against_mixture(
@@ -142,27 +152,32 @@ def point_against_mixture(
     distances = np.abs(P - P0).sum(axis=1) / 2
     kl = float(np.mean([kl_from_tv(epsilon, float(t)) for t in distances]))
     if k <= EXACT_ALPHABET:
-        kl = min(kl, staircase_supremum(_kl_value(P0[0], P), k, epsilon))
-    return _from(-n * kl / 2, n * kl)
+        kl = min(kl, _largest_kl(staircase_columns(k, epsilon), P0[0], P))
+    return _over_rounds(n, 1.0, kl)
 
 
-def _from(log_affinity: float, kl: float) -> LeCamBound:
-    by_affinity = math.sqrt(-math.expm1(2 * log_affinity))
-    return LeCamBound(log_affinity, min(by_affinity, math.sqrt(kl / 2), 1.0))
+def _over_rounds(n: int, deficit: float, kl: float) -> LeCamBound:
+    """From one round's deficit and KL, each with some ulps for the rounding of its formula.
+
+    log int sqrt(m_1 m_2) is at least -KL/2 too, by Jensen's inequality.
+    """
+    deficit, kl = deficit * (1 + 16 * ULP), n * kl * (1 + 16 * ULP)
+    by_deficit = n * math.log1p(-deficit) if deficit < 1 else -math.inf
+    return LeCamBound(max(by_deficit, -kl / 2), kl)
 
 
-def _kl_value(base: Array, laws: Array) -> Any:
-    """mean_v KL(P_0 K|P_v K) by columns; m_v - m_0, of sum 0, is added to make it second order."""
-
-    def value(columns: Array) -> Array:
-        first = columns @ base
-        return np.asarray(np.mean(special.kl_div(first[:, None], columns @ laws.T), axis=1))
-
-    return value
+def _largest_kl(columns: Columns, base: Array, laws: Array) -> float:
+    """sup_K mean_v KL(P_0 K|P_v K)."""
+    differences = columns.excess @ (base - laws).T
+    terms = relative_entropy_terms(columns.chances @ laws.T, differences)
+    return staircase_program(np.mean(terms, axis=1), columns.chances)
 
 
-def _hellinger(first: Array, second: Array) -> Array:
-    return np.asarray((np.sqrt(first) - np.sqrt(second)) ** 2 / 2)
+def _hellinger(columns: Columns, first: Array, second: Array) -> Array:
+    """(sqrt m_1 - sqrt m_2)^2/2 by columns, from the difference: close laws lose no digits."""
+    roots = np.sqrt(columns.chances @ first) + np.sqrt(columns.chances @ second)
+    difference = columns.excess @ (first - second)
+    return np.asarray((difference / np.where(roots > 0, roots, 1.0)) ** 2 / 2)
 
 
 def _check(n: int, epsilon: float) -> None:

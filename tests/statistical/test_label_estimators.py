@@ -21,7 +21,7 @@ from estimators.label_budget import label_randomiser, noise_level, noise_tail
 from estimators.label_regression import thresholded_descent
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.methods.priors import RegressionPrior
-from minimax.problems.label_regression.lower import theorem_7
+from minimax.problems.label_regression.lower import wx21_theorem_7
 
 ALPHA = 1e-6
 CHECKS = 120
@@ -105,7 +105,7 @@ def test_one_bit_halves_the_error_of_laplace_noise():
 
 def losses_under_the_prior(estimator, trials, seed, **point):
     """Losses with coefficients from the prior of the lower bound's proof at this point."""
-    prior, found = theorem_7(Pure).prior(**point), []
+    prior, found = wx21_theorem_7(Pure).prior(**point), []
     for child in np.random.SeedSequence(seed).spawn(trials):
         rng = np.random.default_rng(child)
         instance = prior.draw(rng)
@@ -120,7 +120,7 @@ POINT = {"n": 2000, "p": 40, "s": 1, "C": 2.0, "epsilon": 0.5}
 
 
 def test_error_stays_above_the_lower_bound_and_without_privacy_falls_below():
-    lower = theorem_7(Pure).value(**POINT)
+    lower = wx21_theorem_7(Pure).value(**POINT)
     private = LabelHardThresholding(label(Pure, 0.5), s=1, C=2.0)
     assert losses_under_the_prior(private, 60, 3, **POINT).low > lower
     assert losses_under_the_prior(IterativeHardThresholding(s=1), 60, 3, **POINT).high < lower

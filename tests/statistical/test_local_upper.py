@@ -23,7 +23,7 @@ from minimax.core.privacy import (
 from minimax.core.randomised_response import randomised_response_epsilon
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
-from minimax.problems.local_regression.lower import theorem_1
+from minimax.problems.local_regression.lower import wx21_theorem_1
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper, sum_factor, threshold_factor
 
@@ -152,7 +152,7 @@ def test_the_upper_bound_is_near_the_lower_one() -> None:
     for p, low, high in ((20, 32, 34), (2000, 26, 34)):
         n = 500_000 * p
         upper = one_shot_upper(LocalRegressionProblem(n, p, 2.0), Pure(0.5)).value()
-        lower = theorem_1(sharp=True).value(n=n, p=p, **at)
+        lower = wx21_theorem_1(sharp=True).value(n=n, p=p, **at)
         assert low < upper / lower < high
 
 

@@ -215,7 +215,7 @@ def importable(name: str) -> bool:
 
 
 def test_a_name_that_does_not_exist_is_seen() -> None:
-    assert importable("minimax.methods.divergences.group_delta")
+    assert importable("minimax.core.closeness.group_delta")
     assert not importable("minimax.methods.divergences.no_such_thing")
     assert not importable("nowhere.at.all")
 

@@ -46,22 +46,22 @@ LABEL = {**POINT, "s": 1}
 @pytest.mark.parametrize(
     ("bound", "point", "value"),
     [
-        (local_regression.theorem_1(), POINT, 0.130),
-        (local_regression.theorem_1_fano(), POINT, 0.0095),
-        (local_regression.theorem_2(), POINT, 0.0336),
-        (local_regression.theorem_3(), POINT, 0.0868),
+        (local_regression.wx21_theorem_1(), POINT, 0.130),
+        (local_regression.wx21_theorem_1_fano(), POINT, 0.0095),
+        (local_regression.wx21_theorem_2(), POINT, 0.0336),
+        (local_regression.wx21_theorem_3(), POINT, 0.0868),
         (
-            local_regression.theorem_4(Renyi),
+            local_regression.wx21_theorem_4(Renyi),
             {**POINT, "alpha": 2.0, "epsilon": math.log(1.25)},
             0.0099,
         ),
-        (local_regression.theorem_4(ZeroConcentrated), {**POINT, "rho": 0.125}, 0.0099),
-        (label_regression.theorem_7(), LABEL, 0.0105),
-        (label_regression.theorem_7(Approximate), {**LABEL, "delta": 1e-3}, 0.0104),
-        (label_regression.theorem_7(Approximate), {**LABEL, "delta": 0.05}, 0.00611),
-        (label_regression.theorem_7(Approximate), {**LABEL, "delta": 0.3}, 0.00201),
-        (label_regression.theorem_7(), {**LABEL, "p": 1000, "s": 10}, 0.0502),
-        (label_regression.theorem_10(), {**LABEL, "b": 1.0}, 0.0105),
+        (local_regression.wx21_theorem_4(ZeroConcentrated), {**POINT, "rho": 0.125}, 0.0099),
+        (label_regression.wx21_theorem_7(), LABEL, 0.0105),
+        (label_regression.wx21_theorem_7(Approximate), {**LABEL, "delta": 1e-3}, 0.0104),
+        (label_regression.wx21_theorem_7(Approximate), {**LABEL, "delta": 0.05}, 0.00611),
+        (label_regression.wx21_theorem_7(Approximate), {**LABEL, "delta": 0.3}, 0.00201),
+        (label_regression.wx21_theorem_7(), {**LABEL, "p": 1000, "s": 10}, 0.0502),
+        (label_regression.wx21_theorem_10(), {**LABEL, "b": 1.0}, 0.0105),
     ],
 )
 def test_values_at_one_point(bound: Bound, point: dict[str, float], value: float) -> None:
@@ -82,9 +82,9 @@ def test_contractions_do_not_cancel(epsilon: float) -> None:
 
 def test_sharper_constants_raise_the_bounds() -> None:
     for theorem in (
-        local_regression.theorem_1,
-        local_regression.theorem_2,
-        local_regression.theorem_3,
+        local_regression.wx21_theorem_1,
+        local_regression.wx21_theorem_2,
+        local_regression.wx21_theorem_3,
     ):
         plain, sharp = theorem().value(**POINT), theorem(sharp=True).value(**POINT)
         assert 1.005 < sharp / plain < 1.03
@@ -96,25 +96,25 @@ def test_the_papers_route_is_below_the_pairs() -> None:
     """(delta^2/4)(1 - delta sqrt(k) x), x^2 = n A/(4 p) = 7.977: at k = 1 it is 1/(27 x^2)."""
     found = local_regression.null_against_mixture().value(**POINT)
     assert found == pytest.approx(1 / (27 * 7.977), rel=0.02)
-    assert found < local_regression.theorem_2().value(**POINT)
+    assert found < local_regression.wx21_theorem_2().value(**POINT)
     sums = local_regression.null_against_mixture(Pure, "sum").value(**POINT)
     assert sums == pytest.approx(1 / (8 * math.sqrt(7.977)), rel=0.02)
-    assert sums < local_regression.theorem_3().value(**POINT)
+    assert sums < local_regression.wx21_theorem_3().value(**POINT)
 
 
 def test_theorem_10_scales_with_the_slope() -> None:
     """f(x) = b x at noise C is the linear model at noise C/b (below the cap on theta)."""
-    bound, linear = label_regression.theorem_10(), label_regression.theorem_7()
+    bound, linear = label_regression.wx21_theorem_10(), label_regression.wx21_theorem_7()
     assert bound.value(**LABEL, b=4.0) == pytest.approx(linear.value(**{**LABEL, "C": 0.5}))
 
 
 def test_zcdp_with_offset_is_weaker_than_without() -> None:
-    plain = local_regression.theorem_4(ZeroConcentrated)
-    offset = local_regression.theorem_4(OffsetConcentrated)
+    plain = local_regression.wx21_theorem_4(ZeroConcentrated)
+    offset = local_regression.wx21_theorem_4(OffsetConcentrated)
     base = {**POINT, "rho": 0.1}
     found = offset.value(**base, kappa=0.05)
     # A = min{e^{kappa + 2 rho} - 1, 2 (kappa + rho)} is here that of (2, kappa + 2 rho)-RDP
-    renyi = local_regression.theorem_4(Renyi).value(**{**POINT, "alpha": 2, "epsilon": 0.25})
+    renyi = local_regression.wx21_theorem_4(Renyi).value(**{**POINT, "alpha": 2, "epsilon": 0.25})
     assert found == pytest.approx(renyi)
     assert found < 0.8 * plain.value(**base)
 
@@ -123,7 +123,7 @@ def test_zcdp_with_offset_is_weaker_than_without() -> None:
 
 
 def test_randomised_response_is_within_a_factor_of_theorem_1() -> None:
-    first, second = local_regression.theorem_1(), local_regression.theorem_2()
+    first, second = local_regression.wx21_theorem_1(), local_regression.wx21_theorem_2()
     for n in (10**4, 3 * 10**4, 10**5):
         point = {**POINT, "n": n}
         for bound, low, high in ((first, 1.4, 1.6), (second, 2.25, 2.6)):
@@ -163,12 +163,12 @@ def test_no_bound_exceeds_the_exact_risk_of_randomised_response(
 ) -> None:
     point = {"n": p * per, "p": p, "epsilon": epsilon, "C": C}
     bounds = [
-        local_regression.theorem_1(sharp=True),
-        local_regression.theorem_1(),
-        local_regression.theorem_2(sharp=True),
+        local_regression.wx21_theorem_1(sharp=True),
+        local_regression.wx21_theorem_1(),
+        local_regression.wx21_theorem_2(sharp=True),
     ]
     if p >= 2:
-        bounds.append(local_regression.theorem_1_fano())
+        bounds.append(local_regression.wx21_theorem_1_fano())
     for bound in bounds:
         parts = bound.parts(**point)
         risk = randomised_response_risk(p * per, p, epsilon, parts.free["B"], parts.free["delta"])
@@ -180,10 +180,10 @@ def test_no_bound_exceeds_the_exact_risk_of_randomised_response(
 def test_one_coordinate_is_randomised_response(n: int, epsilon: float) -> None:
     """p = 1: a report of w or of the label is one coin, and the exact risks are binomial sums."""
     point = {"n": n, "p": 1, "s": 1, "C": 2.0, "epsilon": epsilon}
-    labels = label_regression.theorem_7().parts(**point)
+    labels = label_regression.wx21_theorem_7().parts(**point)
     exact = randomised_response_risk(n, 1, epsilon, labels.free["B"], labels.free["delta"])
     assert labels.total <= exact
-    sums = local_regression.theorem_3().parts(**point)
+    sums = local_regression.wx21_theorem_3().parts(**point)
     tau = sums.free["delta"] / sums.free["B"] * math.tanh(epsilon / 2)
     heads = np.arange(n + 1)
     plus, minus = (stats.binom.pmf(heads, n, (1 + sign * tau) / 2) for sign in (1, -1))
@@ -215,7 +215,7 @@ def test_label_contraction_of_the_revealing_channel(epsilon: float, delta: float
 @pytest.mark.parametrize("mu", [0.02, 0.3, 1.0])
 def test_gaussian_reports_are_concentrated_ones_where_the_dimension_is_large(mu: float) -> None:
     point = {**POINT, "mu": mu, "rho": mu**2 / 2}
-    for bound in (local_regression.interactive, local_regression.theorem_1):
+    for bound in (local_regression.interactive, local_regression.wx21_theorem_1):
         gaussian, concentrated = (bound(model) for model in (Gaussian, ZeroConcentrated))
         assert gaussian.value(**point) == pytest.approx(concentrated.value(**point), rel=1e-12)
         assert gaussian.closed_form(**point) == pytest.approx(concentrated.closed_form(**point))
@@ -225,12 +225,12 @@ def test_records_with_delta_are_no_more_than_labels_with_delta() -> None:
     """All that is proved for (epsilon, delta) records: their labels are private."""
     for p in (1, 4, 20):
         point = {**LABEL, "p": p, "delta": 0.05}
-        labels = label_regression.theorem_7(Approximate).value(**point)
-        assert local_regression.theorem_1(Approximate).value(**point) == pytest.approx(labels)
+        labels = label_regression.wx21_theorem_7(Approximate).value(**point)
+        assert local_regression.wx21_theorem_1(Approximate).value(**point) == pytest.approx(labels)
     assert {b.kind for b in local_regression.lower_bounds(Approximate)} == {"certified"}
     # One report of one coin with chance 1 - delta, in the pure case the same as at delta = 0.
     tiny = {**POINT, "p": 1, "delta": 1e-12}
-    for bound in (local_regression.theorem_1, local_regression.interactive):
+    for bound in (local_regression.wx21_theorem_1, local_regression.interactive):
         pure, approximate = bound(Pure).value(**tiny), bound(Approximate).value(**tiny)
         assert pure * 0.99 < approximate <= pure
 
@@ -279,8 +279,8 @@ def test_label_contraction_of_a_gaussian_report() -> None:
 def test_the_prior_lies_in_the_class() -> None:
     rng = np.random.default_rng(3)
     for bound, point in (
-        (local_regression.theorem_1(), POINT),
-        (label_regression.theorem_7(), {**LABEL, "p": 60, "s": 4}),
+        (local_regression.wx21_theorem_1(), POINT),
+        (label_regression.wx21_theorem_7(), {**LABEL, "p": 60, "s": 4}),
     ):
         instance = bound.prior(**point).draw(rng)
         assert isinstance(instance, TwoLabelInstance)
@@ -302,7 +302,7 @@ def test_a_link_shifts_and_bends_the_labels() -> None:
         return 1.0 + x + 0.25 * np.sin(x)
 
     point = {**LABEL, "s": 4, "p": 40, "b": 1.25}
-    prior = label_regression.theorem_10(Pure, link).prior(**point)
+    prior = label_regression.wx21_theorem_10(Pure, link).prior(**point)
     assert isinstance(prior, TwoLabelPrior)
     rng = np.random.default_rng(0)
     instance = prior.draw(rng)
@@ -349,22 +349,22 @@ def test_claimed_rates_say_where_they_hold() -> None:
 def test_slopes_of_the_closed_forms() -> None:
     """p log p / (n eps^2) with private records, s log p / (n eps^2) with private labels."""
     large = {"n": 10**8, "p": 1000, "s": 5, "C": 2.0, "epsilon": 0.1}
-    record, label = local_regression.theorem_1(), label_regression.theorem_7()
+    record, label = local_regression.wx21_theorem_1(), label_regression.wx21_theorem_7()
     for bound in (record, label):
         assert bound.slope("n", **large) == pytest.approx(-1)
         assert bound.slope("epsilon", **large) == pytest.approx(-2, abs=0.01)
     assert record.slope("p", **large) == pytest.approx(1 + 1 / math.log(2000))
     assert label.slope("p", **large) == pytest.approx(1 / math.log(200))
-    assert local_regression.theorem_3().slope("p", **large) == pytest.approx(0.5)
+    assert local_regression.wx21_theorem_3().slope("p", **large) == pytest.approx(0.5)
 
 
 def test_what_is_not_proved_is_refused() -> None:
-    with pytest.raises(ValueError, match="theorem_2"):
-        local_regression.theorem_4(Pure)
+    with pytest.raises(ValueError, match="wx21_theorem_2"):
+        local_regression.wx21_theorem_4(Pure)
     with pytest.raises(ValueError, match="Theorem 2"):
         local_regression.claimed_theorem(2, Gaussian)
     with pytest.raises(OutsideRegime, match="p >= s"):
-        label_regression.theorem_7().value(**{**LABEL, "s": 30})
+        label_regression.wx21_theorem_7().value(**{**LABEL, "s": 30})
     names = {b.name for b in local_regression.lower_bounds(Pure, interaction=True)}
     assert not any("non-interactive" in name for name in names)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from dp_accounting.rdp import RdpAccountant
 
+from minimax.core.closeness import gaussian_hockey_stick, group_delta, kl_pure
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -21,7 +22,6 @@ from minimax.core.privacy import (
     from_parameters,
 )
 from minimax.core.randomised_response import randomised_response_epsilon
-from minimax.methods.divergences import gaussian_hockey_stick, group_delta, kl_pure
 
 
 @pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 4.0])

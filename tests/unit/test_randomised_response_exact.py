@@ -8,14 +8,14 @@ import pytest
 
 from minimax.bound import Bound
 from minimax.core.bound import Parts, Point
-from minimax.problems.local_regression.lower import theorem_1
+from minimax.problems.local_regression.lower import wx21_theorem_1
 from verify.rates.judge import Verdict
 from verify.rates.special import randomised_response_exact as exact
 from verify.rates.special.randomised_response_exact import Tightness
 
 
 def scaled(factor: float) -> Bound:
-    bound = theorem_1()
+    bound = wx21_theorem_1()
 
     def compute(point: Point) -> Parts:
         parts = bound.compute(point)

@@ -32,10 +32,10 @@ from minimax.problems.local_regression.problem import SQUARED
 
 Array = NDArray[np.float64]
 LinkFunction = Callable[[Array], Array]
-FITS = Assumption("p >= s", lambda at: at["p"] >= at["s"])
+S_AT_MOST_P = Assumption("p >= s", lambda at: at["p"] >= at["s"])
 
 
-def theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> Bound:
+def wx21_theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> Bound:
     r"""Private labels, (a, b)-monotone link f: log p, not p.
 
     **Statement.** B = C - b sqrt(s) delta, T^2 and t of `label_contraction`,
@@ -62,8 +62,8 @@ def theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> Bound:
     return _label_bound(model, link, slope=None)
 
 
-def theorem_7(model: Model = Pure) -> Bound:
-    """`theorem_10` for the linear model: f(x) = x, b = 1."""
+def wx21_theorem_7(model: Model = Pure) -> Bound:
+    """`wx21_theorem_10` for the linear model: f(x) = x, b = 1."""
     return _label_bound(model, None, slope=1.0)
 
 
@@ -113,7 +113,7 @@ def _label_bound(model: Model, link: LinkFunction | None, slope: float | None) -
         names=("n", "p", "s", "C", *(("b",) if free_b else ()), *parameter_names(model)),
         compute=compute,
         expr=sp.Min(1, C**2 / (4 * b**2 * s), room) / 2,
-        assumptions=(FITS,),
+        assumptions=(S_AT_MOST_P,),
         prior_at=prior,
         slack=21.0 if model is Gaussian else 18.0,
         loss=SQUARED,
@@ -148,7 +148,7 @@ def lower_bounds(model: Model, *, link: bool = True) -> list[Bound]:
 
     With `link` the point holds b; otherwise the model is linear.
     """
-    bounds = [theorem_10(model) if link else theorem_7(model)]
+    bounds = [wx21_theorem_10(model) if link else wx21_theorem_7(model)]
     if model is Pure:
         bounds.append(claimed_theorem_10() if link else claimed_theorem_7())
     return bounds

@@ -16,7 +16,7 @@ from minimax.core.randomised_response import randomised_response_epsilon
 from minimax.methods.divergences import tv_contraction
 from minimax.methods.recursion import DATA_FREE, vacuous
 from minimax.papers import THIS_WORK
-from minimax.problems.label_regression.lower import FITS
+from minimax.problems.label_regression.lower import S_AT_MOST_P
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.local_regression.problem import NOTHING, SQUARED
 from minimax.problems.local_regression.upper import NO_MEAN, claimed_in_the_ball, threshold_factor
@@ -65,7 +65,7 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -
         names=("n", "p", "s", "C"),
         compute=compute,
         expr=v * threshold_factor(p, s),
-        assumptions=(FITS, Assumption(RANDOM_ROWS, lambda at: True)),
+        assumptions=(S_AT_MOST_P, Assumption(RANDOM_ROWS, lambda at: True)),
         loss=SQUARED,
         remark=vacuous(compute(problem.point).total, NOTHING) if fits else "",
         defaults=problem.point,

@@ -193,7 +193,7 @@ def halving_upper(
     p. `one_shot_upper` is about 4 log p; the exact worst risk of OneShotThreshold is 1.8 at p = 2,
     2.3 at p = 3 (where halving has the same), 2.8 at p = 4 (halving 2.4), 5.8 at p = 20 and 15 at
     p = 1000. At C = 2, eps = .5 the value is 16 to 21 times the lower bound of
-    `local_regression.theorem_2`, for every p from 2 to 10^8.
+    `local_regression.wx21_theorem_2`, for every p from 2 to 10^8.
 
     **Source.** against WX21: Remark 1. Sequential halving is due to Karnin, Koren and Somekh
     (2013), with as many users in every round, which costs the logarithm; here they fall.

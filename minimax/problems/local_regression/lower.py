@@ -80,7 +80,7 @@ def report_energy(model: Model, at: Mapping[str, Any], *, sharp: bool = False) -
     omega_j = E_0[w_j|z] is the omega of its report: E_0 omega_j^2 <= T^2 for each j.
 
     Under (eps, delta) neither (i) nor (ii) is left: a report may reveal everything with chance
-    delta. A = p T^2 grows with p, and `theorem_1` is the bound for private labels with s = 1
+    delta. A = p T^2 grows with p, and `wx21_theorem_1` is the bound for private labels with s = 1
     (`minimax.problems.label_regression.lower`, which allows interaction): of use for small p alone.
 
     **Constants.** The true supremum is computed in the tests for p <= 3: .0600 at eps = .5 and .756
@@ -158,7 +158,7 @@ def best_size(values: Callable[[Array], Array], start: float, top: float) -> tup
 # --- Theorem 1: non-interactive -------------------------------------------------------------------
 
 
-def theorem_1(model: Model = Pure, *, sharp: bool = False) -> Bound:
+def wx21_theorem_1(model: Model = Pure, *, sharp: bool = False) -> Bound:
     r"""Non-interactive reports, squared loss: p log p, not log p.
 
     **Statement.** With B = C - delta, c(tau) of `entropy_ratio`, tau = delta tanh(eps/2)/B (pure;
@@ -202,7 +202,7 @@ def theorem_1(model: Model = Pure, *, sharp: bool = False) -> Bound:
     return Bound(
         name="Donsker-Varadhan: non-interactive" + (", channel information" if sharp else ""),
         source=(
-            f"{THIS_WORK}: local_regression.theorem_1 (for WX21: Theorem 1)"
+            f"{THIS_WORK}: local_regression.wx21_theorem_1 (for WX21: Theorem 1)"
             if model is Approximate
             else "WX21: Theorem 1 (its constant)"
         ),
@@ -233,7 +233,7 @@ def _prior(*, summed: bool = False, null: float = 0.0) -> Callable[[Point, Parts
     )
 
 
-def theorem_1_fano() -> Bound:
+def wx21_theorem_1_fano() -> Bound:
     r"""Theorem 1 by the paper's own route, with the constants that its proof gives.
 
     **Statement.** R >= (delta^2/2) (1 - (4 n A delta^2/(p C^2) + log 2)/log 2p), optimised over
@@ -284,7 +284,7 @@ def interactive(
     r"""Sequentially interactive reports: p.
 
     **Statement.** S = n A k(tau) delta^2/(p (C - delta)^2), k of `reverse_ratio`, tau as in
-    `theorem_1`. Squared loss: R >= sup_{delta <= min(1, C/2)} delta^2 e^-S. Loss
+    `wx21_theorem_1`. Squared loss: R >= sup_{delta <= min(1, C/2)} delta^2 e^-S. Loss
     |sum_j (estimate_j - theta_j)|: R >= sup delta (1 - sqrt(1 - e^-S)).
 
     **Proof.** Let the pair {e_j, -e_j} that holds v be known. By Jensen's inequality under the base
@@ -347,23 +347,23 @@ def interactive(
     )
 
 
-def theorem_2(*, sharp: bool = False) -> Bound:
+def wx21_theorem_2(*, sharp: bool = False) -> Bound:
     """WX21: Theorem 2: `interactive` under eps-LDP with squared loss."""
     return interactive(Pure, sharp=sharp)
 
 
-def theorem_3(*, sharp: bool = False) -> Bound:
+def wx21_theorem_3(*, sharp: bool = False) -> Bound:
     """WX21: Theorem 3: `interactive` under eps-LDP with the loss |sum_j (estimate - theta)_j|."""
     return interactive(Pure, "sum", sharp=sharp)
 
 
-def theorem_4(model: Model) -> Bound:
+def wx21_theorem_4(model: Model) -> Bound:
     """WX21: Theorem 4: `interactive` under RDP, rho-zCDP or (kappa, rho)-zCDP.
 
     The paper's (2, log(1 + eps^2))-RDP is ``Renyi`` with alpha = 2 and epsilon = log(1 + eps^2).
     """
     if model is Pure:
-        raise ValueError("Theorem 4 is about RDP and zCDP; for pure privacy see theorem_2")
+        raise ValueError("Theorem 4 is about RDP and zCDP; for pure privacy see wx21_theorem_2")
     return interactive(model)
 
 
@@ -467,7 +467,7 @@ def lower_bounds(model: Model, *, interaction: bool = False) -> list[Bound]:
         bounds.append(claimed_theorem(3))
     if interaction:
         return bounds
-    first = [theorem_1(model)]
+    first = [wx21_theorem_1(model)]
     if sharper:
-        first += [theorem_1(Pure, sharp=True), theorem_1_fano(), claimed_theorem(1)]
+        first += [wx21_theorem_1(Pure, sharp=True), wx21_theorem_1_fano(), claimed_theorem(1)]
     return first + bounds

@@ -10,8 +10,8 @@ from scipy import integrate, stats
 
 from estimators.regression import NoisyGradientRegression
 from estimators.truncation import theoretical_truncation
+from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate
-from minimax.methods.divergences import gaussian_hockey_stick
 from verify.ledger.entry import ALPHA, Case, Chapter, Entry, Form, Result, Status, result
 from verify.rates.measure import interval
 

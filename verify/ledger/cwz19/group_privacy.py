@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from scipy import optimize, stats
 
-from minimax.methods.divergences import group_delta
+from minimax.core.closeness import group_delta
 from verify.ledger.cwz19.privacy import RATIO, excess, leaky_response, product
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
@@ -217,7 +217,7 @@ ENTRIES = (
             " the lemma states 1.00 δ. Iterating the definition m times gives the geometric sum."
             " The proof's next step, δe^{εm} for a group of m, follows from e − 1 only."
         ),
-        code=("minimax.methods.divergences.group_delta", "minimax.core.privacy.Approximate.group"),
+        code=("minimax.core.closeness.group_delta", "minimax.core.privacy.Approximate.group"),
     ),
     Entry(
         id="CWZ19:Section 8.1, group term",
@@ -240,7 +240,7 @@ ENTRIES = (
             " for ε near log(n)/n is n times larger. The union bound has n/k terms, k of order"
             " log(1/δ)/ε, where the proof counts n, and that makes up for it."
         ),
-        code=("minimax.methods.divergences.group_delta",),
+        code=("minimax.core.closeness.group_delta",),
         echoes="CWZ19:Lemma 8.1",
     ),
     Entry(

@@ -12,8 +12,8 @@ from scipy import optimize
 
 from estimators.regression import NoisyGradientRegression, projected
 from minimax.core.calibration import Composition, gradient_sensitivity, repeated_noise
+from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate, Gaussian
-from minimax.methods.divergences import gaussian_hockey_stick
 from verify.ledger.entry import Entry, Form, Result, Status, result
 
 Array = NDArray[np.float64]

@@ -15,8 +15,8 @@ from estimators.accounting import delta_at
 from estimators.mechanisms import peeling
 from estimators.sparse_mean import SparseMean
 from minimax.core.calibration import paper_peeling_scale, sparse_scales
+from minimax.core.closeness import kl_pure
 from minimax.core.privacy import Approximate, ZeroConcentrated
-from minimax.methods.divergences import kl_pure
 from minimax.problems.mean.upper import clip_bias
 from minimax.problems.sparse_mean.lower import refuted_theorem_3_3
 from minimax.problems.sparse_mean.problem import SparseMeanProblem

@@ -20,8 +20,8 @@ from estimators.sparse_erm import (
     paper_noise,
     slope_caps,
 )
+from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate, ZeroConcentrated
-from minimax.methods.divergences import gaussian_hockey_stick
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
 from verify.ledger.entry import Entry, Form, Result, Status, result

@@ -17,9 +17,9 @@ from minimax.core.bound import Assumption
 from minimax.problems.local_regression.lower import (
     PAPER_EPSILON,
     claimed_theorem,
-    theorem_1,
-    theorem_2,
-    theorem_3,
+    wx21_theorem_1,
+    wx21_theorem_2,
+    wx21_theorem_3,
 )
 from verify.ledger.entry import Entry, Form, Result, Status, result
 from verify.ledger.repeats import repeat
@@ -62,8 +62,8 @@ def third(name: str, kind: Literal["theorem", "equation"]) -> Entry:
         name,
         kind=kind,
         numbers={r"\frac12]": r"\frac{23}{35}]", "ε ≤ 1/2": "ε ≤ 23/35"},
-        printed=Form("constant 1/2", lambda rng: bounded_below(theorem_3(sharp=True), 3, 0.5)),
-        mutant=Form("p² for p", lambda rng: bounded_below(theorem_3(sharp=True), 3, 0.5, 1.0)),
+        printed=Form("constant 1/2", lambda rng: bounded_below(wx21_theorem_3(sharp=True), 3, 0.5)),
+        mutant=Form("p² for p", lambda rng: bounded_below(wx21_theorem_3(sharp=True), 3, 0.5, 1.0)),
     )
 
 
@@ -109,8 +109,10 @@ LOWER_BOUNDS = (
         "WX21:Theorem 1",
         "WSX18:Theorem 1",
         numbers={r"\frac12]": r"\frac{23}{35}]", "ε ≤ 1/2": "ε ≤ 23/35"},
-        printed=Form("constant 0.85", lambda rng: bounded_below(theorem_1(), 1, 0.85)),
-        mutant=Form("p² log p for p log p", lambda rng: bounded_below(theorem_1(), 1, 0.85, 1.0)),
+        printed=Form("constant 0.85", lambda rng: bounded_below(wx21_theorem_1(), 1, 0.85)),
+        mutant=Form(
+            "p² log p for p log p", lambda rng: bounded_below(wx21_theorem_1(), 1, 0.85, 1.0)
+        ),
     ),
     Entry(
         id="WSX18:Theorem 1, range of epsilon",
@@ -134,8 +136,12 @@ LOWER_BOUNDS = (
         "WX21:Theorem 2",
         "WSX18:Theorem 2",
         numbers={r"\frac12]": r"\frac{23}{35}]", "ε ≤ 1/2": "ε ≤ 23/35"},
-        printed=Form("constant 3/4", lambda rng: bounded_below(theorem_2(sharp=True), 2, 0.75)),
-        mutant=Form("p² for p", lambda rng: bounded_below(theorem_2(sharp=True), 2, 0.75, 1.0)),
+        printed=Form(
+            "constant 3/4", lambda rng: bounded_below(wx21_theorem_2(sharp=True), 2, 0.75)
+        ),
+        mutant=Form(
+            "p² for p", lambda rng: bounded_below(wx21_theorem_2(sharp=True), 2, 0.75, 1.0)
+        ),
     ),
     third("WSX18:Theorem 3", "theorem"),
     third("WSX18:(2)", "equation"),

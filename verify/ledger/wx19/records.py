@@ -18,7 +18,7 @@ from minimax.problems.local_regression.lower import (
     claimed_theorem,
     report_energy,
     reverse_ratio,
-    theorem_1,
+    wx21_theorem_1,
 )
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
@@ -47,8 +47,8 @@ def upper_rate(*, centred: bool, constant: float) -> Result:
     """Is the risk over P_{1,p,2} at most constant * min{1, p log p/(n eps^2)}?
 
     From above, for noise of mean zero, the proven risk of `OneShotThreshold`, or 1 for releasing 0.
-    From below, `theorem_1`, and two points theta = 0 and e_1 whose label laws have total variation
-    t at least: the affinity of n records, private or not, is at least (1 - t)^n.
+    From below, `wx21_theorem_1`, and two points theta = 0 and e_1 whose label laws have total
+    variation t at least: the affinity of n records, private or not, is at least (1 - t)^n.
     """
     t = max(closest_laws(linear, 1.0, NOISE, bias=0.0 if centred else 1.0), 0.0)
     above = forced = certified = 0.0
@@ -58,7 +58,7 @@ def upper_rate(*, centred: bool, constant: float) -> Result:
                 at = {"n": float(n), "p": float(p), "C": NOISE}
                 claim = constant * claimed_theorem(1).value(**at, epsilon=epsilon)
                 forced = max(forced, squared_risk(1.0, max(n * math.log1p(-t), -300.0)) / claim)
-                certified = max(certified, theorem_1().value(**at, epsilon=epsilon) / claim)
+                certified = max(certified, wx21_theorem_1().value(**at, epsilon=epsilon) / claim)
                 budget = Pure(epsilon, scope="local")
                 risk = one_shot_upper(LocalRegressionProblem(n, p, NOISE), budget).value(**at)
                 above = max(above, min(risk, 1.0) / claim)
@@ -169,7 +169,7 @@ LOWER_BOUNDS = (
         code=(
             "minimax.problems.local_regression.upper.one_shot_upper",
             "estimators.local_regression.OneShotThreshold",
-            "minimax.problems.local_regression.lower.theorem_1",
+            "minimax.problems.local_regression.lower.wx21_theorem_1",
         ),
         slow=True,
     ),
@@ -229,7 +229,7 @@ LOWER_BOUNDS = (
             " fully interactive model. WX21 restricts k to O(p), where nothing is left either. (The"
             " claim may be true; it does not follow.)"
         ),
-        code=("minimax.problems.local_regression.lower.theorem_2",),
+        code=("minimax.problems.local_regression.lower.wx21_theorem_2",),
         same_as="WX21:Corollary 1",
     ),
     Entry(

@@ -15,7 +15,7 @@ from estimators.label_randomisers import paper_label_scale
 from estimators.links import Link
 from estimators.local_regression import gradient_bound
 from estimators.randomisers import SphereRandomiser
-from minimax.problems.local_regression.lower import null_against_mixture, theorem_1_fano
+from minimax.problems.local_regression.lower import null_against_mixture, wx21_theorem_1_fano
 from verify.ledger.entry import Case, Chapter, Result, Status, result
 from verify.ledger.wx21.local_bounds import CLASS, lower_bound
 
@@ -37,7 +37,7 @@ MONOTONE = Chapter("WX21")
     expected=Status.HOLDS,
     printed=Case("constant .2", theorem=1, constant=0.2),
     mutant=Case("constant .21, more than that route gives", theorem=1, constant=0.21),
-    code=("minimax.problems.local_regression.lower.theorem_1_fano",),
+    code=("minimax.problems.local_regression.lower.wx21_theorem_1_fano",),
 )
 @LOWER_BOUNDS.states(
     "(3)",
@@ -67,7 +67,7 @@ MONOTONE = Chapter("WX21")
 def by_the_papers_route(*, theorem: int, constant: float) -> Result:
     """Does the route of the paper's proof certify `constant` times the display?"""
     routes = {
-        1: theorem_1_fano,
+        1: wx21_theorem_1_fano,
         2: null_against_mixture,
         3: lambda: null_against_mixture(loss="sum"),
     }

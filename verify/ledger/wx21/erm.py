@@ -367,6 +367,6 @@ ENTRIES = (
             "8x + 2 cos x with (7, 9)",
             lambda rng: monotone(8 * X_SYMBOL + 2 * sp.cos(X_SYMBOL), sp.Integer(7), sp.Integer(9)),
         ),
-        code=("minimax.problems.label_regression.lower.theorem_10",),
+        code=("minimax.problems.label_regression.lower.wx21_theorem_10",),
     ),
 )

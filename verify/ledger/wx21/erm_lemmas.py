@@ -170,6 +170,6 @@ ENTRIES = (
         printed=Form("exponent s/2", lambda rng: sparse_packing(0.5)),
         relaxed=Form("exponent .82 s", lambda rng: sparse_packing(0.82)),
         mutant=Form("exponent 1.01 s", lambda rng: sparse_packing(1.01)),
-        code=("minimax.problems.label_regression.lower.theorem_7",),
+        code=("minimax.problems.label_regression.lower.wx21_theorem_7",),
     ),
 )

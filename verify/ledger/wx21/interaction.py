@@ -14,7 +14,7 @@ from minimax.core.privacy import Pure
 from minimax.methods.divergences import tv_contraction
 from minimax.methods.priors import TwoLabelPrior
 from minimax.problems.local_regression.halving import SIZES, failure, halving_upper, rounds
-from minimax.problems.local_regression.lower import theorem_1
+from minimax.problems.local_regression.lower import wx21_theorem_1
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.regression.lower import claimed_theorem_4_1
 from minimax.problems.sparse_regression.lower import claimed_theorem_4_3
@@ -34,7 +34,7 @@ def interactive_rate(p: int) -> float:
 
 def lone_rate(p: int) -> float:
     """n R/p that no non-interactive estimator goes below."""
-    return USERS * theorem_1().value(n=USERS * p, p=p, C=2.0, epsilon=EPSILON)
+    return USERS * wx21_theorem_1().value(n=USERS * p, p=p, C=2.0, epsilon=EPSILON)
 
 
 def conjectured_rate(rate: Callable[[int], float], power: float) -> Result:
@@ -161,8 +161,8 @@ ENTRIES = (
         code=(
             "estimators.halving.SequentialHalving",
             "minimax.problems.local_regression.halving.halving_upper",
-            "minimax.problems.local_regression.lower.theorem_1",
-            "minimax.problems.local_regression.lower.theorem_2",
+            "minimax.problems.local_regression.lower.wx21_theorem_1",
+            "minimax.problems.local_regression.lower.wx21_theorem_2",
         ),
     ),
     Entry(
@@ -203,7 +203,7 @@ ENTRIES = (
             " which for k of order p is 1/ε², free of p. The argument proves a polynomial"
             " dependence for k ≤ p^(1−c), c > 0, only. Whether the claim is true is not known here."
         ),
-        code=("minimax.problems.local_regression.lower.theorem_2",),
+        code=("minimax.problems.local_regression.lower.wx21_theorem_2",),
     ),
     Entry(
         id="WX21:Remark 2",

@@ -211,7 +211,7 @@ LABELS = (
         method="exact",
         printed=Form("1,024 rows, 2,048 columns", lambda rng: two_bases(10)),
         mutant=Form("256 rows, 512 columns", lambda rng: two_bases(8)),
-        code=("minimax.problems.label_regression.lower.theorem_7",),
+        code=("minimax.problems.label_regression.lower.wx21_theorem_7",),
     ),
 )
 

@@ -200,7 +200,7 @@ ENTRIES = (
         printed=Form("constant 1/2", lambda rng: lower_bound(0.5, sparse_log, links=False)),
         mutant=Form("p for s log(p/s)", lambda rng: lower_bound(0.5, lambda p, s: p, links=False)),
         code=(
-            "minimax.problems.label_regression.lower.theorem_7",
+            "minimax.problems.label_regression.lower.wx21_theorem_7",
             "minimax.problems.label_regression.upper.one_shot_label_upper",
         ),
     ),
@@ -276,7 +276,7 @@ ENTRIES = (
         printed=Form("constant 1/2", lambda rng: lower_bound(0.5, sparse_log, links=True)),
         mutant=Form("p for s log(p/s)", lambda rng: lower_bound(0.5, lambda p, s: p, links=True)),
         code=(
-            "minimax.problems.label_regression.lower.theorem_10",
+            "minimax.problems.label_regression.lower.wx21_theorem_10",
             "minimax.methods.divergences.information_from_tv",
         ),
     ),

@@ -257,7 +257,7 @@ ENTRIES = (
             "T = O(log n) groups cost √log n in the ℓ₂ norm (log p log n in the square), as the"
             " paper's own display says. Its conclusion names √log n and leaves out √log p."
         ),
-        code=("minimax.problems.local_regression.lower.theorem_2",),
+        code=("minimax.problems.local_regression.lower.wx21_theorem_2",),
     ),
     Entry(
         id="WX21:Algorithm 4",

@@ -15,11 +15,11 @@ from minimax.core.privacy import OffsetConcentrated, Pure, Renyi
 from minimax.methods.fano import fano
 from minimax.problems.local_regression.lower import (
     claimed_theorem,
-    theorem_1,
-    theorem_1_fano,
-    theorem_2,
-    theorem_3,
-    theorem_4,
+    wx21_theorem_1,
+    wx21_theorem_1_fano,
+    wx21_theorem_2,
+    wx21_theorem_3,
+    wx21_theorem_4,
 )
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import Loss, one_shot_upper
@@ -94,7 +94,7 @@ def relaxed_privacy(constant: float, level: Callable[[float], float]) -> Result:
     the proven risk of an estimator either: e-LDP reports with 2 (cosh e - 1) = eps^2, their largest
     chi-squared divergence, are (2, log(1 + eps^2))-RDP.
     """
-    concentrated, renyi = theorem_4(OffsetConcentrated), theorem_4(Renyi)
+    concentrated, renyi = wx21_theorem_4(OffsetConcentrated), wx21_theorem_4(Renyi)
     least, above = {"zCDP": math.inf, "RDP": math.inf}, 0.0
     budgets = [(1e-3, 1e-3), (0.1, 1e-3), (1e-3, 0.1), (0.5, 0.5), (2.0, 1.5)]
     for kappa, rho in budgets:
@@ -137,7 +137,7 @@ def separation(p: int, multiple: sp.Expr) -> Result:
         stated=float(multiple),
         radius_over_delta_squared=float(radius),
         bound_at_no_information=float(fano(radius, sp.Integer(0), sp.Integer(2 * p))),
-        certified_route=theorem_1_fano().value(n=1e4, p=20.0, C=NOISE, epsilon=0.5),
+        certified_route=wx21_theorem_1_fano().value(n=1e4, p=20.0, C=NOISE, epsilon=0.5),
     )
 
 
@@ -178,10 +178,12 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="optimisation",
-        printed=Form("constant 0.85", lambda rng: lower_bound(theorem_1(), 1, 0.85)),
-        mutant=Form("p² log p for p log p", lambda rng: lower_bound(theorem_1(), 1, 0.85, 1.0)),
+        printed=Form("constant 0.85", lambda rng: lower_bound(wx21_theorem_1(), 1, 0.85)),
+        mutant=Form(
+            "p² log p for p log p", lambda rng: lower_bound(wx21_theorem_1(), 1, 0.85, 1.0)
+        ),
         code=(
-            "minimax.problems.local_regression.lower.theorem_1",
+            "minimax.problems.local_regression.lower.wx21_theorem_1",
             "minimax.problems.local_regression.upper.one_shot_upper",
         ),
         slow=True,
@@ -209,7 +211,7 @@ ENTRIES = (
         ),
         code=(
             "minimax.methods.fano.fano",
-            "minimax.problems.local_regression.lower.theorem_1_fano",
+            "minimax.problems.local_regression.lower.wx21_theorem_1_fano",
         ),
     ),
     Entry(
@@ -223,10 +225,10 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="optimisation",
-        printed=Form("constant 3/4", lambda rng: lower_bound(theorem_2(sharp=True), 2, 0.75)),
-        mutant=Form("p² for p", lambda rng: lower_bound(theorem_2(sharp=True), 2, 0.75, 1.0)),
+        printed=Form("constant 3/4", lambda rng: lower_bound(wx21_theorem_2(sharp=True), 2, 0.75)),
+        mutant=Form("p² for p", lambda rng: lower_bound(wx21_theorem_2(sharp=True), 2, 0.75, 1.0)),
         code=(
-            "minimax.problems.local_regression.lower.theorem_2",
+            "minimax.problems.local_regression.lower.wx21_theorem_2",
             "minimax.problems.local_regression.lower.null_against_mixture",
         ),
     ),
@@ -241,9 +243,9 @@ ENTRIES = (
         ),
         expected=Status.HOLDS,
         method="optimisation",
-        printed=Form("constant 1/2", lambda rng: lower_bound(theorem_3(sharp=True), 3, 0.5)),
-        mutant=Form("p² for p", lambda rng: lower_bound(theorem_3(sharp=True), 3, 0.5, 1.0)),
-        code=("minimax.problems.local_regression.lower.theorem_3",),
+        printed=Form("constant 1/2", lambda rng: lower_bound(wx21_theorem_3(sharp=True), 3, 0.5)),
+        mutant=Form("p² for p", lambda rng: lower_bound(wx21_theorem_3(sharp=True), 3, 0.5, 1.0)),
+        code=("minimax.problems.local_regression.lower.wx21_theorem_3",),
     ),
     Entry(
         id="WX21:Theorem 4",
@@ -261,7 +263,7 @@ ENTRIES = (
             "the squares of these levels", lambda rng: relaxed_privacy(1 / 3, lambda c: c**2)
         ),
         code=(
-            "minimax.problems.local_regression.lower.theorem_4",
+            "minimax.problems.local_regression.lower.wx21_theorem_4",
             "minimax.problems.local_regression.lower.report_energy",
         ),
     ),

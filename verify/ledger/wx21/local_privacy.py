@@ -309,7 +309,7 @@ MONOTONE_CLASS = (
             " those of 0. E[σ|x] = 0 is surely meant, as (11) is to reduce to (1), which asks it;"
             " the bounds of Theorems 9 and 11 need it too."
         ),
-        code=("minimax.problems.label_regression.lower.theorem_10",),
+        code=("minimax.problems.label_regression.lower.wx21_theorem_10",),
         echoes="WX21:(8)",
     ),
 )

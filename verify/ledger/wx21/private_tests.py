@@ -233,7 +233,7 @@ METHODS = (
         mutant=Form("I ≤ .124 ε²C", lambda rng: private_fano(rng, constant=0.124)),
         code=(
             "minimax.methods.fano.PrivatePacking",
-            "minimax.problems.local_regression.lower.theorem_1_fano",
+            "minimax.problems.local_regression.lower.wx21_theorem_1_fano",
         ),
         slow=True,
     ),

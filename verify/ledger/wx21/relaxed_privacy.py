@@ -124,7 +124,7 @@ ZERO_CONCENTRATED = (
         " Theorem 4 needs.",
         code=(
             "minimax.core.privacy.ZeroConcentrated",
-            "minimax.problems.local_regression.lower.theorem_4",
+            "minimax.problems.local_regression.lower.wx21_theorem_4",
         ),
     ),
     Entry(
@@ -146,7 +146,10 @@ ZERO_CONCENTRATED = (
             lambda rng: chi_square_of_renyi(by_events=False, factor=0.99),
         ),
         wrong=_EVENTS + "χ² of Gaussian reports is up to 2.2 times what the events allow.",
-        code=("minimax.core.privacy.Renyi", "minimax.problems.local_regression.lower.theorem_4"),
+        code=(
+            "minimax.core.privacy.Renyi",
+            "minimax.problems.local_regression.lower.wx21_theorem_4",
+        ),
         echoes="WX21:Definition 3",
     ),
 )

@@ -158,7 +158,7 @@ CONSTRUCTION = (
         method="optimisation",
         printed=Form("δ²/p at p = 8", lambda rng: dual_functional(rng, 1.0)),
         mutant=Form("δ²/p²", lambda rng: dual_functional(rng, 2.0)),
-        code=("minimax.problems.local_regression.lower.theorem_1_fano",),
+        code=("minimax.problems.local_regression.lower.wx21_theorem_1_fano",),
     ),
     Entry(
         id="WX21:Lemma 9, use in Theorem 2",

@@ -145,7 +145,7 @@ def _interactive_claim(randomiser: Literal["duchi", "privunit"], sweep: Sweep) -
     return _record_claim(
         f"local-regression/Theorem 2/pure/{randomiser}",
         Pure,
-        local_regression.theorem_2(sharp=True),
+        local_regression.wx21_theorem_2(sharp=True),
         f"LocalHardThresholding ({randomiser})",
         _interactive(randomiser),
         sweep,
@@ -179,7 +179,7 @@ def _record_claims() -> list[Claim]:
         _one_shot_claim(
             RECORDS,
             Pure,
-            local_regression.theorem_1(Pure, sharp=True),
+            local_regression.wx21_theorem_1(Pure, sharp=True),
             # Small epsilon for its exponent: reports lose coth(eps/2)^2, which is 4/eps^2 only
             # there.
             Sweep("privacy", {**BASE, "p": 4, "epsilon": 0.5}, ASYMPTOTIC, ("epsilon",), weight=5),
@@ -193,7 +193,7 @@ def _record_claims() -> list[Claim]:
         _record_claim(
             "local-regression/Theorem 2/pure/halving",
             Pure,
-            local_regression.theorem_2(sharp=True),
+            local_regression.wx21_theorem_2(sharp=True),
             "SequentialHalving",
             _halving,
             # Not in p: the users who estimate the value add a term of order sqrt(p)/n, which at the
@@ -206,7 +206,7 @@ def _record_claims() -> list[Claim]:
         _one_shot_claim(
             "local-regression/Theorem 3/pure",
             Pure,
-            local_regression.theorem_3(sharp=True),
+            local_regression.wx21_theorem_3(sharp=True),
             # Not in p: the estimator pays sqrt(log p) here, which the bound does not have.
             Sweep("privacy", {**BASE, "epsilon": 0.5}, ASYMPTOTIC, ("n", "epsilon"), weight=2),
             loss="sum",
@@ -214,7 +214,7 @@ def _record_claims() -> list[Claim]:
         _one_shot_claim(
             "local-regression/Theorem 4/zCDP",
             ZeroConcentrated,
-            local_regression.theorem_4(ZeroConcentrated),
+            local_regression.wx21_theorem_4(ZeroConcentrated),
             Sweep(
                 "privacy",
                 {**BASE, "rho": 0.1},
@@ -226,7 +226,7 @@ def _record_claims() -> list[Claim]:
         _one_shot_claim(
             "local-regression/Theorem 4/RDP",
             Renyi,
-            local_regression.theorem_4(Renyi),
+            local_regression.wx21_theorem_4(Renyi),
             Sweep(
                 "privacy",
                 {**BASE, "alpha": 2.0, "epsilon": 0.2},
@@ -243,7 +243,7 @@ def _label_claims() -> list[Claim]:
         _label_claim(
             LABELS,
             Pure,
-            label_regression.theorem_7(),
+            label_regression.wx21_theorem_7(),
             # Noise large against the largest |<x, theta>|, whose range a label's noise must cover.
             Sweep(
                 "privacy",
@@ -271,7 +271,7 @@ def _label_claims() -> list[Claim]:
             name="label-regression/Theorem 7/pure/one step",
             problem="label-regression",
             model=Pure,
-            lower=label_regression.theorem_7(),
+            lower=label_regression.wx21_theorem_7(),
             estimator="LabelHardThresholding (one step)",
             estimator_at=_one_step,
             non_private=_pursuit,
@@ -291,7 +291,7 @@ def _label_claims() -> list[Claim]:
         _label_claim(
             "label-regression/Theorem 7/approximate",
             Approximate,
-            label_regression.theorem_7(Approximate),
+            label_regression.wx21_theorem_7(Approximate),
             Sweep(
                 "privacy",
                 {"n": 20_000, "p": 32, "s": 1, "C": 2.0, "epsilon": 0.5, "delta": 1e-4},
@@ -300,7 +300,7 @@ def _label_claims() -> list[Claim]:
         _label_claim(
             "label-regression/Theorem 10/pure",
             Pure,
-            label_regression.theorem_10(Pure, PAPER_LINK.f),
+            label_regression.wx21_theorem_10(Pure, PAPER_LINK.f),
             Sweep(
                 "privacy",
                 {"n": 30_000, "p": 32, "s": 2, "C": 40.0, "b": 9.0, "epsilon": 0.6},

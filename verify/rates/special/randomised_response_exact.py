@@ -16,7 +16,11 @@ from rich.console import Console
 from minimax.bound import Bound
 from minimax.core.bound import Point
 from minimax.core.privacy import Pure
-from minimax.problems.local_regression.lower import theorem_1, theorem_1_fano, theorem_2
+from minimax.problems.local_regression.lower import (
+    wx21_theorem_1,
+    wx21_theorem_1_fano,
+    wx21_theorem_2,
+)
 from minimax.problems.local_regression.randomised_response import randomised_response_risk
 from verify.rates.claim import Ceiling
 from verify.rates.grid import Profile
@@ -49,7 +53,7 @@ class Tightness:
     multiple: float
 
 
-CHECKED = (Tightness("Theorem 1", theorem_1, 2.0), Tightness("Theorem 2", theorem_2, 3.0))
+CHECKED = (Tightness("Theorem 1", wx21_theorem_1, 2.0), Tightness("Theorem 2", wx21_theorem_2, 3.0))
 
 
 def exact_risk(bound: Bound, point: Point, epsilon: float) -> float:
@@ -86,7 +90,7 @@ def controls() -> list[LevelControl]:
     """Without privacy the risk is below Theorem 1's bound; the paper's route is not within 2."""
     out = []
     for point in POINTS:
-        bound, fano = theorem_1(), theorem_1_fano()
+        bound, fano = wx21_theorem_1(), wx21_theorem_1_fano()
         free = exactly(exact_risk(bound, point, NOT_PRIVATE))
         private = exactly(exact_risk(fano, point, point["epsilon"]))
         lower, twice = bound.value(**point), CHECKED[0].multiple * fano.value(**point)

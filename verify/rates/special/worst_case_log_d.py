@@ -22,7 +22,9 @@ from scipy import special
 from estimators.stable_sparse_mean import stable_release
 from estimators.truncation import theoretical_truncation
 from minimax.core.privacy import Approximate
-from minimax.methods.packing import BlockPacking, information_bound, packing_bound
+from minimax.methods.blocks import information_formula, information_search
+from minimax.methods.couplings import BlockPacking
+from minimax.methods.packing import packing_formula, packing_search
 from minimax.papers import THIS_WORK
 from minimax.problems.sparse_mean.stable_upper import stable_risk
 from verify.console import track
@@ -113,8 +115,10 @@ def worst_case(log_d: float, draws: int, seed: int, alpha: float) -> WorstCase:
     measured = interval(worst_case_losses(log_d, signal, draws, fresh), alpha, own)
     blocks = 2 ** round(log_d / math.log(2))  # an integer with that logarithm
     privacy = Approximate(EPSILON, DELTA)
-    packing = packing_bound(BlockPacking(N, blocks, 1, 1.0, 1.0, "sub-Gaussian"), privacy).value
-    statistical, _ = information_bound(N, blocks, 1, 1.0, 1.0)
+    coupled = BlockPacking(float(N), blocks, 1, 1.0, 1.0, "sub-Gaussian")
+    packing = float(packing_formula(coupled, privacy, packing_search(coupled, privacy)))
+    found = information_search(N, blocks, 1, 1.0, 1.0)
+    statistical = float(information_formula(N, blocks, 1, 1.0, found))
     return WorstCase(
         log_d,
         signal,
