@@ -56,7 +56,9 @@ def _shown(value: Setting) -> str:
 
 def with_remark(bound: UpperBound) -> UpperBound:
     """The bound, with a remark if it is vacuous at the point it was made for."""
-    if bound.zero_release_risk is None or bound.broken() or not bound.is_vacuous():
+    if bound.zero_release_risk is None or min(bound.defaults.values()) <= 0:
+        return bound  # on the edge of the domain nothing is proved
+    if bound.broken() or not bound.is_vacuous():
         return bound
     risk = bound.zero_release_risk(bound.defaults)
     remark = f"vacuous here: releasing 0 without data has risk at most {risk:.4g}"

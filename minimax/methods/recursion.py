@@ -243,8 +243,9 @@ def gaussian_top(k: Number, d: Number) -> Number:
 
 
 def gaussian_top_expression(k: Number, d: Number) -> Number:
-    """2 k (log(d/k) + 1) >= `gaussian_top`, since P(g^2 > t) <= e^{-t/2}."""
-    return 2 * k * (library(k, d).log(d / k) + 1)
+    """2 k (log(d/k) + 1) >= `gaussian_top`, since P(g^2 > t) <= e^{-t/2}; 0 for d = 0."""
+    lib = library(k, d)
+    return lib.choose(d > 0, lambda: 2 * k * (lib.log(d / k) + 1), lambda: 0 * d)
 
 
 def subgaussian_top(k: Number, d: Number) -> Number:
@@ -321,10 +322,7 @@ def gaussian_terms(
     lib = library(s_star, d)
     fixed = lib.least(s + s_star, d)
     few, rest = lib.least(s, d - fixed), d - fixed
-    if closed:
-        top = lib.choose(rest > 0, lambda: gaussian_top_expression(few, rest), lambda: 0 * d)
-    else:
-        top = gaussian_top(few, rest)
+    top = (gaussian_top_expression if closed else gaussian_top)(few, rest)
     nu = thresholding_factor(s, s_star, d)
     return step_size * noise * lib.sqrt(top), step_size * noise * lib.sqrt(nu * fixed)
 
