@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,13 +59,13 @@ class ProblemClass:
     name: str
     about: str
     needs: tuple[str, ...]
-    lower: Callable[[Model], list[AnyBound]]
+    lower: Callable[[Model], Sequence[AnyBound]]
     upper: Callable[[Place, Definition], Best]
     loss: str = POPULATION_LOSS
     """The loss in which the lower bounds and the upper bound are compared."""
     radius: float | None = None
     """The default radius; None for sigma."""
-    theorems: Callable[[Place, Definition], list[AnyBound]] = lambda point, privacy: []
+    theorems: Callable[[Place, Definition], Sequence[AnyBound]] = lambda point, privacy: ()
     """Upper bounds of the papers at a point: with constants where they are proved, and claimed."""
     scope: Scope = "central"
     """Whom the privacy definition trusts."""
@@ -114,7 +114,7 @@ def _logistic_upper(point: Place, privacy: Definition) -> Best:
     return logistic_upper.best_upper(problem, privacy)
 
 
-def _sparse_theorems(point: Place, privacy: Definition) -> list[AnyBound]:
+def _sparse_theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
     """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
     claimed: list[AnyBound] = [
         sparse_upper.claimed_theorem_4_4(),
@@ -138,7 +138,7 @@ def _sparse_theorems(point: Place, privacy: Definition) -> list[AnyBound]:
     return [proven, *claimed]
 
 
-def _logistic_theorems(point: Place, privacy: Definition) -> list[AnyBound]:
+def _logistic_theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
     """WG19: Corollary 5.8 and WX21: Theorem 8, which are for sparse problems: s = d here."""
     return [sparse_upper.claimed_corollary_5_8(), erm_upper.claimed_theorem_8()]
 
@@ -152,11 +152,11 @@ def _local_regression(interaction: bool = False, loss: Loss = "squared") -> Prob
     def at(point: Place) -> LocalRegressionProblem:
         return LocalRegressionProblem(**_numbers(point, ("n", "p", "C")))
 
-    def lower(model: Model) -> list[AnyBound]:
+    def lower(model: Model) -> Sequence[AnyBound]:
         bounds = local_regression.lower_bounds(model, interaction=interaction)
         return [bound for bound in bounds if bound.loss == measured]
 
-    def theorems(point: Place, privacy: Definition) -> list[AnyBound]:
+    def theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
         claimed = local_upper.claimed_record_bounds(privacy, interaction=interaction)
         proven = [local_upper.one_shot_upper(at(point), privacy, loss)]
         if interaction:
@@ -189,7 +189,7 @@ def _label_regression(link: bool = False) -> ProblemClass:
             return Best(local_problem.ZERO_RELEASE_RISK, note=why)
         return label_upper.best_upper(at(point), privacy)
 
-    def theorems(point: Place, privacy: Definition) -> list[AnyBound]:
+    def theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
         claimed = label_upper.claimed_label_bounds(privacy, link=link)
         return claimed if link else [label_upper.one_shot_label_upper(at(point), privacy), *claimed]
 
@@ -303,7 +303,7 @@ def _row(name: str, source: str, kind: str, assumptions: list[str]) -> Row:
     }
 
 
-def _rows(problem: ProblemClass, bounds: list[AnyBound], full: Place) -> list[Row]:
+def _rows(problem: ProblemClass, bounds: Sequence[AnyBound], full: Place) -> list[Row]:
     out = []
     for bound in bounds:
         assumptions = [a.text for a in bound.assumptions]

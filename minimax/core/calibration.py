@@ -111,6 +111,10 @@ class Budget:
             return Budget(Pure, {"epsilon": self.epsilon / parts})
         return Budget(ZeroConcentrated, {"rho": self.rho() / parts})
 
+    def printed_share(self, parts: int) -> Budget:
+        """epsilon and delta divided by the number of parts, as CWZ19 does."""
+        return Budget(self.model, {k: self.numbers[k] / parts for k in ("epsilon", "delta")})
+
     def _is_approximate_float(self) -> bool:
         return self.model is Approximate and self.library is FLOATS
 
@@ -164,7 +168,45 @@ def report_epsilon(budget: Budget) -> float:
 # --- Means ----------------------------------------------------------------------------------------
 
 
-def noise_variance(privacy: Definition | Budget, n: Number, d: Number, R: Number) -> Number:
+Calibration = Literal["analytic", "classical", "paper"]
+
+
+def gaussian_scale(
+    privacy: Definition | Budget, l2_sensitivity: Number, calibration: Calibration = "analytic"
+) -> Number:
+    """Standard deviation of the noise that a Gaussian release gets.
+
+    * ``analytic``: the smallest that gives the guarantee (Balle and Wang, 2018, for
+      (epsilon, delta); sensitivity/sqrt(2 rho) for zCDP; sensitivity/mu for GDP).
+    * ``classical``: sensitivity sqrt(2 log(1.25/delta))/epsilon, proved for epsilon < 1 only
+      (CWZ19: Example 2.2).
+    * ``paper``: sensitivity sqrt(log(1/delta))/epsilon, the variance of CWZ19: Algorithm 3.1 as
+      printed. It does **not** give (epsilon, delta)-DP; the ledger says what it gives.
+    """
+    budget = budget_of(privacy)
+    if calibration == "analytic":
+        return l2_sensitivity / budget.mu()
+    if calibration not in ("classical", "paper"):
+        raise ValueError(
+            f"calibration must be 'analytic', 'classical' or 'paper', got {calibration!r}"
+        )
+    if budget.model is not Approximate:
+        raise ValueError(f"calibration={calibration!r} is for (epsilon, delta), not {privacy}")
+    lib, epsilon, delta = budget.library, budget.epsilon, budget.numbers["delta"]
+    if calibration == "paper":
+        return l2_sensitivity * lib.sqrt(-lib.log(delta)) / epsilon
+    if not lib.is_symbolic and epsilon >= 1:
+        raise ValueError(f"calibration='classical' needs epsilon < 1, got {epsilon}")
+    return l2_sensitivity * lib.sqrt(2 * lib.log(1.25 / delta)) / epsilon
+
+
+def noise_variance(
+    privacy: Definition | Budget,
+    n: Number,
+    d: Number,
+    R: Number,
+    calibration: Calibration = "analytic",
+) -> Number:
     """Variance a coordinate gets when the mean of records clipped to [-R, R]^d is released.
 
     Gaussian noise for l2 sensitivity 2 R sqrt(d)/n, or Laplace noise for l1 sensitivity 2 R d/n
@@ -173,7 +215,7 @@ def noise_variance(privacy: Definition | Budget, n: Number, d: Number, R: Number
     budget = budget_of(privacy)
     if budget.is_pure:
         return 2 * (2 * R * d / (n * budget.epsilon)) ** 2
-    return (2 * R * library(d).sqrt(d) / (n * budget.mu())) ** 2
+    return gaussian_scale(budget, 2 * R * library(d).sqrt(d) / n, calibration) ** 2
 
 
 def paper_peeling_scale(sensitivity: Number, s: Number, epsilon: Number, delta: Number) -> Number:
@@ -296,6 +338,24 @@ def repeated_noise(
     epsilon, delta = budget.epsilon, budget.numbers["delta"]
     lib = library(delta)
     return sensitivity * lib.sqrt(2 * lib.log(2 * releases / delta)) * releases / epsilon
+
+
+def paper_gradient_noise(
+    privacy: Definition | Budget, clip: float, n: Number, steps: int
+) -> Number:
+    """The noise per step as printed in WG19; it is too small.
+
+    tau^2 = T G^2/(n^2 rho) for zCDP (Theorem 5.2) and T G^2 log(1/delta)/(n eps)^2 for
+    (epsilon, delta) (Corollary 5.8, where G = K as logistic slopes are at most 1).
+    """
+    budget = budget_of(privacy)
+    lib = budget.library
+    if budget.model is ZeroConcentrated:
+        return clip / n * lib.sqrt(steps / budget.rho())
+    if budget.model is Approximate:
+        spent = -steps * lib.log(budget.numbers["delta"])
+        return clip / n * lib.sqrt(spent) / budget.epsilon
+    raise ValueError(f"calibration='paper' is for Approximate or ZeroConcentrated, not {privacy}")
 
 
 def gradient_sensitivity(n: Number, R: Number, row_bound: float, radius: float) -> Number:
