@@ -37,10 +37,14 @@ class Best:
         return not self.estimator
 
     def __str__(self) -> str:
-        """The estimator with its keyword arguments, as the calculator prints it."""
+        """The estimator with its keyword arguments, as the calculator prints it: a sentence, or,
+        before a note, a call."""
         name = self.estimator or "releasing 0"
-        shown = ", ".join(f"{key} = {_shown(value)}" for key, value in self.settings.items())
-        return name + (f" with {shown}" if shown else "") + (f": {self.note}" if self.note else "")
+        shown = [(key, _shown(value)) for key, value in self.settings.items()]
+        if not self.note:
+            return f"{name} with {', '.join(f'{key} = {value}' for key, value in shown)}"
+        call = f"({', '.join(f'{key}={value}' for key, value in shown)})" if shown else ""
+        return f"{name}{call}: {self.note}"
 
 
 def _shown(value: Setting) -> str:

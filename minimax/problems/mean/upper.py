@@ -109,32 +109,30 @@ def zero_release_risk(point: Point, bounded: bool) -> float:
     return float(point["d"] * point["sigma" if bounded else "radius"] ** 2)
 
 
-def truncated_mean_upper(
-    problem: MeanProblem | BoundedMeanProblem, privacy: Definition, R: float, law: Law
-) -> UpperBound:
-    """`noisy_mean_upper` at a given R, the noise calibrated to the budget at every point."""
-    model = type(privacy)
-    return noisy_mean_upper(
-        problem,
-        R=R,
-        noise_variance=lambda at: noise_variance(Budget(model, at), at["n"], at["d"], R),
-        privacy=privacy,
-        law=law,
-    )
-
-
-def best_upper(
+def best_noisy_mean(
     problem: MeanProblem | BoundedMeanProblem, privacy: Definition, law: Law = "sub-Gaussian"
-) -> Best:
-    """The least risk `noisy_mean_upper` proves for NoisyMean over its truncation R, or releasing
-    0, of risk at most d radius^2."""
+) -> UpperBound:
+    """`noisy_mean_upper` at the R of least proven risk; the noise is calibrated at every point."""
+    model = type(privacy)
 
     def at(R: float) -> UpperBound:
-        return truncated_mean_upper(problem, privacy, R, law)
+        return noisy_mean_upper(
+            problem,
+            R=R,
+            noise_variance=lambda at: noise_variance(Budget(model, at), at["n"], at["d"], R),
+            privacy=privacy,
+            law=law,
+        )
 
-    bounded = isinstance(problem, BoundedMeanProblem)
-    R = problem.sigma if bounded else best_truncation(lambda R: at(R).value(), problem)
-    return Best.of(at(R)).or_zero(zero_release_risk(problem.point, bounded), VACUOUS)
+    if isinstance(problem, BoundedMeanProblem):
+        return at(problem.sigma)
+    return at(best_truncation(lambda R: at(R).value(), problem))
+
+
+def best_upper(problem: MeanProblem | BoundedMeanProblem, privacy: Definition) -> Best:
+    """The least risk proven for NoisyMean, or releasing 0, of risk at most d radius^2."""
+    zero = zero_release_risk(problem.point, isinstance(problem, BoundedMeanProblem))
+    return Best.of(best_noisy_mean(problem, privacy)).or_zero(zero, VACUOUS)
 
 
 class _Truncated(Protocol):

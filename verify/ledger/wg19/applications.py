@@ -153,7 +153,7 @@ def certified_rate(*, loss: Literal["squared", "logistic"], exponent: float) -> 
             noise=math.sqrt(12) * paper_noise(Approximate(epsilon, 1e-5), G, n, T),
             loss=loss,
         )
-        parts = bound.compute(bound.defaults)
+        parts = bound.parts()
         terms.append(parts.total - (parts.statistical or 0.0))
     slope = math.log(terms[1] / terms[0]) / math.log(3)
     return result(abs(slope - exponent) < 0.1, slope_in_eps=slope)
@@ -215,7 +215,7 @@ def dimension(*, loss: str, power: int) -> Result:
         # Corollary 5.6 has s*^2, and its constants "depend on log terms": log^2 n of the slopes.
         claimed *= d**power * (s * math.log(n) ** 2 if squared else 1.0)
         least.append(s * (noise / curvature) ** 2 / claimed)
-        most.append(float(bound.compute(bound.defaults).total) / claimed)
+        most.append(float(bound.formula(bound.defaults, {}).total) / claimed)
     if max(least) <= 200 < max(most):
         raise RuntimeError("the bounds on the error do not decide the claim")
     return result(

@@ -78,7 +78,7 @@ def lower_bound(
         claim = min(1.0, C**2 * size(p, s) / (n * (epsilon * b) ** 2))
         bound = uniform_noise_bound(n, p, s, C, b, epsilon)
         least = min(least, bound / claim)
-        risk = _estimator(epsilon).compute({"n": n, "p": p, "s": s, "C": C / b}).total
+        risk = _estimator(epsilon).value(n=n, p=p, s=s, C=C / b)
         above = max(above, constant * claim / risk)
         certified = max(certified, bound / risk)
     return result(

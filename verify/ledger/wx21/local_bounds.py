@@ -77,7 +77,7 @@ def lower_bound(
             rate = min(1.0, rate * at["p"] ** power)
         least = min(least, bound.value(**at, epsilon=epsilon) / rate)
         if at["n"] >= at["p"]:
-            risk = _estimator(epsilon, "sum" if number == 3 else "squared").compute(at).total
+            risk = _estimator(epsilon, "sum" if number == 3 else "squared").value(**at)
             above = max(above, constant * rate / risk)
     return result(
         least >= constant and above <= 1,
@@ -108,7 +108,7 @@ def relaxed_privacy(constant: float, level: Callable[[float], float]) -> Result:
         value = renyi.value(**at, alpha=2.0, epsilon=math.log1p(square))
         least["RDP"] = min(least["RDP"], value / claim)
         if at["n"] >= at["p"]:
-            risk = _estimator(math.acosh(1 + square / 2), "squared").compute(at).total
+            risk = _estimator(math.acosh(1 + square / 2), "squared").value(**at)
             above = max(above, constant * claim / risk)
     return result(
         min(least.values()) >= constant and above <= 1,
