@@ -49,7 +49,7 @@ def _noisy_mean_best(model: Model) -> Factory:
 
     def make(p: Point) -> NoisyMean:
         privacy = at_point(model, p)
-        R = mean_upper.best_noisy_mean(mean_problem(p), privacy).keywords()["R"]
+        R = float(mean_upper.best_noisy_mean(mean_problem(p), privacy).keywords()["R"])
         return NoisyMean(privacy=privacy, R=R, sigma=p["sigma"], radius=p["radius"])
 
     return make

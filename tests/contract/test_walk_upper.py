@@ -188,7 +188,7 @@ def test_the_noise_follows_n() -> None:
     """With the noise of n = 1000 frozen in it, the bound would not fall with n."""
     bound = NoisyMean(ZeroConcentrated(0.05)).risk_bound(MeanProblem(1000, 200))
     assert bound.slope("n") == pytest.approx(-1.87, abs=0.01)
-    assert bound.slope("rho") == pytest.approx(-0.996, abs=0.01)
+    assert bound.slope("rho") == pytest.approx(-0.999, abs=0.001)
     assert (
         bound.value(n=2000)
         == NoisyMean(ZeroConcentrated(0.05)).risk_bound(MeanProblem(2000, 200)).value()

@@ -312,14 +312,24 @@ def test_sparse_bound_by_hand_where_only_statistics_are_left() -> None:
 
 
 def test_bounds_at_another_point_are_those_made_there() -> None:
-    """Fixed settings and noise stay; everything else follows n."""
-    small, large = bounds()[:4], bounds()[9:13]
-    for bound, other in zip(small, large, strict=True):
-        same = {**other.parts().optimum, "noise": bound.parts().optimum.get("noise")}
-        assert bound.name == other.name
-        moved = bound.parts(n=other.defaults["n"]).optimum
-        assert moved["failure"] == pytest.approx(same["failure"], rel=1e6)
-        assert bound.value(n=other.defaults["n"]) <= bound.value()
+    """Settings that are given stay; the chance of failure and all else follow the point."""
+
+    def made(n: int) -> list[UpperBound]:
+        problem = SparseRegressionProblem(n, 200, 4)
+        fixed = {"radius": 1.0, "steps": 6, "noise": 1e-5}
+        return [
+            regression_upper.noisy_gradient_upper(
+                RegressionProblem(n, 20), row_bound=1.0, R=4.0, step_size=18.0, **fixed
+            ),
+            logistic_upper.noisy_logistic_upper(
+                LogisticProblem(n, 10), G=1.0, step_size=40.0, **fixed
+            ),
+            sparse_upper.noisy_thresholding_upper(problem, s=4, G=60.0, step_size=4.0, **fixed),
+        ]
+
+    for bound, there in zip(made(10**6), made(10**9), strict=True):
+        assert bound.value(n=10**9) == there.value() < bound.value()
+        assert bound.closed_form(n=10**9) == there.closed_form()
 
 
 def test_outside_their_regime_bounds_refuse() -> None:

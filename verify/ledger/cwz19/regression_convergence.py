@@ -10,7 +10,7 @@ from scipy import stats
 
 from estimators.regression import NoisyGradientRegression
 from estimators.truncation import theoretical_truncation
-from minimax.bound import Bound
+from minimax.core.bound import Bound
 from minimax.core.privacy import Approximate
 from minimax.problems.regression.upper import claimed_theorem_4_2
 from verify.ledger.entry import Entry, Form, Result, Status, result

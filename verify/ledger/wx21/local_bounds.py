@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from minimax.bound import Bound
+from minimax.core.bound import UpperBound
 from minimax.core.privacy import OffsetConcentrated, Pure, Renyi
 from minimax.methods.fano import fano
 from minimax.problems.local_regression.lower import (
@@ -45,7 +46,7 @@ def _points(
 
 
 @lru_cache(maxsize=8)
-def _estimator(epsilon: float, loss: Loss) -> Bound:
+def _estimator(epsilon: float, loss: Loss) -> UpperBound:
     """The proven risk of an estimator from eps-LDP records, at any point with n >= p."""
     problem = LocalRegressionProblem(n=100, p=10)
     return one_shot_upper(problem, Pure(epsilon, scope="local"), loss)
