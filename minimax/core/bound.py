@@ -315,7 +315,11 @@ class UpperBound(Bound):
         return found
 
     def slope(self, name: str, **given: float) -> float:
-        """The local exponent in one parameter, with noise and settings solved for again."""
+        """The local exponent in one parameter, with noise and settings solved for again.
+
+        The value jumps where an estimator takes one step more: between e^{-.01} and e^{.01} times
+        the parameter, such a jump counts.
+        """
         if not self.resolve:
             return super().slope(name, **given)
         point = self.point(given)

@@ -72,9 +72,9 @@ def made() -> Iterator[Made]:
             )
         yield (
             f"private thresholding {privacy}",
-            lambda p=privacy: PrivateHardThresholding(p, s=4, entry_bound=1.0).risk_bound(
-                SparseRegressionProblem(10**7, 50, 3)
-            ),
+            lambda p=privacy: PrivateHardThresholding(
+                p, s=4, entry_bound=1.0, step_size=3.0, steps=3
+            ).risk_bound(SparseRegressionProblem(10**9, 50, 3)),
         )
     for privacy in GAUSSIAN:
         yield (

@@ -206,6 +206,7 @@ def theorem_8(
         loss="empirical risk above that of x*, given the data",
         defaults={name: float(value) for name, value in defaults.items()},
         zero_release_risk=lambda p: float(p["gap"]),
+        resolve=True,
         rounding=ROUNDING,
     )
     return with_remark(bound)
