@@ -13,7 +13,7 @@ from estimators.design import SCALES
 from estimators.local_regression import coordinate_means, report_epsilon
 from estimators.mechanisms import check_between, number_or_auto
 from estimators.sign_randomisers import HypercubeRandomiser
-from minimax.bound import Bound
+from minimax.core.bound import UpperBound
 from minimax.core.privacy import Pure, Scope
 from minimax.problems.local_regression.halving import halving_upper, rounds
 from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
@@ -120,7 +120,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
         self.candidates_, self.randomiser_ = seen, randomiser
         return self
 
-    def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> Bound:
+    def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> UpperBound:
         """The proven upper bound on the risk over a class: see
         `minimax.problems.local_regression.halving.halving_upper`.
 

@@ -32,7 +32,7 @@ from estimators.mechanisms import check_between, check_sparsity, check_whole, nu
 from estimators.nonprivate_regression import Risk
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
-from minimax.bound import Bound
+from minimax.core.bound import UpperBound
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
@@ -202,7 +202,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         self.real_epsilon_ = real_epsilon(self.ledger_, self._asked)
         return self
 
-    def risk_bound(self, problem: LabelRegressionProblem) -> Bound:
+    def risk_bound(self, problem: LabelRegressionProblem) -> UpperBound:
         """The proven upper bound on the risk over a linear class: see `one_shot_label_upper`.
 
         For one step of length 1 on one-bit labels, and s, radius and bound as in the class.

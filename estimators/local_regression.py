@@ -36,8 +36,7 @@ from estimators.randomisers import (
 from estimators.regression import projected
 from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
-from minimax.bound import Bound
-from minimax.core.bound import OutsideRegime
+from minimax.core.bound import OutsideRegime, UpperBound
 from minimax.core.privacy import Pure, Scope
 from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
 from minimax.problems.local_regression.upper import one_shot_upper
@@ -364,7 +363,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         self.coef_, self.support_, self.randomiser_ = coef, np.flatnonzero(coef), randomiser
         return self
 
-    def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> Bound:
+    def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> UpperBound:
         """The proven upper bound on the risk over a one-sparse class: see `one_shot_upper`.
 
         For ``report="coordinate"``, s = 1, and radius, features and bound as in the class.

@@ -21,8 +21,10 @@ from estimators.mechanisms import (
     laplace,
 )
 from estimators.truncation import LEVELS, TruncatingEstimator, Truncation
-from minimax.bound import Bound
+from minimax.core.bound import Point, UpperBound
+from minimax.core.calibration import Budget, noise_variance
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.symbolic import Number
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.mean.upper import noisy_mean_upper
@@ -125,15 +127,21 @@ class NoisyMean(TruncatingEstimator):
         self.mean_, self.R_, self.noise_scale_ = noisy, level, entry.scale
         return self
 
-    def risk_bound(self, problem: MeanProblem | BoundedMeanProblem) -> Bound:
+    def risk_bound(self, problem: MeanProblem | BoundedMeanProblem) -> UpperBound:
         """The proven upper bound on the risk, CWZ19: Theorem 3.2: see `noisy_mean_upper`."""
         self._check_options()
         if self.R == "quantile" or self.clip != "coordinate":
             raise ValueError("risk_bound covers clip='coordinate' with R given or 'theory'")
-        level = self._fixed_level(problem.n)
-        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
-        _, per_coordinate = self._noise(problem.n, problem.d, level, budget)
-        return noisy_mean_upper(problem, R=level, noise_variance=per_coordinate)
+        asked = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+
+        def level(at: Point) -> Number:
+            return self._fixed_level(at["n"])
+
+        def variance(at: Point) -> Number:
+            budget = Budget(type(asked), at)
+            return noise_variance(budget, at["n"], at["d"], level(at), self.calibration)
+
+        return noisy_mean_upper(problem, R=level, noise_variance=variance, privacy=asked)
 
     def _check_options(self) -> None:
         if self.clip not in ("coordinate", "ball"):

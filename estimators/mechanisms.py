@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from estimators.accounting import LedgerEntry
 from estimators.design import SCALES
+from minimax.core import calibration as calibration_of
 from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
@@ -92,31 +93,9 @@ def gaussian_scale(
     l2_sensitivity: float,
     calibration: Calibration = "analytic",
 ) -> float:
-    """Standard deviation of the noise that a Gaussian release gets.
-
-    * ``analytic``: the smallest that gives the guarantee (Balle and Wang, 2018, for
-      (epsilon, delta); sensitivity/sqrt(2 rho) for zCDP; sensitivity/mu for GDP).
-    * ``classical``: sensitivity sqrt(2 log(1.25/delta))/epsilon, proved for epsilon < 1 only
-      (CWZ19: Example 2.2).
-    * ``paper``: sensitivity sqrt(log(1/delta))/epsilon, the variance of CWZ19: Algorithm 3.1 as
-      printed. It does **not** give (epsilon, delta)-DP; the ledger says what it gives.
-    """
+    """The noise that a Gaussian release gets: see `minimax.core.calibration.gaussian_scale`."""
     check_positive(l2_sensitivity=l2_sensitivity)
-    if not isinstance(privacy, (Approximate, ZeroConcentrated, Gaussian)):
-        raise TypeError(f"privacy must be (epsilon, delta), zCDP or GDP, got {privacy!r}")
-    if calibration == "analytic":
-        return l2_sensitivity / privacy.to_gaussian().mu
-    if calibration not in ("classical", "paper"):
-        raise ValueError(
-            f"calibration must be 'analytic', 'classical' or 'paper', got {calibration!r}"
-        )
-    if not isinstance(privacy, Approximate):
-        raise ValueError(f"calibration={calibration!r} is for (epsilon, delta), not {privacy}")
-    if calibration == "classical":
-        if privacy.epsilon >= 1:
-            raise ValueError(f"calibration='classical' needs epsilon < 1, got {privacy.epsilon}")
-        return l2_sensitivity * math.sqrt(2 * math.log(1.25 / privacy.delta)) / privacy.epsilon
-    return l2_sensitivity * math.sqrt(math.log(1 / privacy.delta)) / privacy.epsilon
+    return float(calibration_of.gaussian_scale(privacy, l2_sensitivity, calibration))
 
 
 def gaussian(

@@ -14,9 +14,15 @@ from estimators.base import Array, LinearPredictor
 from estimators.design import SCALES, Design
 from estimators.mechanisms import check_between, check_positive, check_whole, gaussian
 from estimators.truncation import LEVELS, TruncatingEstimator, Truncation, theoretical_truncation
-from minimax.bound import Bound
-from minimax.core.calibration import Composition, gradient_sensitivity, repeated_noise
-from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.bound import Point, UpperBound
+from minimax.core.calibration import (
+    Budget,
+    Composition,
+    gradient_sensitivity,
+    repeated_noise,
+)
+from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated, at_point
+from minimax.core.symbolic import Number
 from minimax.problems.regression.problem import RegressionProblem
 from minimax.problems.regression.upper import noisy_gradient_upper
 
@@ -219,24 +225,35 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         self.n_iter_, self.step_size_, self.noise_scale_ = plan.steps, plan.step_size, plan.noise
         return self
 
-    def risk_bound(self, problem: RegressionProblem) -> Bound:
+    def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk, CWZ19: Theorem 4.2: see `noisy_gradient_upper`."""
-        budget = self._check_options()
+        asked = self._check_options()
         if self.R == "quantile":
             raise ValueError("risk_bound covers R given or 'theory'")
-        level = self._fixed_level(problem.n)
-        plan = self._plan(problem.n, problem.d, level, budget)
+
+        def level(at: Point) -> Number:
+            return self._fixed_level(at["n"])
+
+        def plan(at: Point) -> _Plan:
+            return self._plan(at["n"], at["d"], level(at), at_point(type(asked), at))
+
+        def noise(at: Point) -> Number:
+            _, calibrated = self._sensitivity(at["n"], level(at))
+            budget = Budget(type(asked), at)
+            return repeated_noise(budget, calibrated, at["steps"], self.composition)
+
         return noisy_gradient_upper(
             problem,
             row_bound=float(self.row_bound),
             radius=float(self.radius),
             R=level,
-            step_size=plan.step_size,
-            steps=plan.steps,
-            noise=plan.noise,
+            step_size=lambda at: plan(at).step_size,
+            steps=lambda at: plan(at).steps,
+            noise=noise,
+            privacy=asked,
         )
 
-    def _fixed_level(self, n: int) -> float:
+    def _fixed_level(self, n: Number) -> Number:
         if isinstance(self.R, str):
             reach = float(self.radius) * float(self.row_bound)
             return theoretical_truncation(n, self.sigma, reach)
@@ -246,12 +263,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         """Step, number of steps and noise: functions of public numbers and of R."""
         assert not isinstance(budget, Pure)
         c, radius = float(self.row_bound), float(self.radius)
-        if self.composition == "zcdp":
-            sensitivity = calibrated = gradient_sensitivity(n, level, c, radius)
-        else:
-            # Not the exact one: its ratio to B/n would depend on R, which may come from the data.
-            sensitivity = 2 * (level + radius * c) * c / n
-            calibrated = 2 * sensitivity
+        sensitivity, calibrated = self._sensitivity(n, level)
 
         def noise(steps: int) -> float:
             return repeated_noise(budget, calibrated, steps, self.composition)
@@ -265,6 +277,16 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
             steps=None if isinstance(self.steps, str) else int(self.steps),
         )
         return _Plan(sensitivity, step_size, steps, noise(steps))
+
+    def _sensitivity(self, n: Number, level: Number) -> tuple[Number, Number]:
+        """The l2 sensitivity of an averaged gradient, and what the noise is calibrated to."""
+        c, radius = float(self.row_bound), float(self.radius)
+        if self.composition == "zcdp":
+            exact = gradient_sensitivity(n, level, c, radius)
+            return exact, exact
+        # Not the exact one: its ratio to B/n would depend on R, which may come from the data.
+        simple = 2 * (level + radius * c) * c / n
+        return simple, 2 * simple
 
     def _check_options(self) -> Guarantee:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""

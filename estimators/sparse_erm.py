@@ -34,11 +34,12 @@ from estimators.mechanisms import (
     gaussian,
 )
 from estimators.regression import projected
-from minimax.bound import Bound
-from minimax.core.calibration import repeated_noise
+from minimax.core.bound import Point, UpperBound
+from minimax.core.calibration import Budget, budget_of, paper_gradient_noise, repeated_noise
 from minimax.core.privacy import Approximate, Gaussian, ZeroConcentrated
+from minimax.core.symbolic import Number
 from minimax.problems.logistic.problem import LogisticProblem
-from minimax.problems.regression.upper import noisy_logistic_upper
+from minimax.problems.logistic.upper import noisy_logistic_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
 
@@ -77,16 +78,11 @@ def clipped_gradient(design: Design, y: Array, coef: Array, loss: Loss, caps: Ar
 
 
 def paper_noise(privacy: Spendable, clip: float, n: int, steps: int) -> float:
-    """The noise per step as printed in WG19; it is too small, see `NoisyHardThresholding`.
+    """The noise per step as printed in WG19: `minimax.core.calibration.paper_gradient_noise`.
 
-    tau^2 = T G^2/(n^2 rho) for zCDP (Theorem 5.2) and T G^2 log(1/delta)/(n eps)^2 for
-    (epsilon, delta) (Corollary 5.8, where G = K as logistic slopes are at most 1).
+    It is too small, see `NoisyHardThresholding`.
     """
-    if isinstance(privacy, ZeroConcentrated):
-        return clip / n * math.sqrt(steps / privacy.rho)
-    if isinstance(privacy, Approximate):
-        return clip / n * math.sqrt(steps * math.log(1 / privacy.delta)) / privacy.epsilon
-    raise ValueError(f"calibration='paper' is for Approximate or ZeroConcentrated, not {privacy}")
+    return float(paper_gradient_noise(privacy, clip, n, steps))
 
 
 class _SparseDescent(PrivateEstimator):
@@ -124,7 +120,7 @@ class _SparseDescent(PrivateEstimator):
         self.coef_, self.support_ = coef, np.flatnonzero(coef)
         self.noise_scale_, self.step_size_ = scale, step
 
-    def risk_bound(self, problem: SparseRegressionProblem | LogisticProblem) -> Bound:
+    def risk_bound(self, problem: SparseRegressionProblem | LogisticProblem) -> UpperBound:
         """The proven upper bound on the risk, WG19: Corollaries 5.6 and 5.8 with constants: see
         `noisy_thresholding_upper`; for the dense logistic problem, s = d, `noisy_logistic_upper`.
         Needs `radius`, no `l2`, and the squared or logistic loss."""
@@ -134,6 +130,11 @@ class _SparseDescent(PrivateEstimator):
         kinds = {SquaredLoss: "squared", LogisticLoss: "logistic"}
         if self.radius is None or self.l2 != 0 or type(loss) not in kinds:
             raise ValueError("risk_bound covers radius given, l2 = 0, squared or logistic loss")
+        asked = self._budget(Approximate, ZeroConcentrated, Gaussian)
+
+        def noise(at: Point) -> Number:
+            return self._noise(at["n"], Budget(type(asked), at))
+
         if isinstance(problem, LogisticProblem):
             if kinds[type(loss)] != "logistic" or self.s != problem.d:
                 raise ValueError("risk_bound of a LogisticProblem covers the logistic loss, s = d")
@@ -143,7 +144,8 @@ class _SparseDescent(PrivateEstimator):
                 G=float(self.clip),
                 step_size=self._step(loss),
                 steps=int(self.steps),
-                noise=self._noise(problem.n),
+                noise=noise,
+                privacy=asked,
             )
         return noisy_thresholding_upper(
             problem,
@@ -152,16 +154,16 @@ class _SparseDescent(PrivateEstimator):
             G=float(self.clip),
             step_size=self._step(loss),
             steps=int(self.steps),
-            noise=self._noise(problem.n),
+            noise=noise,
+            privacy=asked,
             loss=kinds[type(loss)],
         )
 
-    def _noise(self, n: int) -> float:
+    def _noise(self, n: Number, budget: Budget | None = None) -> Number:
         """Standard deviation of the noise on each averaged gradient."""
-        budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
-        assert isinstance(budget, (Approximate, ZeroConcentrated, Gaussian))
+        budget = budget or budget_of(self._budget(Approximate, ZeroConcentrated, Gaussian))
         if self.calibration == "paper":
-            return paper_noise(budget, float(self.clip), n, int(self.steps))
+            return paper_gradient_noise(budget, float(self.clip), n, int(self.steps))
         return repeated_noise(budget, 2 * float(self.clip) / n, int(self.steps))
 
     def _step(self, loss: Loss) -> float:

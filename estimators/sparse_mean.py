@@ -20,9 +20,10 @@ from estimators.tuning import (
     choose_smallest_loss,
     tuning_grid,
 )
-from minimax.bound import Bound
-from minimax.core.calibration import Scales, sparse_scales
+from minimax.core.bound import Point, UpperBound
+from minimax.core.calibration import Budget, Scales, sparse_scales
 from minimax.core.privacy import Pure, ZeroConcentrated
+from minimax.core.symbolic import Number
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.upper import sparse_mean_upper
 
@@ -266,18 +267,28 @@ class SparseMean(SparseEstimator):
         self.selection_scale_, self.noise_scale_ = scales.selection, scales.value
         return self
 
-    def risk_bound(self, problem: SparseMeanProblem) -> Bound:
+    def risk_bound(self, problem: SparseMeanProblem) -> UpperBound:
         """The proven upper bound on the risk, CWZ19: Theorem 3.4: see `sparse_mean_upper`."""
-        budget = self._check_options(problem.n, problem.d)
+        self._check_options(problem.n, problem.d)
         if isinstance(self.R, str) and self.R != "theory":
             raise ValueError("risk_bound covers R given or 'theory'")
         if isinstance(self.s, str):
             raise ValueError("risk_bound covers a given s")
-        level = self._fixed_level(problem.n)
-        scales = self._scales(problem.n, self.s, level, budget)
-        return sparse_mean_upper(problem, s=self.s, R=level, method=self.method, scales=scales)
+        asked, s = self._asked, self.s
 
-    def _scales(self, n: int, s: int, level: float, budget: Guarantee) -> Scales:
+        def scales(at: Point) -> Scales:
+            return self._scales(at["n"], s, self._fixed_level(at["n"]), Budget(type(asked), at))
+
+        return sparse_mean_upper(
+            problem,
+            s=s,
+            R=lambda at: self._fixed_level(at["n"]),
+            method=self.method,
+            scales=scales,
+            privacy=asked,
+        )
+
+    def _scales(self, n: Number, s: int, level: Number, budget: Guarantee | Budget) -> Scales:
         return sparse_scales(
             n,
             s,

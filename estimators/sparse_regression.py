@@ -24,16 +24,20 @@ from estimators.tuning import (
     choose_smallest_loss,
     tuning_grid,
 )
-from minimax.bound import Bound
-from minimax.core.calibration import Scales
-from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
-from minimax.problems.sparse_mean.upper import gumbel_range_rms, laplace_maximum_rms
-from minimax.problems.sparse_regression.problem import SparseRegressionProblem
-from minimax.problems.sparse_regression.upper import (
+from minimax.core.bound import Point, UpperBound
+from minimax.core.calibration import (
+    Budget,
+    Scales,
+    budget_of,
     gradient_bound,
-    private_thresholding_upper,
+    gumbel_range_rms,
+    laplace_maximum_rms,
     step_scales,
 )
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated, at_point
+from minimax.core.symbolic import Number
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
+from minimax.problems.sparse_regression.upper import private_thresholding_upper
 
 LIMITS = (1e-20, 1e20)
 """Where bounds and step sizes must lie, so that products of a few of them can be squared."""
@@ -292,7 +296,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         self.noise_scale_ = descent.scales.value
         return self
 
-    def risk_bound(self, problem: SparseRegressionProblem) -> Bound:
+    def risk_bound(self, problem: SparseRegressionProblem) -> UpperBound:
         """The proven upper bound on the risk, CWZ19: Theorem 4.4: see
         `private_thresholding_upper`."""
         budget = self._check_options(problem.n, problem.d)
@@ -300,18 +304,28 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             raise ValueError("risk_bound covers R given or 'theory'")
         if isinstance(self.s, str):
             raise ValueError("risk_bound covers a given s")
-        level = self._fixed_level(problem.n)
-        descent = self._descent(problem.n, problem.d, self.s, level, budget)
+        asked, s = self._asked, self.s
+
+        def spendable(at: Point) -> Guarantee:
+            spent = at_point(type(asked), at)
+            return spent if isinstance(budget, (Pure, Approximate)) else spent.to_zcdp()
+
+        def scales(at: Point) -> Scales:
+            level = self._fixed_level(at["n"])
+            return self._scales(at["n"], s, level, Budget(type(asked), at), at["steps"])
+
         return private_thresholding_upper(
             problem,
-            s=self.s,
+            s=s,
             entry_bound=self._entry_bound,
-            radius=descent.radius,
-            R=level,
-            step_size=descent.step_size,
-            steps=descent.steps,
+            radius=float(self.radius),
+            R=lambda at: self._fixed_level(at["n"]),
+            step_size=self._step_size,
+            steps=lambda at: self._steps(at["n"], at["d"], spendable(at)),
             method=self.method,
-            scales=descent.scales,
+            scales=scales,
+            privacy=asked,
+            options={"selection_share": self.selection_share},
         )
 
     @property
@@ -330,17 +344,19 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             return 2 / (self._entry_bound**2 * (self.L + 1 / self.L))
         return float(self.step_size)
 
-    def _fixed_level(self, n: int) -> float:
+    def _fixed_level(self, n: Number) -> Number:
         """R where it does not depend on the data: |<x, beta>| <= sqrt(s) b radius."""
         if isinstance(self.R, str):
             reach = math.sqrt(self._grid[-1]) * self._entry_bound * self.radius
             return theoretical_truncation(n, self.sigma, reach)
         return float(self.R)
 
-    def _scales(self, n: int, s: int, level: float, budget: Guarantee, steps: int) -> Scales:
-        """The noise of one of `steps` steps. Only the printed calibration spends an (epsilon,
-        delta) budget as such, and it takes records for twice as large as they can be."""
-        paper = isinstance(budget, Approximate)
+    def _scales(
+        self, n: Number, s: int, level: Number, budget: Guarantee | Budget, steps: int
+    ) -> Scales:
+        """The noise of one of `steps` steps. The printed calibration divides epsilon and delta,
+        and takes records for twice as large as they can be."""
+        paper, whole = self.calibration == "paper", budget_of(budget)
         return step_scales(
             n,
             s,
@@ -348,9 +364,9 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             self.radius,
             level,
             self._step_size * (2 if paper else 1),
-            equal_part(budget, steps),
+            whole.printed_share(steps) if paper else whole.share(steps),
             method=self.method,
-            calibration="paper" if paper else "zcdp",
+            calibration=self.calibration,
             selection_share=self.selection_share,
         )
 

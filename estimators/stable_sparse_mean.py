@@ -18,7 +18,7 @@ from estimators.mechanisms import (
 )
 from estimators.sparse_mean import Indices
 from estimators.truncation import TruncatingEstimator, Truncation
-from minimax.bound import Bound
+from minimax.core.bound import Bound
 from minimax.core.privacy import Approximate
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.stable_upper import stable_upper

@@ -16,6 +16,7 @@ from estimators.mechanisms import (
     check_between,
 )
 from minimax.core.privacy import Approximate, Gaussian, Pure
+from minimax.core.symbolic import Number, library
 
 Truncation = float | Literal["theory", "quantile"]
 THEORY_FACTOR = 4.0
@@ -24,13 +25,14 @@ LEVELS = (1e-150, 1e150)
 """Where levels and scales must lie, so that squares and sums stay in the floating-point range."""
 
 
-def theoretical_truncation(n: int, sigma: float, radius: float) -> float:
+def theoretical_truncation(n: Number, sigma: float, radius: float) -> Number:
     """R = radius + K sigma sqrt(log n), the choice of CWZ19: Theorem 3.2 with K = 4.
 
     With K >= sqrt 2 it keeps all n records of a sub-Gaussian(sigma) coordinate with high
     probability: n P(|x - mean| > K sigma sqrt(log n)) <= 2 n^{1 - K^2/2}.
     """
-    return float(radius) + THEORY_FACTOR * float(sigma) * math.sqrt(math.log(max(n, 2)))
+    lib = library(n)
+    return float(radius) + THEORY_FACTOR * float(sigma) * lib.sqrt(lib.log(lib.largest(n, 2)))
 
 
 def private_truncation(X: Array, epsilon: float, quantile: float, rng: Rng) -> Release[float]:
@@ -87,7 +89,7 @@ class TruncatingEstimator(PrivateEstimator):
         first, second = split(budget, share, 1 - share)
         return first, second
 
-    def _fixed_level(self, n: int) -> float:
+    def _fixed_level(self, n: Number) -> Number:
         """R where it does not depend on the data."""
         if isinstance(self.R, str):
             return theoretical_truncation(n, self.sigma, self.radius)

@@ -173,8 +173,8 @@ def main(argv: list[str] | None = None) -> int:
     else:
         _print_table(table, f"{problem.name}: {problem.about}; {privacy}", point)
         if not args.upper:
-            risk, estimator = problem.upper(point, privacy)
-            print(f"proven upper bound: {risk:.3e}   ({estimator})")
+            best = problem.upper(point, privacy)
+            print(f"proven upper bound: {best.risk:.3e}   ({best})")
     return 0
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minimax.bound import Bound
-from minimax.core.bound import OutsideRegime
-from minimax.core.calibration import repeated_noise
-from minimax.core.privacy import Pure, Scope
+from minimax.bound import Bound as OldBound
+from minimax.core.best import Best
+from minimax.core.bound import Bound, OutsideRegime
+from minimax.core.calibration import Budget, repeated_noise
+from minimax.core.privacy import Definition, Model, Pure, Scope
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
@@ -24,6 +25,7 @@ from minimax.problems.local_regression import problem as local_problem
 from minimax.problems.local_regression import upper as local_upper
 from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
 from minimax.problems.logistic import lower as logistic
+from minimax.problems.logistic import upper as logistic_upper
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.mean import lower as mean
 from minimax.problems.mean import upper as mean_upper
@@ -39,6 +41,11 @@ from minimax.problems.sparse_regression import lower as sparse_regression
 from minimax.problems.sparse_regression import upper as sparse_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
+AnyBound = Bound | OldBound
+Place = Mapping[str, float]
+"""A point without its budget."""
+Row = dict[str, Any]
+"""What is shown of a bound, as it goes to JSON."""
 POPULATION_LOSS = "squared l2 distance to the population mean"
 LARGEST_N = 10**15
 THEOREM_STEPS = 4
@@ -52,13 +59,13 @@ class ProblemClass:
     name: str
     about: str
     needs: tuple[str, ...]
-    lower: Callable[[type[Any]], list[Bound]]
-    upper: Callable[[dict[str, float], Any], tuple[float, str]]
+    lower: Callable[[Model], Sequence[AnyBound]]
+    upper: Callable[[Place, Definition], Best]
     loss: str = POPULATION_LOSS
     """The loss in which the lower bounds and the upper bound are compared."""
     radius: float | None = None
     """The default radius; None for sigma."""
-    theorems: Callable[[dict[str, float], Any], list[Bound]] = lambda point, privacy: []
+    theorems: Callable[[Place, Definition], Sequence[AnyBound]] = lambda point, privacy: ()
     """Upper bounds of the papers at a point: with constants where they are proved, and claimed."""
     scope: Scope = "central"
     """Whom the privacy definition trusts."""
@@ -66,56 +73,57 @@ class ProblemClass:
     """What it takes besides `needs`."""
 
 
-def _mean_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
-    problem = MeanProblem(int(point["n"]), int(point["d"]), point["sigma"], point["radius"])
-    risk, R = mean_upper.best_upper(problem, privacy)
-    return risk, f"NoisyMean with R = {R:.4g}"
+COUNTS = {"n", "d", "s", "p"}
 
 
-def _bounded_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
-    sigma = point["sigma"]
-    problem = BoundedMeanProblem(int(point["n"]), int(point["d"]), sigma, sigma)
-    risk, R = mean_upper.best_upper(problem, privacy)
-    return risk, f"NoisyMean with R = {R:.4g}"
+def _numbers(point: Place, names: tuple[str, ...]) -> dict[str, Any]:
+    """The numbers of a problem, counts as integers."""
+    return {name: int(point[name]) if name in COUNTS else point[name] for name in names}
 
 
-def _sparse_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
-    problem = SparseMeanProblem(
-        int(point["n"]), int(point["d"]), int(point["s"]), point["sigma"], point["radius"]
-    )
-    risk, R = sparse_mean_upper.best_upper(problem, privacy)
-    return risk, f"SparseMean with s = {problem.s}, R = {R:.4g}"
+def _mean_upper(point: Place, privacy: Definition) -> Best:
+    problem = MeanProblem(**_numbers(point, ("n", "d", "sigma", "radius")))
+    return mean_upper.best_upper(problem, privacy)
 
 
-def _regression_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
-    problem = RegressionProblem(int(point["n"]), int(point["d"]), point["sigma"], point["radius"])
+def _bounded_upper(point: Place, privacy: Definition) -> Best:
+    problem = BoundedMeanProblem(**_numbers(point, ("n", "d", "sigma")), radius=point["sigma"])
+    return mean_upper.best_upper(problem, privacy)
+
+
+def _sparse_upper(point: Place, privacy: Definition) -> Best:
+    problem = SparseMeanProblem(**_numbers(point, ("n", "d", "s", "sigma", "radius")))
+    return sparse_mean_upper.best_upper(problem, privacy)
+
+
+def _regression_upper(point: Place, privacy: Definition) -> Best:
+    problem = RegressionProblem(**_numbers(point, ("n", "d", "sigma", "radius")))
     return regression_upper.best_upper(problem, privacy)
 
 
-def _sparse_regression_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
-    problem = SparseRegressionProblem(
-        int(point["n"]), int(point["d"]), int(point["s"]), point["sigma"], point["radius"]
-    )
-    return sparse_upper.best_upper(problem, privacy)
+def _sparse_regression(point: Place) -> SparseRegressionProblem:
+    return SparseRegressionProblem(**_numbers(point, ("n", "d", "s", "sigma", "radius")))
 
 
-def _logistic_upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
-    problem = LogisticProblem(int(point["n"]), int(point["d"]), point["radius"])
-    return regression_upper.logistic_upper(problem, privacy)
+def _sparse_regression_upper(point: Place, privacy: Definition) -> Best:
+    return sparse_upper.best_upper(_sparse_regression(point), privacy)
 
 
-def _sparse_theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
+def _logistic_upper(point: Place, privacy: Definition) -> Best:
+    problem = LogisticProblem(**_numbers(point, ("n", "d", "radius")))
+    return logistic_upper.best_upper(problem, privacy)
+
+
+def _sparse_theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
     """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
-    claimed = [
+    claimed: list[AnyBound] = [
         sparse_upper.claimed_theorem_4_4(),
         sparse_upper.claimed_corollary_5_6(),
         erm_upper.claimed_theorem_8(),
     ]
     if isinstance(privacy, Pure):
         return claimed
-    problem = SparseRegressionProblem(
-        int(point["n"]), int(point["d"]), int(point["s"]), point["sigma"], point["radius"]
-    )
+    problem, model = _sparse_regression(point), type(privacy)
     G = math.sqrt(problem.d / problem.s) * (4 * problem.radius + 4 * problem.sigma)
     proven = sparse_upper.noisy_thresholding_upper(
         problem,
@@ -124,12 +132,13 @@ def _sparse_theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
         G=G,
         step_size=float(problem.s),
         steps=THEOREM_STEPS,
-        noise=repeated_noise(privacy, 2 * G / problem.n, THEOREM_STEPS),
+        noise=lambda at: repeated_noise(Budget(model, at), 2 * G / at["n"], THEOREM_STEPS),
+        privacy=privacy,
     )
     return [proven, *claimed]
 
 
-def _logistic_theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
+def _logistic_theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
     """WG19: Corollary 5.8 and WX21: Theorem 8, which are for sparse problems: s = d here."""
     return [sparse_upper.claimed_corollary_5_8(), erm_upper.claimed_theorem_8()]
 
@@ -140,14 +149,14 @@ def _logistic_theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
 def _local_regression(interaction: bool = False, loss: Loss = "squared") -> ProblemClass:
     measured = local_problem.SUM if loss == "sum" else local_problem.SQUARED
 
-    def at(point: dict[str, float]) -> LocalRegressionProblem:
-        return LocalRegressionProblem(int(point["n"]), int(point["p"]), point["C"])
+    def at(point: Place) -> LocalRegressionProblem:
+        return LocalRegressionProblem(**_numbers(point, ("n", "p", "C")))
 
-    def lower(model: type[Any]) -> list[Bound]:
+    def lower(model: Model) -> Sequence[AnyBound]:
         bounds = local_regression.lower_bounds(model, interaction=interaction)
         return [bound for bound in bounds if bound.loss == measured]
 
-    def theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
+    def theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
         claimed = local_upper.claimed_record_bounds(privacy, interaction=interaction)
         proven = [local_upper.one_shot_upper(at(point), privacy, loss)]
         if interaction:
@@ -171,15 +180,16 @@ def _local_regression(interaction: bool = False, loss: Loss = "squared") -> Prob
 
 
 def _label_regression(link: bool = False) -> ProblemClass:
-    def at(point: dict[str, float]) -> LabelRegressionProblem:
-        return LabelRegressionProblem(int(point["n"]), int(point["p"]), int(point["s"]), point["C"])
+    def at(point: Place) -> LabelRegressionProblem:
+        return LabelRegressionProblem(**_numbers(point, ("n", "p", "s", "C")))
 
-    def upper(point: dict[str, float], privacy: Any) -> tuple[float, str]:
+    def upper(point: Place, privacy: Definition) -> Best:
         if link:
-            return local_problem.NOTHING, "releasing 0: no estimator is proven here for a link f"
-        return label_upper.best_label_upper(at(point), privacy)
+            why = "no estimator is proven here for a link f"
+            return Best(local_problem.ZERO_RELEASE_RISK, note=why)
+        return label_upper.best_upper(at(point), privacy)
 
-    def theorems(point: dict[str, float], privacy: Any) -> list[Bound]:
+    def theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
         claimed = label_upper.claimed_label_bounds(privacy, link=link)
         return claimed if link else [label_upper.one_shot_label_upper(at(point), privacy), *claimed]
 
@@ -267,52 +277,45 @@ def problem_class(
     return _label_regression(link) if name == "label-regression" else PROBLEMS[name]
 
 
-def rows(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> list[dict[str, Any]]:
+def rows(problem: ProblemClass, privacy: Definition, point: Place) -> list[Row]:
     """One row per lower bound; outside its regime the numbers are None and the reason is given."""
     return _rows(problem, problem.lower(type(privacy)), {**point, **privacy.parameters})
 
 
-def upper_rows(
-    problem: ProblemClass, privacy: Any, point: dict[str, float]
-) -> list[dict[str, Any]]:
+def upper_rows(problem: ProblemClass, privacy: Definition, point: Place) -> list[Row]:
     """The best proven upper bound, then the papers' theorems; rows as for the lower bounds."""
-    risk, estimator = problem.upper(point, privacy)
-    best: dict[str, Any] = {
-        "name": f"best proven: {estimator}",
-        "source": THIS_WORK,
-        "kind": "certified",
-        "statistical": None,
-        "privacy": None,
-        "total": risk,
-        "assumptions": [],
-    }
+    best = problem.upper(point, privacy)
+    row = _row(f"best proven: {best}", THIS_WORK, "certified", []) | {"total": best.risk}
     full = {**({"s": point["d"]} if "d" in point else {}), **point, **privacy.parameters}
     bounds = problem.theorems(point, privacy)
-    return [best, *_rows(problem, [b for b in bounds if set(b.names) <= set(full)], full)]
+    return [row, *_rows(problem, [b for b in bounds if set(b.names) <= set(full)], full)]
 
 
-def _rows(
-    problem: ProblemClass, bounds: list[Bound], full: dict[str, float]
-) -> list[dict[str, Any]]:
+def _row(name: str, source: str, kind: str, assumptions: list[str]) -> Row:
+    return {
+        "name": name,
+        "source": source,
+        "kind": kind,
+        "statistical": None,
+        "privacy": None,
+        "total": None,
+        "assumptions": assumptions,
+    }
+
+
+def _rows(problem: ProblemClass, bounds: Sequence[AnyBound], full: Place) -> list[Row]:
     out = []
     for bound in bounds:
-        row: dict[str, Any] = {
-            "name": bound.name,
-            "source": bound.source,
-            "kind": bound.kind,
-            "statistical": None,
-            "privacy": None,
-            "total": None,
-            "assumptions": [a.text for a in bound.assumptions],
-        }
+        assumptions = [a.text for a in bound.assumptions]
         if bound.loss != problem.loss:
-            row["assumptions"].append(f"loss: {bound.loss}")
+            assumptions.append(f"loss: {bound.loss}")
         if bound.remark:
-            row["assumptions"].append(bound.remark)
+            assumptions.append(bound.remark)
+        row = _row(bound.name, bound.source, bound.kind, assumptions)
         try:
             parts = bound.parts(**{k: v for k, v in full.items() if k in bound.names})
         except OutsideRegime as outside:
-            row["assumptions"].append(f"NOT MET: {str(outside).split(': needs ')[-1]}")
+            assumptions.append(f"NOT MET: {'; '.join(outside.needs)}")
         else:
             row |= {
                 "statistical": parts.statistical,
@@ -323,7 +326,7 @@ def _rows(
     return out
 
 
-def best_lower(problem: ProblemClass, privacy: Any, point: dict[str, float]) -> tuple[float, str]:
+def best_lower(problem: ProblemClass, privacy: Definition, point: Place) -> tuple[float, str]:
     """The largest certified lower bound on the risk in the problem's loss, and its name."""
     best, name = 0.0, "none"
     full = {**point, **privacy.parameters}
@@ -350,7 +353,7 @@ class Plan:
     with_estimator: str
 
 
-def plan(problem: ProblemClass, privacy: Any, point: dict[str, float], risk: float) -> Plan:
+def plan(problem: ProblemClass, privacy: Definition, point: Place, risk: float) -> Plan:
     """Invert the bounds in n by bisection.
 
     The minimax risk does not grow with n, so a lower bound above `risk` at one n excludes every
@@ -361,7 +364,7 @@ def plan(problem: ProblemClass, privacy: Any, point: dict[str, float], risk: flo
         return best_lower(problem, privacy, {**point, "n": n})[0] > risk
 
     def proven(n: int) -> bool:
-        return problem.upper({**point, "n": n}, privacy)[0] <= risk
+        return problem.upper({**point, "n": n}, privacy).risk <= risk
 
     powers = [2**k for k in range(LARGEST_N.bit_length())]
     low = 0
@@ -378,7 +381,7 @@ def plan(problem: ProblemClass, privacy: Any, point: dict[str, float], risk: flo
         impossible_below=impossible_below,
         by=best_lower(problem, privacy, {**point, "n": max(impossible_below - 1, 1)})[1],
         enough_at=enough,
-        with_estimator=problem.upper({**point, "n": enough}, privacy)[1] if enough else "",
+        with_estimator=str(problem.upper({**point, "n": enough}, privacy)) if enough else "",
     )
 
 

@@ -27,6 +27,8 @@ Optimum = Mapping[str, float]
 """The free parameters of a proof, by name."""
 Kind = Literal["certified", "claimed", "refuted"]
 Side = Literal["lower", "upper"]
+Setting = float | int | str
+"""A keyword argument of an estimator."""
 ROUNDING = 1e-9
 """By how much reported floats are rounded outward, relative to their size."""
 
@@ -279,10 +281,13 @@ class UpperBound(Bound):
 
     estimator: str = ""
     """The name in `estimators` of what has this risk."""
-    settings: Callable[[Point, Optimum], Mapping[str, float | int | str]] = lambda point, found: {}
+    settings: Callable[[Point, Optimum], Mapping[str, Setting]] = lambda point, found: {}
     """The keyword arguments at which it has it."""
     zero_release_risk: Callable[[Point], float] | None = None
     """The largest risk of releasing 0 whatever the data."""
+    closed_formula: Callable[[Point, Optimum], Number] | None = None
+    """The closed form at given settings, where they stand in it as numbers: found anew at every
+    point, while `expression` has those of the defaults."""
     resolve: bool = False
     """Whether `slope` solves for the value again at nearby points: for a closed form in which the
     settings stand as numbers, or is far from the value."""
@@ -293,8 +298,28 @@ class UpperBound(Bound):
             return False
         return self.value(**given) >= self.zero_release_risk(self.point(given))
 
+    def keywords(self, **given: float) -> Mapping[str, Setting]:
+        """The estimator's keyword arguments at a point."""
+        point = self.allowed(**given)
+        return self.settings(point, self.optimise(point))
+
+    def closed_form(self, **given: float) -> float:
+        """The closed form at the point: at least `value`."""
+        if self.closed_formula is None:
+            return super().closed_form(**given)
+        point = self.allowed(**given)
+        with mpmath.workdps(30):
+            precise = {name: mpmath.mpf(value) for name, value in point.items()}
+            found = self._outward(self.closed_formula(precise, self.optimise(point)))
+        assert found is not None
+        return found
+
     def slope(self, name: str, **given: float) -> float:
-        """The local exponent in one parameter, with noise and settings solved for again."""
+        """The local exponent in one parameter, with noise and settings solved for again.
+
+        The value jumps where an estimator takes one step more: between e^{-.01} and e^{.01} times
+        the parameter, such a jump counts.
+        """
         if not self.resolve:
             return super().slope(name, **given)
         point = self.point(given)
@@ -304,6 +329,15 @@ class UpperBound(Bound):
             for sign in (1, -1)
         )
         return (up - down) / (2 * step)
+
+
+Rule = Number | Callable[[Point], Number]
+"""A setting of an estimator: fixed, or found at every point."""
+
+
+def rule_at(rule: Rule, point: Point) -> Number:
+    """The setting at a point."""
+    return rule(point) if callable(rule) else rule
 
 
 @lru_cache(maxsize=1024)

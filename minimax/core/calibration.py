@@ -11,50 +11,237 @@ the exact Gaussian curve for (epsilon, delta).
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import mpmath
+from scipy import special
 
 from minimax.core.privacy import (
     Approximate,
+    Definition,
     Gaussian,
+    Model,
+    OffsetConcentrated,
     Pure,
+    Renyi,
     ZeroConcentrated,
+    at_point,
+    parameter_names,
 )
+from minimax.core.randomised_response import randomised_response_epsilon
+from minimax.core.symbolic import FLOATS, Library, Number, library
+
+EULER = 0.5772156649015329
+VALUES_ONLY = 0.01
+"""The share of a budget that goes to selecting all coordinates, which needs none of it."""
+
+# --- Budgets --------------------------------------------------------------------------------------
 
 
-def noise_variance(privacy: Any, n: float, d: float, R: float) -> float:
+@dataclass(frozen=True)
+class Budget:
+    """A privacy definition whose numbers may be of any kind: what noise is calibrated to.
+
+    With floats, conversions are those that mechanisms use. With other numbers they are closed
+    forms that allow no more: noise found with them is at least as large.
+    """
+
+    model: Model
+    numbers: Mapping[str, Number]
+
+    @property
+    def epsilon(self) -> Number:
+        return self.numbers["epsilon"]
+
+    @property
+    def is_pure(self) -> bool:
+        return self.model is Pure
+
+    @property
+    def library(self) -> Library:
+        """The functions for its kind of number."""
+        return library(*self.letters())
+
+    def letters(self) -> tuple[Number, ...]:
+        """The numbers of the definition, in its order."""
+        return tuple(self.numbers[name] for name in parameter_names(self.model))
+
+    def mu(self) -> Number:
+        r"""The largest mu whose Gaussian mechanism is within the budget, exact for floats.
+
+        **Statement.** Else, for (epsilon, delta), sqrt(2 rho) with rho of `rho`.
+
+        **Proof.** The Gaussian mechanism with mu = sqrt(2 rho) is rho-zCDP.
+        """
+        if self.model is Gaussian:
+            return self.numbers["mu"]
+        if self._is_approximate_float():
+            return at_point(Approximate, self.numbers).to_gaussian().mu
+        rho = self.rho()
+        return self.library.sqrt(2 * rho)
+
+    def rho(self) -> Number:
+        r"""The largest rho-zCDP within the budget, as far as it is known, for floats.
+
+        **Statement.** Else, for (epsilon, delta), (sqrt(L + epsilon) - sqrt(L))^2 with
+        L = log(1/delta), written as epsilon^2/(sqrt(L + epsilon) + sqrt(L))^2.
+
+        **Proof.** rho-zCDP is (rho + 2 sqrt(rho L), delta)-DP (Bun and Steinke, 2016); at this rho
+        that epsilon is (sqrt(rho) + sqrt(L))^2 - L. The conversion used for floats gives no
+        larger epsilon for the same rho, hence no smaller rho.
+        """
+        if self.model is ZeroConcentrated:
+            return self.numbers["rho"]
+        if self.model is Gaussian:
+            return self.numbers["mu"] ** 2 / 2
+        if self._is_approximate_float():
+            return at_point(Approximate, self.numbers).to_zcdp().rho
+        if self.model is not Approximate:
+            raise TypeError(f"no Gaussian noise is calibrated to {self.model.__name__}")
+        epsilon, delta = self.epsilon, self.numbers["delta"]
+        lib = self.library
+        L = -lib.log(delta)
+        return (epsilon / (lib.sqrt(L + epsilon) + lib.sqrt(L))) ** 2
+
+    def share(self, parts: int) -> Budget:
+        """One of so many equal parts: of epsilon if pure, of rho otherwise."""
+        if self.is_pure:
+            return Budget(Pure, {"epsilon": self.epsilon / parts})
+        return Budget(ZeroConcentrated, {"rho": self.rho() / parts})
+
+    def printed_share(self, parts: int) -> Budget:
+        """epsilon and delta divided by the number of parts, as CWZ19 does."""
+        return Budget(self.model, {k: self.numbers[k] / parts for k in ("epsilon", "delta")})
+
+    def _is_approximate_float(self) -> bool:
+        return self.model is Approximate and self.library is FLOATS
+
+
+def budget_of(privacy: Definition | Budget) -> Budget:
+    """The budget of a definition with its numbers."""
+    if isinstance(privacy, Budget):
+        return privacy
+    return Budget(type(privacy), privacy.parameters)
+
+
+# --- One bit --------------------------------------------------------------------------------------
+
+
+def report_signal(budget: Budget) -> Number:
+    r"""At most tanh(e/2), e of `randomised_response_epsilon`: how much of a bit's mean is left.
+
+    **Statement.** Pure: tanh(epsilon/2). (epsilon, delta): (e^eps - 1 + 2 delta)/(e^eps + 1).
+    GDP: erf(mu/sqrt 8). zCDP: sqrt(rho/(rho + 2)). (kappa, rho)-zCDP: the larger of that and
+    tanh((kappa + rho)/2). (alpha, epsilon)-RDP: tanh(max{eps, sqrt(2 eps/alpha)}/2). The first
+    three are exact.
+
+    **Proof.** (epsilon, delta): e^e = (e^eps + delta)/(1 - delta). GDP: Phi(mu/2) - Phi(-mu/2).
+    zCDP: with t = tanh(e/2) and rho = e t, rho (1 - t^2) <= 2 t^2 is e <= 2t/(1 - t^2) = sinh(e).
+    With kappa > 0, e is larger, and (e - kappa) tanh(e/2) = rho has e - kappa >= rho. RDP:
+    D_alpha <= min{e, alpha e^2/2}.
+    """
+    at, lib = budget.numbers, budget.library
+    if budget.model is Pure:
+        return lib.tanh(at["epsilon"] / 2)
+    if budget.model is Approximate:
+        # divided by e^eps, which overflows
+        grown, rest = -lib.expm1(-at["epsilon"]), lib.exp(-at["epsilon"])
+        return (grown + 2 * at["delta"] * rest) / (1 + rest)
+    if budget.model is Gaussian:
+        return lib.erf(at["mu"] / lib.sqrt(8))
+    if budget.model is Renyi:
+        level, alpha = at["epsilon"], at["alpha"]
+        return lib.tanh(lib.largest(level, lib.sqrt(2 * level / alpha)) / 2)
+    concentrated = lib.sqrt(at["rho"] / (at["rho"] + 2))
+    if budget.model is OffsetConcentrated:
+        return lib.largest(concentrated, lib.tanh((at["kappa"] + at["rho"]) / 2))
+    return concentrated
+
+
+def report_epsilon(budget: Budget) -> float:
+    """e of `randomised_response_epsilon` for a budget in floats."""
+    return randomised_response_epsilon(at_point(budget.model, budget.numbers))
+
+
+# --- Means ----------------------------------------------------------------------------------------
+
+
+Calibration = Literal["analytic", "classical", "paper"]
+
+
+def gaussian_scale(
+    privacy: Definition | Budget, l2_sensitivity: Number, calibration: Calibration = "analytic"
+) -> Number:
+    """Standard deviation of the noise that a Gaussian release gets.
+
+    * ``analytic``: the smallest that gives the guarantee (Balle and Wang, 2018, for
+      (epsilon, delta); sensitivity/sqrt(2 rho) for zCDP; sensitivity/mu for GDP).
+    * ``classical``: sensitivity sqrt(2 log(1.25/delta))/epsilon, proved for epsilon < 1 only
+      (CWZ19: Example 2.2).
+    * ``paper``: sensitivity sqrt(log(1/delta))/epsilon, the variance of CWZ19: Algorithm 3.1 as
+      printed. It does **not** give (epsilon, delta)-DP; the ledger says what it gives.
+    """
+    budget = budget_of(privacy)
+    if calibration == "analytic":
+        return l2_sensitivity / budget.mu()
+    if calibration not in ("classical", "paper"):
+        raise ValueError(
+            f"calibration must be 'analytic', 'classical' or 'paper', got {calibration!r}"
+        )
+    if budget.model is not Approximate:
+        raise ValueError(f"calibration={calibration!r} is for (epsilon, delta), not {privacy}")
+    lib, epsilon, delta = budget.library, budget.epsilon, budget.numbers["delta"]
+    if calibration == "paper":
+        return l2_sensitivity * lib.sqrt(-lib.log(delta)) / epsilon
+    if not lib.is_symbolic and epsilon >= 1:
+        raise ValueError(f"calibration='classical' needs epsilon < 1, got {epsilon}")
+    return l2_sensitivity * lib.sqrt(2 * lib.log(1.25 / delta)) / epsilon
+
+
+def noise_variance(
+    privacy: Definition | Budget,
+    n: Number,
+    d: Number,
+    R: Number,
+    calibration: Calibration = "analytic",
+) -> Number:
     """Variance a coordinate gets when the mean of records clipped to [-R, R]^d is released.
 
     Gaussian noise for l2 sensitivity 2 R sqrt(d)/n, or Laplace noise for l1 sensitivity 2 R d/n
     under a pure budget.
     """
-    if isinstance(privacy, Pure):
-        return 2 * (2 * R * d / (n * privacy.epsilon)) ** 2
-    return (2 * R * math.sqrt(d) / (n * privacy.to_gaussian().mu)) ** 2
+    budget = budget_of(privacy)
+    if budget.is_pure:
+        return 2 * (2 * R * d / (n * budget.epsilon)) ** 2
+    return gaussian_scale(budget, 2 * R * library(d).sqrt(d) / n, calibration) ** 2
 
 
-def paper_peeling_scale(sensitivity: float, s: int, epsilon: float, delta: float) -> float:
+def paper_peeling_scale(sensitivity: Number, s: Number, epsilon: Number, delta: Number) -> Number:
     """The scale printed in CWZ19: Algorithm 3.2, lambda 2 sqrt(3 s log(1/delta))/epsilon."""
-    return sensitivity * 2 * math.sqrt(3 * s * math.log(1 / delta)) / epsilon
+    lib = library(s, delta)
+    return sensitivity * 2 * lib.sqrt(-3 * s * lib.log(delta)) / epsilon
 
 
 class Scales(NamedTuple):
     """The noise of a sparse release: functions of n, s, R and the budget, never of the data."""
 
-    round_epsilon: float
+    round_epsilon: Number
     """epsilon of one selection round (there are s)."""
-    selection: float
+    selection: Number
     """Scale of the Gumbel (method="gumbel") or Laplace ("peeling") noise on every |mean_j|."""
-    value: float
+    value: Number
     """Scale of the Gaussian or Laplace noise on every released value."""
-    value_variance: float
+    value_variance: Number
     """Variance of that noise."""
 
 
 def sparse_scales(
-    n: int,
-    s: int,
-    R: float,
-    budget: Any,
+    n: Number,
+    s: Number,
+    R: Number,
+    privacy: Definition | Budget,
     *,
     method: str = "gumbel",
     calibration: str = "zcdp",
@@ -71,53 +258,107 @@ def sparse_scales(
     * ``peeling``: one Laplace scale for everything; with e = (2R/n)/scale, the s rounds are 2e-DP
       and the s values e-DP each: 3se in all, or s(4e^2 + e^2)/2 in zCDP.
     """
-    sensitivity = 2 * R / n
+    sensitivity, budget = 2 * R / n, budget_of(privacy)
+    lib = library(sensitivity, s, *budget.letters())
     if method == "peeling":
         if calibration == "paper":
-            if not isinstance(budget, Approximate):
-                raise TypeError(f"calibration='paper' is for (epsilon, delta), not {budget}")
-            scale = paper_peeling_scale(sensitivity, s, budget.epsilon, budget.delta)
-        elif isinstance(budget, Pure):
+            if budget.model is not Approximate:
+                raise TypeError(f"calibration='paper' is for (epsilon, delta), not {privacy}")
+            scale = paper_peeling_scale(sensitivity, s, budget.epsilon, budget.numbers["delta"])
+        elif budget.is_pure:
             scale = sensitivity * 3 * s / budget.epsilon
         else:
-            scale = sensitivity * math.sqrt(2.5 * s / budget.to_zcdp().rho)
+            scale = sensitivity * lib.sqrt(2.5 * s / budget.rho())
         return Scales(2 * sensitivity / scale, scale, scale, 2 * scale**2)
-    if isinstance(budget, Pure):
+    if budget.is_pure:
         epsilon = budget.epsilon * selection_share / s
         value = sensitivity * s / (budget.epsilon * (1 - selection_share))
         return Scales(epsilon, 2 * sensitivity / epsilon, value, 2 * value**2)
-    rho = budget.to_zcdp().rho
-    epsilon = math.sqrt(8 * rho * selection_share / s)
-    value = sensitivity * math.sqrt(s / (2 * rho * (1 - selection_share)))
+    rho = budget.rho()
+    epsilon = lib.sqrt(8 * rho * selection_share / s)
+    value = sensitivity * lib.sqrt(s / (2 * rho * (1 - selection_share)))
     return Scales(epsilon, 2 * sensitivity / epsilon, value, value**2)
+
+
+def laplace_maximum_rms(d: Number) -> Number:
+    r"""sqrt(E max_j w_j^2) of d unit Laplace variables: the maximum of d exponentials.
+
+    E max^2 = H_d^2 + sum 1/k^2, since the maximum is a sum of independent Exp(k), k = 1..d. As a
+    symbol: H_d <= log d + Euler's constant + 1/(2d), and the sum is at most pi^2/6.
+    """
+    lib = library(d)
+    if lib.is_symbolic:
+        harmonic, squares = lib.log(d) + EULER + 1 / (2 * d), lib.pi**2 / 6
+    elif lib is FLOATS:
+        harmonic = float(special.digamma(d + 1)) + EULER
+        squares = math.pi**2 / 6 - float(special.polygamma(1, d + 1))
+    else:
+        harmonic = mpmath.harmonic(d)
+        squares = mpmath.pi**2 / 6 - mpmath.psi(1, d + 1)
+    return lib.sqrt(harmonic**2 + squares)
+
+
+def gumbel_range_rms(d: Number) -> Number:
+    """Half of a bound on sqrt(E (max - min)^2) of d unit Gumbel variables.
+
+    The maximum is log d plus a Gumbel. Minus the minimum exceeds t with chance at most
+    d exp(-e^t), so its excess over log log(3d) has second moment at most
+    int 2 t d exp(-e^t log 3d) dt <= 1.
+    """
+    lib = library(d)
+    highest = lib.sqrt((lib.log(d) + EULER) ** 2 + lib.pi**2 / 6)
+    return (highest + lib.log(lib.log(3 * d)) + 1) / 2
+
+
+# --- Gradients ------------------------------------------------------------------------------------
 
 
 Composition = Literal["zcdp", "basic"]
 
 
 def repeated_noise(
-    privacy: Approximate | ZeroConcentrated | Gaussian,
-    sensitivity: float,
+    privacy: Definition | Budget,
+    sensitivity: Number,
     releases: int,
     composition: Composition = "zcdp",
-) -> float:
+) -> Number:
     """Standard deviation of the noise on each of `releases` Gaussian releases.
 
     ``zcdp``: all of them as one Gaussian mechanism (above). ``basic``: each release gets
     (epsilon/T, delta/T) by the classical formula Delta sqrt(2 log(2T/delta))/(epsilon/T), as CWZ19:
     Algorithm 4.1 does; it wastes about a factor sqrt(T).
     """
+    budget = budget_of(privacy)
     if composition == "zcdp":
-        return sensitivity * math.sqrt(releases) / privacy.to_gaussian().mu
+        return sensitivity * library(releases).sqrt(releases) / budget.mu()
     if composition != "basic":
         raise ValueError(f"composition must be 'zcdp' or 'basic', got {composition!r}")
-    if not isinstance(privacy, Approximate):
+    if budget.model is not Approximate:
         raise ValueError(f"composition='basic' is for (epsilon, delta), not {privacy}")
-    log_term = math.log(2 * releases / privacy.delta)
-    return sensitivity * math.sqrt(2 * log_term) * releases / privacy.epsilon
+    epsilon, delta = budget.epsilon, budget.numbers["delta"]
+    lib = library(delta)
+    return sensitivity * lib.sqrt(2 * lib.log(2 * releases / delta)) * releases / epsilon
 
 
-def gradient_sensitivity(n: int, R: float, row_bound: float, radius: float) -> float:
+def paper_gradient_noise(
+    privacy: Definition | Budget, clip: float, n: Number, steps: int
+) -> Number:
+    """The noise per step as printed in WG19; it is too small.
+
+    tau^2 = T G^2/(n^2 rho) for zCDP (Theorem 5.2) and T G^2 log(1/delta)/(n eps)^2 for
+    (epsilon, delta) (Corollary 5.8, where G = K as logistic slopes are at most 1).
+    """
+    budget = budget_of(privacy)
+    lib = budget.library
+    if budget.model is ZeroConcentrated:
+        return clip / n * lib.sqrt(steps / budget.rho())
+    if budget.model is Approximate:
+        spent = -steps * lib.log(budget.numbers["delta"])
+        return clip / n * lib.sqrt(spent) / budget.epsilon
+    raise ValueError(f"calibration='paper' is for Approximate or ZeroConcentrated, not {privacy}")
+
+
+def gradient_sensitivity(n: Number, R: Number, row_bound: float, radius: float) -> Number:
     r"""How far replacing a record can move (1/n) sum_i (<x_i, b> - y_i) x_i; exact for d >= 2.
 
     **Statement.** Over |x|_2 <= c, |y| <= R and |b|_2 <= c0, with A = c0 c, the l2 sensitivity is
@@ -133,5 +374,37 @@ def gradient_sensitivity(n: int, R: float, row_bound: float, radius: float) -> f
     never reached, because for a given b the largest gradients all have one direction.
     """
     reach = radius * row_bound
-    s = 2 * reach / (R + math.sqrt(R * R + 8 * reach * reach))
-    return 2 * row_bound * math.sqrt(1 - s * s) * (reach * s + R) / n
+    lib = library(n, R)
+    s = 2 * reach / (R + lib.sqrt(R * R + 8 * reach * reach))
+    return 2 * row_bound * lib.sqrt(1 - s * s) * (reach * s + R) / n
+
+
+def gradient_bound(s: int, entry_bound: float, radius: float, R: Number) -> Number:
+    """Largest |(<x, b> - y) x_j| for |x_j| <= entry_bound, |y| <= R and b with at most s entries
+    and l2 norm at most `radius`: there |<x, b>| <= sqrt(s) entry_bound radius."""
+    return (R + FLOATS.sqrt(s) * entry_bound * radius) * entry_bound
+
+
+def step_scales(
+    n: Number,
+    s: int,
+    entry_bound: float,
+    radius: float,
+    R: Number,
+    step_size: float,
+    privacy: Definition | Budget,
+    *,
+    method: str = "gumbel",
+    calibration: str = "zcdp",
+    selection_share: float = 0.5,
+) -> Scales:
+    """The noise of one step: a sparse release of n records of size step_size `gradient_bound`."""
+    return sparse_scales(
+        n,
+        s,
+        step_size * gradient_bound(s, entry_bound, radius, R),
+        privacy,
+        method=method,
+        calibration=calibration,
+        selection_share=selection_share,
+    )

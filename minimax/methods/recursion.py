@@ -9,45 +9,72 @@ in the docstring of its function:
 * how large the k largest of d noise coordinates are (`gaussian_top`, `subgaussian_top`);
 * the recursion for the error that follows (`Recursion`).
 
-`regression_upper` and `sparse_upper` put them together for the papers' theorems.
+`minimax.methods.noisy_descent` and the problems' upper bounds put them together for the papers'
+theorems. Formulas take arrays of chances and step sizes, over which a risk is minimised, and any
+kind of number, for which it is proved.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import NamedTuple
 
+import mpmath
 import numpy as np
-import sympy as sp
-from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from numpy.typing import NDArray
+from scipy import special
 
-from minimax.bound import SYMBOLS, Bound, printed
-from minimax.core.bound import Assumption
+from minimax.core.symbolic import FLOATS, Library, Number, library
 
 Array = NDArray[np.float64]
 FAILURES: Array = np.logspace(-18, -0.3, 40)
 """Chances of failure of the eigenvalue bounds among which a proven risk is minimised."""
+EULER = 0.5772156649015329
+
+ARRAYS: Library = SimpleNamespace(
+    sqrt=np.sqrt,
+    log=np.log,
+    hypot=np.hypot,
+    least=np.minimum,
+    largest=np.maximum,
+    is_symbolic=False,
+)
+
+
+def functions(*values: Number) -> Library:
+    """`library`, or numpy's functions if one of the values is an array."""
+    if any(isinstance(value, np.ndarray) for value in values):
+        return ARRAYS
+    return library(*values)
+
+
+def hypot(x: Number, y: Number) -> Number:
+    """sqrt(x^2 + y^2), without overflow for floats and arrays."""
+    lib = functions(x, y)
+    if lib is ARRAYS:
+        return np.hypot(x, y)
+    return math.hypot(x, y) if lib is FLOATS else lib.sqrt(x**2 + y**2)
 
 
 class Interval(NamedTuple):
     """Where eigenvalues lie; arrays if the chance of failure is an array."""
 
-    low: Any
-    high: Any
+    low: Number
+    high: Number
 
 
 # --- Eigenvalues of the sample covariance --------------------------------------------------------
 
 
 def chernoff_interval(
-    n: float,
-    size: int,
-    reach: float,
+    n: Number,
+    size: Number,
+    reach: Number,
     population: Interval,
-    failure: ArrayLike,
-    log_sets: float = 0.0,
+    failure: Number,
+    log_sets: Number = 0.0,
 ) -> Interval:
     r"""Eigenvalues of (1/n) sum x_i x_i' for n independent rows in R^size with |x_i|^2 <= reach.
 
@@ -65,26 +92,45 @@ def chernoff_interval(
     so weaker l and h are allowed. k is convex, so Newton's method from a first guess (Lambert's W)
     lands on the safe side.
     """
-    cost = (np.log(2 * size / np.asarray(failure, dtype=float)) + log_sets) * reach / n
+    cost = (functions(failure, n).log(2 * size / failure) + log_sets) * reach / n
     return Interval(
-        population.low * _inverse_rate(cost / population.low, -1),
-        population.high * _inverse_rate(cost / population.high, 0),
+        population.low * (1 + _deviation(cost / population.low, -1)),
+        population.high * (1 + _deviation(cost / population.high, 0)),
     )
 
 
-def _inverse_rate(cost: Array, branch: int) -> Array:
-    """u with u log u - u + 1 = cost: below 1 (branch -1; 0 if none) or above 1 (branch 0)."""
-    reachable = cost < 1 - 1e-12 if branch == -1 else np.full(np.shape(cost), True)
-    held = np.where(reachable, cost, 0.5)
-    # u = 1 + x; near x = 0, where W has a branch point, cost is x^2/2 to first order.
+def _deviation(cost: Number, branch: int) -> Number:
+    """x with (1 + x) log(1 + x) - x = cost: below 0 (branch -1; -1 if none) or above (branch 0)."""
+    if isinstance(cost, mpmath.mpf):
+        x = mpmath.mpf(_deviation(float(cost), branch))
+        if branch == -1 and (cost >= 1 or x <= -1):
+            return mpmath.mpf(-1)
+        for _ in range(3):
+            log = mpmath.log1p(x)
+            x -= ((1 + x) * log - x - cost) / log
+        return x
+    held = np.asarray(cost, dtype=float)
+    reachable = held < 1 - 1e-12 if branch == -1 else np.full(held.shape, True)
+    held = np.where(reachable, held, 0.5)
+    # Near x = 0, where W has a branch point, cost is x^2/2 to first order.
     far = special.lambertw((np.maximum(held, 1e-3) - 1) / math.e, branch).real
     x = np.where(held < 1e-3, (1 + 2 * branch) * np.sqrt(2 * held), np.expm1(1 + far))
-    for _ in range(3):
-        x = np.maximum(x - ((1 + x) * np.log1p(x) - x - held) / np.log1p(x), 1e-300 - 1)
-    return np.where(reachable, 1 + x, 0.0)
+    for _ in range(4):
+        x = np.maximum(x - (_rate(x) - held) / np.log1p(x), 1e-300 - 1)
+    found = np.where(reachable, x, -1.0)
+    return found if isinstance(cost, np.ndarray) else float(found)
 
 
-def coherence_interval(n: float, d: int, size: int, unit: float, failure: ArrayLike) -> Interval:
+def _rate(x: Array) -> Array:
+    """(1 + x) log(1 + x) - x, by its series sum_k (-x)^k/(k (k - 1)) where that cancels."""
+    near = np.clip(x, -0.1, 0.1)
+    series = sum((-near) ** k / (k * (k - 1)) for k in range(2, 16))
+    return np.asarray(np.where(np.abs(x) < 0.1, series, (1 + x) * np.log1p(x) - x))
+
+
+def coherence_interval(
+    n: Number, d: Number, size: Number, unit: Number, failure: Number
+) -> Interval:
     r"""Eigenvalues of every principal submatrix of that size for uncorrelated signs.
 
     **Statement.** Rows with x_j^2 = unit and E x_j x_k = 0: but for a chance `failure` they lie in
@@ -94,30 +140,32 @@ def coherence_interval(n: float, d: int, size: int, unit: float, failure: ArrayL
     centred variables in [-1, 1], so it exceeds t with chance at most 2 exp(-n t^2/2) (Hoeffding);
     the diagonal is 1; Gershgorin.
     """
-    t = np.sqrt(2 * np.log(d**2 / np.asarray(failure, dtype=float)) / n)
-    spread = (size - 1) * t
-    return Interval(unit * np.maximum(1 - spread, 0.0), unit * (1 + spread))
+    lib = functions(failure, n, d)
+    spread = (size - 1) * lib.sqrt(2 * lib.log(d**2 / failure) / n)
+    return Interval(unit * lib.largest(1 - spread, 0.0), unit * (1 + spread))
 
 
-def contraction(step_size: ArrayLike, interval: Interval) -> Array:
+def contraction(step_size: Number, interval: Interval) -> Number:
     """Largest |1 - step_size lambda| over an interval: the norm of I - step_size H."""
-    return np.maximum(np.abs(1 - step_size * interval.low), np.abs(1 - step_size * interval.high))
+    low, high = (abs(1 - step_size * end) for end in interval)
+    return functions(low, high).largest(low, high)
 
 
 # --- Hard thresholding ---------------------------------------------------------------------------
 
 
-def thresholding_ratio(s: int, s_star: int, d: int) -> float:
+def thresholding_ratio(s: int, s_star: Number, d: Number) -> Number:
     """Largest |S* without S|/|S without S*| over sets S of size s and S* of size s_star <= s.
 
     With a = |S* without S| <= min(s_star, d - s) it is a/(s - s_star + a), which grows in a. Not
     meant for s < s_star, where it is kept finite so that a bound can refuse such an s by itself.
     """
-    missed = max(min(s_star, d - s), 0)
-    return missed / max(s - s_star + missed, 1)
+    lib = library(s_star, d)
+    missed = lib.largest(lib.least(s_star, d - s), 0)
+    return missed / lib.largest(s - s_star + missed, 1)
 
 
-def thresholding_factor(s: int, s_star: int, d: int) -> float:
+def thresholding_factor(s: int, s_star: Number, d: Number) -> Number:
     r"""nu: |H_s(z) - x|^2 <= nu |z - x|^2 for every z in R^d and x with at most s_star entries.
 
     **Statement.** nu = 1 + (r + sqrt(r (4 + r)))/2, r = `thresholding_ratio`, and nu is the best
@@ -133,10 +181,10 @@ def thresholding_factor(s: int, s_star: int, d: int) -> float:
     **Source.** Shen and Li (2017), A tight bound of hard thresholding, Theorem 1.
     """
     r = thresholding_ratio(s, s_star, d)
-    return 1 + (r + math.sqrt(r * (4 + r))) / 2
+    return 1 + (r + library(r).sqrt(r * (4 + r))) / 2
 
 
-def selection_error(s: int, s_star: int, d: int, method: str, scale: float) -> float:
+def selection_error(s: int, s_star: Number, d: Number, method: str, scale: Number) -> Number:
     r"""What choosing the coordinates with noisy scores adds to hard thresholding.
 
     **Statement.** Let S be s coordinates chosen by the scores |z_j| + noise, in one pass of Gumbel
@@ -159,51 +207,53 @@ def selection_error(s: int, s_star: int, d: int, method: str, scale: float) -> f
 
     **Source.** takes the place of CWZ19: Lemma 3.4, which has 1 + c where its proof has 1 + 1/c.
     """
+    lib = library(s_star, d)
     if method == "peeling":
         rms = _laplace_rms(d) + _laplace_rms(s_star)
     else:
-        euler = 0.5772156649015329
-        highest = math.sqrt((math.log(d) + euler) ** 2 + math.pi**2 / 6)
-        log3m = math.log(3 * s_star)
-        rms = highest + math.log(log3m) + math.sqrt(2 / 3) / log3m
-    return scale * math.sqrt(thresholding_ratio(s, s_star, d) * s) * rms
+        highest = lib.sqrt((lib.log(d) + EULER) ** 2 + lib.pi**2 / 6)
+        log3m = lib.log(3 * s_star)
+        rms = highest + lib.log(log3m) + lib.sqrt(2 / 3) / log3m
+    return scale * lib.sqrt(thresholding_ratio(s, s_star, d) * s) * rms
 
 
-def _laplace_rms(m: int) -> float:
-    t = math.log(max(m, 2) / 2)
-    return math.sqrt((t + 1) ** 2 + 1)
+def _laplace_rms(m: Number) -> Number:
+    lib = library(m)
+    return lib.sqrt((lib.log(lib.largest(m, 2) / 2) + 1) ** 2 + 1)
 
 
 # --- The largest of many noises ------------------------------------------------------------------
 
 
-def gaussian_top(k: int, d: int) -> float:
+def gaussian_top(k: Number, d: Number) -> Number:
     r"""A bound on E of the sum of the k largest squares among d standard Gaussians.
 
-    **Statement.** k + 2 d u phi(u) with P(|g| > u) = k/d; d if k = d. Any dependence is allowed.
+    **Statement.** k u^2 + 2 d [u phi(u) + (1 - u^2) Phi(-u)] for any u >= 0; the best u has
+    P(|g| > u) = k/d, where it is k + 2 d u phi(u). d if k = d. Any dependence is allowed.
 
     **Proof.** The sum is int min(k, N(t)) dt, N(t) the number of squares above t, and
-    E min(k, N) <= min(k, E N); integrate min(k, d P(g^2 > t)).
+    E min(k, N) <= min(k, E N); integrate k up to u^2 and d P(g^2 > t) above.
     """
     if k <= 0:
         return 0.0
-    u = float(stats.norm.isf(k / (2 * d)))
-    return k + 2 * d * u * float(stats.norm.pdf(u))
+    lib = library(k, d)
+    u = 0 * d - min(float(special.ndtri(float(k) / float(d) / 2)), 0.0)  # of the kind of d
+    density = lib.exp(-u * u / 2) / lib.sqrt(2 * lib.pi)
+    return k * u * u + 2 * d * (u * density + (1 - u * u) * lib.ndtr(-u))
 
 
-def gaussian_top_expression(k: Any, d: Any) -> Any:
-    """2 k (log(d/k) + 1) >= `gaussian_top`, since P(g^2 > t) <= e^{-t/2}."""
-    log = sp.log if isinstance(d, sp.Basic) or isinstance(k, sp.Basic) else math.log
-    return 2 * k * (log(d / k) + 1)
+def gaussian_top_expression(k: Number, d: Number) -> Number:
+    """2 k (log(d/k) + 1) >= `gaussian_top`, since P(g^2 > t) <= e^{-t/2}; 0 for d = 0."""
+    lib = library(k, d)
+    return lib.choose(d > 0, lambda: 2 * k * (lib.log(d / k) + 1), lambda: 0 * d)
 
 
-def subgaussian_top(k: Any, d: Any) -> Any:
+def subgaussian_top(k: Number, d: Number) -> Number:
     """The same for sub-Gaussian(1) variables: min(d, 2 k (log(2d/k) + 1)), as P <= 2 e^{-t/2}."""
     if k == 0:
         return 0
-    if isinstance(d, sp.Basic) or isinstance(k, sp.Basic):
-        return sp.Min(d, 2 * k * (sp.log(2 * d / k) + 1), evaluate=False)
-    return min(float(d), 2 * k * (math.log(2 * d / k) + 1))
+    lib = library(k, d)
+    return lib.least(d + 0 * k, 2 * k * (lib.log(2 * d / k) + 1))
 
 
 # --- The recursion -------------------------------------------------------------------------------
@@ -232,21 +282,22 @@ class Recursion(NamedTuple):
     drift = sqrt(nu) (eta rms(r_I) + w), w of `selection_error`, noise^2 = s v.
     """
 
-    rate: Any
-    drift: Any
-    noise: Any
+    rate: Number
+    drift: Number
+    noise: Number
 
-    def run(self, start: Any, steps: int, cap: float = math.inf) -> Array:
+    def run(self, start: Number, steps: int, cap: Number = math.inf) -> Number:
         """m after so many steps from m = start, never above `cap` (the diameter of the set)."""
-        m = np.minimum(start, np.full(np.broadcast_shapes(*map(np.shape, self)), cap))
+        lib = functions(start, cap, *self)
+        m = lib.least(start, cap)
         for _ in range(steps):
-            after = np.minimum(np.hypot(self.rate * m + self.drift, self.noise), cap)
-            if np.array_equal(after, m):
+            after = lib.least(hypot(self.rate * m + self.drift, self.noise), cap)
+            if np.all(after == m):
                 break
             m = after
         return m
 
-    def closed_form(self, start: Any, steps: int) -> Any:
+    def closed_form(self, start: Number, steps: int) -> Number:
         """At least m^2, for rate < 1: the smaller of
 
         rate^T start^2 + drift^2/(1 - rate)^2 + noise^2/(1 - rate), from
@@ -257,65 +308,45 @@ class Recursion(NamedTuple):
         gap = 1 - self.rate
         squares = self.rate**steps * start**2 + self.drift**2 / gap**2 + self.noise**2 / gap
         rest = self.rate ** (2 * steps) * start**2 + self.noise**2 / (1 - self.rate**2)
-        if isinstance(rest, sp.Basic):
-            return sp.Min(squares, (self.drift / gap + sp.sqrt(rest)) ** 2, evaluate=False)
-        return min(squares, (self.drift / gap + math.sqrt(rest)) ** 2)
+        lib = library(rest, self.drift)
+        return lib.least(squares, (self.drift / gap + lib.sqrt(rest)) ** 2)
 
 
-def gaussian_terms(s: int, s_star: int, d: int, step_size: Any, noise: Any) -> tuple[Any, Any]:
-    """(eta g, noise) of `Recursion` (thresholded descent) for N(0, noise^2 I_d) on the gradient."""
-    fixed = min(s + s_star, d)
+def gaussian_terms(
+    s: int, s_star: Number, d: Number, step_size: Number, noise: Number, *, closed: bool = False
+) -> tuple[Number, Number]:
+    """(eta g, noise) of `Recursion` (thresholded descent) for N(0, noise^2 I_d) on the gradient.
+
+    `closed` takes `gaussian_top_expression` for `gaussian_top`.
+    """
+    lib = library(s_star, d)
+    fixed = lib.least(s + s_star, d)
+    few, rest = lib.least(s, d - fixed), d - fixed
+    top = (gaussian_top_expression if closed else gaussian_top)(few, rest)
     nu = thresholding_factor(s, s_star, d)
-    top = gaussian_top(min(s, d - fixed), d - fixed)
-    return step_size * noise * math.sqrt(top), step_size * noise * math.sqrt(nu * fixed)
+    return step_size * noise * lib.sqrt(top), step_size * noise * lib.sqrt(nu * fixed)
 
 
-class Proven(NamedTuple):
-    """A risk proved at the best chance of failure: its split and where it was reached."""
-
-    total: float
-    statistical: float
-    failure: float
-    rate: float
-    high: float
-    """Largest eigenvalue on the event."""
-
-
-def best_failure(total: Array, statistical: Array, rate: Any, high: Any) -> Proven:
-    """The least of a risk proved for each chance in FAILURES, and what belongs to it."""
-    i = int(np.argmin(total))
-    at = [float(np.broadcast_to(a, total.shape)[i]) for a in (total, statistical, rate, high)]
-    return Proven(at[0], min(at[1], at[0]), float(FAILURES[i]), at[2], at[3])
-
-
-DATA_FREE = "releasing 0: every bound here is vacuous at this n"
-"""What the calculators name where no estimator is proven to do better than no data at all."""
-
-
-def vacuous(risk: float, data_free: float) -> str:
-    """The remark of an upper bound that says nothing at its point."""
-    if risk < data_free:
-        return ""
-    return f"vacuous here: releasing 0 without data has risk at most {data_free:.4g}"
+# --- The best settings ----------------------------------------------------------------------------
 
 
 SHRINKING: Array = np.array([1.0, 0.8, 0.6, 0.4, 0.2])
 """Fractions of the step that contracts most which are tried: a short step adds less noise."""
 
 
-class Trials(NamedTuple):
+class StepGrid(NamedTuple):
     """Chances of failure and step sizes, as columns, over which a proven risk is minimised."""
 
     failure: Array
     step_size: Array
 
 
-def trials(curvature: Callable[[Any], Interval]) -> Trials:
+def step_grid(curvature: Callable[[Array], Interval]) -> StepGrid:
     """Every other chance in FAILURES with each of SHRINKING times 2/(low + high) there."""
     failure = np.repeat(FAILURES[::2], len(SHRINKING))[:, None]
     interval = curvature(failure)
     shrinking = np.tile(SHRINKING, len(FAILURES[::2]))[:, None]
-    return Trials(failure, shrinking * 2 / (interval.low + interval.high))
+    return StepGrid(failure, shrinking * 2 / (interval.low + interval.high))
 
 
 def least_risk(risk: Callable[[int], Array], longest: int = 2000) -> tuple[int, int, int]:
@@ -335,19 +366,3 @@ def least_risk(risk: Callable[[int], Array], longest: int = 2000) -> tuple[int, 
 def rounded(value: float, digits: int = 8) -> float:
     """The value as it will be printed, so that what is printed is what was proved."""
     return float(f"{value:.{digits}g}")
-
-
-def claimed_upper(
-    name: str,
-    source: str,
-    names: tuple[str, ...],
-    rate: Callable[[Mapping[str, Any], Callable[[Any], Any]], tuple[Any, Any]],
-    assumptions: tuple[Assumption, ...] = (),
-    *,
-    loss: str,
-) -> Bound:
-    """A paper's rate, as (statistical, privacy) of the named numbers and a logarithm."""
-    statistical, privacy = rate({k: SYMBOLS[k] for k in names}, sp.log)
-    return printed(
-        name, source, names, statistical, privacy, side="upper", assumptions=assumptions, loss=loss
-    )

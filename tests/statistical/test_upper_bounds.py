@@ -7,7 +7,6 @@ given, or a smaller constant.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +20,7 @@ from minimax.core.calibration import Scales
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.methods import recursion as descent
 from minimax.problems.erm import upper as erm_upper
+from minimax.problems.logistic import upper as logistic_upper
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.regression import upper as regression_upper
 from minimax.problems.regression.problem import RegressionProblem
@@ -206,10 +206,10 @@ def test_noisy_logistic_descent_is_below_its_bound() -> None:
                 gradient = (1 / (1 + np.exp(-b @ X.T)) - y) @ X / problem.n
                 b = ball(b - 17.0 * (gradient + noise * rng.standard_normal(b.shape)), 1.0)
             losses.append(float(np.sum((b - beta) ** 2)) / 4 / 20)
-        bound = regression_upper.noisy_logistic_upper(problem, noise=noise, **setting)  # type: ignore[arg-type]
+        bound = logistic_upper.noisy_logistic_upper(problem, noise=noise, **setting)  # type: ignore[arg-type]
         assert below(losses, bound.value())
         if broken:
-            less = regression_upper.noisy_logistic_upper(problem, noise=noise / 4, **setting)  # type: ignore[arg-type]
+            less = logistic_upper.noisy_logistic_upper(problem, noise=noise / 4, **setting)  # type: ignore[arg-type]
             assert above(losses, less.value())
 
 
@@ -345,16 +345,10 @@ def test_gradient_clipping_is_below_its_bound() -> None:
 # --- The estimators that the calculator names ----------------------------------------------------
 
 
-def named_parameters(text: str) -> dict[str, Any]:
-    pairs = re.findall(r"(\w+) = (1/sqrt\(\d+\)|[\d.e+-]+)", text)
-    found = {k: 1 / math.sqrt(int(v[7:-1])) if "sqrt" in v else float(v) for k, v in pairs}
-    return {k: int(v) if k in ("s", "steps") else v for k, v in found.items()}
-
-
 def test_the_named_dense_estimator_has_the_proven_risk() -> None:
     problem, budget = RegressionProblem(20_000, 4), Approximate(1.0, 1e-5)
-    risk, text = regression_upper.best_upper(problem, budget)
-    model = NoisyGradientRegression(budget, **named_parameters(text))
+    best = regression_upper.best_upper(problem, budget)
+    risk, model = best.risk, NoisyGradientRegression(budget, **best.settings)
     assert model.risk_bound(problem).value() == pytest.approx(risk, rel=1e-9)
     rng, beta = np.random.default_rng(12), np.full(4, 0.5)
     losses = []
@@ -369,9 +363,9 @@ def test_the_named_dense_estimator_has_the_proven_risk() -> None:
 
 def test_the_named_dense_estimator_has_the_proven_risk_under_a_pure_budget() -> None:
     problem, budget = RegressionProblem(3_000, 3), Pure(1.0)
-    risk, text = regression_upper.best_upper(problem, budget)
+    best = regression_upper.best_upper(problem, budget)
+    risk, model = best.risk, PrivateHardThresholding(budget, **best.settings)
     assert risk < 0.02
-    model = PrivateHardThresholding(budget, **named_parameters(text))
     rng, beta = np.random.default_rng(14), np.full(3, 0.5)
     losses = []
     for seed in range(1000):
@@ -385,9 +379,9 @@ def test_the_named_dense_estimator_has_the_proven_risk_under_a_pure_budget() -> 
 
 def test_the_named_logistic_estimator_has_the_proven_risk() -> None:
     problem, budget = LogisticProblem(8_000, 3), ZeroConcentrated(0.5)
-    risk, text = regression_upper.logistic_upper(problem, budget)
+    best = logistic_upper.best_upper(problem, budget)
+    risk, model = best.risk, NoisyHardThresholding(budget, **best.settings)
     assert risk < 0.2 / 3
-    model = NoisyHardThresholding(budget, loss="logistic", **named_parameters(text))
     rng, beta = np.random.default_rng(16), np.full(3, 0.5)
     losses = []
     for seed in range(300):
@@ -402,9 +396,9 @@ def test_the_named_logistic_estimator_has_the_proven_risk() -> None:
 @pytest.mark.parametrize("budget", [Approximate(1.0, 1e-5), Pure(1.0)])
 def test_the_named_sparse_estimator_has_the_proven_risk(budget: Any) -> None:
     problem = SparseRegressionProblem(8_000, 10, 2)
-    risk, text = sparse_upper.best_upper(problem, budget)
+    best = sparse_upper.best_upper(problem, budget)
+    risk, given = best.risk, best.settings
     assert risk < 0.5
-    given = named_parameters(text)
     model = PrivateHardThresholding(budget, **given)
     rng, beta = np.random.default_rng(13), np.zeros(10)
     beta[:2] = math.sqrt(0.5)

@@ -126,17 +126,41 @@ def test_upper_rows_say_what_is_vacuous_and_what_is_claimed(
 def test_the_estimator_that_is_named_has_the_risk_that_is_printed() -> None:
     """The options in the text, given to the estimator, give back the proven risk."""
     problem = SparseRegressionProblem(10**6, 6, 2, 1.0, 1.0)
-    risk, text = sparse_upper.best_upper(problem, ZeroConcentrated(0.5))
+    best = sparse_upper.best_upper(problem, ZeroConcentrated(0.5))
+    assert best.settings["s"] > problem.s
+    named = PrivateHardThresholding(ZeroConcentrated(0.5), **best.settings)
+    assert named.risk_bound(problem).value() == pytest.approx(best.risk, rel=1e-12)
+    # what is printed is what was proved
     options = {}
-    for part in text.removeprefix("PrivateHardThresholding with ").split(", "):
+    for part in str(best).removeprefix("PrivateHardThresholding with ").split(", "):
         name, value = part.split(" = ")
         options[name] = 1 / math.sqrt(2) if value == "1/sqrt(2)" else float(value)
-    assert options["s"] > problem.s
-    counts = {name: int(options.pop(name)) for name in ("s", "steps")}
-    named = PrivateHardThresholding(ZeroConcentrated(0.5), **counts, **options)
-    assert named.risk_bound(problem).value() == pytest.approx(risk, rel=1e-6)
+    assert options == best.settings
     with pytest.raises(OutsideRegime, match="entry_bound"):
         named.set_params(entry_bound=None).risk_bound(problem).value()
+
+
+ZERO = [("mean", [], 100.0), ("bounded-mean", [], 100.0), ("sparse-mean", ["--s", "10"], 10.0)]
+
+
+@pytest.mark.parametrize(("problem", "sparsity", "risk"), ZERO, ids=[z[0] for z in ZERO])
+def test_no_proven_risk_is_above_that_of_releasing_0(
+    problem: str, sparsity: list[str], risk: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = [problem, "--d", "100", *sparsity, "--rho", "0.0002"]
+    best = next(iter(rows([*where, "--n", "200", "--upper"], capsys).values()))
+    assert best["total"] == risk
+    assert best["name"].startswith("best proven: releasing 0")
+    assert main([*where, "--plan", "--risk", str(risk * 1.1), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["enough_at"] == 1
+
+
+def test_a_sparse_mean_that_needs_no_data(capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["sparse-mean", "--d", "1000", "--s", "10", "--rho", "0.02"]
+    assert main([*where, "--n", "2000"]) == 0
+    assert "proven upper bound: 1.000e+01   (releasing 0" in capsys.readouterr().out
+    assert main([*where, "--plan", "--risk", "11"]) == 0
+    assert "proven to be reached at n = 1 " in capsys.readouterr().out
 
 
 def test_table_says_where_upper_bounds_are_vacuous(capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,8 +208,8 @@ def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
     below = {**point, "n": found.impossible_below - 1}
     assert best_lower(chosen, privacy, below)[0] > risk
     assert best_lower(chosen, privacy, {**point, "n": found.impossible_below})[0] <= risk
-    assert chosen.upper({**point, "n": found.enough_at}, privacy)[0] <= risk
-    assert chosen.upper({**point, "n": found.enough_at - 1}, privacy)[0] > risk
+    assert chosen.upper({**point, "n": found.enough_at}, privacy).risk <= risk
+    assert chosen.upper({**point, "n": found.enough_at - 1}, privacy).risk > risk
 
 
 def test_plan_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,6 +144,7 @@ def test_where_the_bound_is_not_proved() -> None:
         bound.value()
     few = halving_upper(LocalRegressionProblem(60, 20), Pure(1.0))
     assert 1 <= few.value() <= 4
+    assert few.is_vacuous()
     assert "vacuous" in few.remark
 
 
@@ -154,13 +155,13 @@ def test_the_calculator_uses_it_with_interaction_only(privacy: Any) -> None:
         problem_class("local-regression", interaction=interaction).upper(point, privacy)
         for interaction in (False, True)
     )
-    assert alone[1].startswith("OneShotThreshold")
-    assert together[1].startswith("SequentialHalving")
-    assert together[0] < alone[0] / 5
+    assert alone.estimator == "OneShotThreshold"
+    assert together.estimator == "SequentialHalving"
+    assert together.risk < alone.risk / 5
     few = problem_class("local-regression", interaction=True).upper({**point, "n": 100}, privacy)
-    assert few[0] == 1.0
+    assert few.risk == 1.0
     single = problem_class("local-regression", interaction=True).upper({**point, "p": 1}, privacy)
-    assert single[1].startswith("OneShotThreshold")
+    assert single.estimator == "OneShotThreshold"
 
 
 # The estimator

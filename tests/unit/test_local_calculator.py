@@ -169,8 +169,8 @@ def test_plan_counts_the_problems_own_loss(loss: Any, interaction: bool, privacy
     assert 30 < found.impossible_below <= found.enough_at
     assert ("sum of errors" in found.by) == (loss == "sum")
     assert best_lower(problem, privacy, {**point, "n": found.impossible_below - 1})[0] > risk
-    assert problem.upper({**point, "n": found.enough_at}, privacy)[0] <= risk
-    assert problem.upper({**point, "n": found.enough_at - 1}, privacy)[0] > risk
+    assert problem.upper({**point, "n": found.enough_at}, privacy).risk <= risk
+    assert problem.upper({**point, "n": found.enough_at - 1}, privacy).risk > risk
 
 
 def test_plan_says_when_nothing_is_proven(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    OffsetConcentrated,
+    Pure,
+    Renyi,
+    ZeroConcentrated,
+)
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
 from minimax.problems.local_regression.problem import LocalRegressionProblem
@@ -29,16 +36,29 @@ def test_factors_of_the_upper_bounds(p: int, s: int, factor: float, summed: floa
     assert float(symbolic) == pytest.approx(threshold_factor(p, s))
 
 
-@pytest.mark.parametrize("privacy", [Pure(0.5), Approximate(0.5, 0.05), ZeroConcentrated(0.1)])
-def test_upper_bounds_are_their_closed_forms(privacy: Any) -> None:
-    """Where nothing is capped, and where p divides n but for the closed form's n - p + 1."""
+@pytest.mark.parametrize(
+    ("privacy", "loose"),
+    [
+        (Pure(0.5), 0.0),
+        (Approximate(0.5, 0.05), 0.0),
+        (Gaussian(0.3), 0.0),
+        (ZeroConcentrated(0.1), 0.04),
+        (OffsetConcentrated(0.1, 0.1), 0.5),
+        (Renyi(2.0, 0.2), 0.15),
+    ],
+)
+def test_upper_bounds_are_their_closed_forms(privacy: Any, loose: float) -> None:
+    """Where nothing is capped, and where p divides n but for the closed form's n - p + 1.
+
+    The closed form of tanh(e/2) is exact for three definitions and a bound for the others.
+    """
     records = LocalRegressionProblem(10**9, 20, 2.0)
     for loss in ("squared", "sum"):
         bound = one_shot_upper(records, privacy, loss)  # type: ignore[arg-type]
-        assert bound.value() == pytest.approx(bound.closed_form(), rel=1e-7)
+        assert 1 - 1e-9 <= bound.closed_form() / bound.value() <= 1 + loose + 1e-7
     for s, C in ((1, 2.0), (4, 0.5), (10, 8.0)):
         labels = one_shot_label_upper(LabelRegressionProblem(10**8, 400, s, C), privacy)
-        assert labels.value() == pytest.approx(labels.closed_form(), rel=1e-12)
+        assert 1 - 1e-12 <= labels.closed_form() / labels.value() <= 1 + loose + 1e-12
 
 
 def test_values_of_the_upper_bounds() -> None:

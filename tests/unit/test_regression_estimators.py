@@ -290,24 +290,19 @@ def test_seeds_reproduce() -> None:
 # --- the risk bound
 
 
-def test_the_risk_bound_gets_what_the_fit_uses(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
-    monkeypatch.setattr(
-        module, "noisy_gradient_upper", lambda problem, **named: asked.update(named, of=problem)
-    )
+def test_the_risk_bound_gets_what_the_fit_uses() -> None:
     problem = RegressionProblem(n=200, d=4, sigma=0.5, radius=2.0)
     estimator = NoisyGradientRegression(BUDGET, radius=2.0, sigma=0.5, L=1.5, random_state=0)
-    estimator.risk_bound(problem)
+    bound = estimator.risk_bound(problem)
     fitted = estimator.fit(*GOOD)
-    assert asked == {
-        "of": problem,
+    assert bound.keywords() == {
         "row_bound": 1.0,
-        "radius": 2.0,
         "R": fitted.R_,
+        "radius": 2.0,
         "step_size": fitted.step_size_,
         "steps": fitted.n_iter_,
-        "noise": fitted.noise_scale_,
     }
+    assert bound.parts().optimum["noise"] == pytest.approx(fitted.noise_scale_, rel=1e-14)
     with pytest.raises(ValueError, match="risk_bound covers"):
         NoisyGradientRegression(BUDGET, R="quantile").risk_bound(problem)
     with pytest.raises(TypeError, match="privacy must"):

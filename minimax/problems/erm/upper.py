@@ -6,26 +6,29 @@ sparsity of the point compared with, s (k) that of the iterates.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from typing import Any
-
-import sympy as sp
-
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.best import with_remark
+from minimax.core.bound import (
+    Assumption,
+    Bound,
+    Optimum,
+    Point,
+    Terms,
+    UpperBound,
+    claimed_bound,
+)
+from minimax.core.symbolic import LETTERS, Number, library
 from minimax.methods.recursion import (
     Interval,
     Recursion,
-    claimed_upper,
     contraction,
     gaussian_terms,
     gaussian_top,
     gaussian_top_expression,
     thresholding_factor,
-    vacuous,
 )
+
+ROUNDING = 1e-8
+"""Outward: 1 - step_size curvature cancels, and is taken to the power of the steps."""
 
 
 def theorem_5_4(
@@ -40,7 +43,7 @@ def theorem_5_4(
     noise: float,
     steps: int,
     step_size: float | None = None,
-) -> Bound:
+) -> UpperBound:
     r"""WG19: Theorem 5.4 with constants: any loss, data fixed, expectation over the noise.
 
     **Statement.** The Hessian of the empirical loss has eigenvalues in [mu, L] on every 2s + s*
@@ -58,56 +61,55 @@ def theorem_5_4(
     **Departures.** Theorem 5.2's noise^2 = T G^2/(n^2 rho) spends 2 rho: the sensitivity is 2G/n.
     `noise` here is whatever was added. **Source.** WG19: Theorem 5.4.
     """
-    eta = 2 / (curvature + smoothness) if step_size is None else step_size
-    nu = thresholding_factor(s, s_star, d)
-    size = min(2 * s + s_star, d)
 
-    def terms(point: Point) -> Recursion:
-        spectrum = Interval(point["curvature"], point["smoothness"])
-        rate = math.sqrt(nu) * float(contraction(eta, spectrum))
-        selection, after = gaussian_terms(s, s_star, d, eta, point["noise"])
-        drift = math.sqrt(nu) * (eta * math.sqrt(size) * point["gradient"] + selection)
-        return Recursion(rate, drift, after)
+    def recursion(point: Point, *, closed: bool = False) -> Recursion:
+        lib = library(*(point[name] for name in names))
+        steep, flat = point["smoothness"], point["curvature"]
+        eta = 2 / (flat + steep) if step_size is None else step_size
+        nu = thresholding_factor(s, point["s"], point["d"])
+        size = lib.least(2 * s + point["s"], point["d"])
+        given = (s, point["s"], point["d"], eta, point["noise"])
+        selection, after = gaussian_terms(*given, closed=closed)
+        drift = eta * lib.sqrt(size) * point["gradient"] + selection
+        rate = contraction(eta, Interval(flat, steep))
+        return Recursion(lib.sqrt(nu) * rate, lib.sqrt(nu) * drift, after)
 
-    def compute(point: Point) -> Parts:
-        full = terms(point)
-        total = float(full.run(point["radius"], steps)) ** 2
-        quiet = terms({**point, "noise": 0.0})
-        part = float(quiet.run(point["radius"], steps)) ** 2
-        return Parts(part, total - part, total, {"rate": float(full.rate)})
+    def optimise(point: Point) -> Optimum:
+        return {"rate": float(recursion(point).rate)}
 
-    names = ("d", "s", "curvature", "smoothness", "gradient", "radius", "noise")
-    values = (d, s_star, curvature, smoothness, gradient, radius, noise)
-    low, high, steep, tau = (
-        sp.Symbol(k, positive=True) for k in ("curvature", "smoothness", "gradient", "noise")
-    )
-    step = sp.Float(eta)
-    root, fixed = sp.Float(math.sqrt(nu)), min(s + s_star, d)
-    few = min(s, d - fixed)
-    top = gaussian_top_expression(sp.Integer(few), sp.Integer(d - fixed)) if few else sp.Integer(0)
-    recursion = Recursion(
-        root * sp.Max(sp.Abs(1 - step * low), sp.Abs(1 - step * high), evaluate=False),
-        root * step * (sp.sqrt(size) * steep + tau * sp.sqrt(top)),
-        root * step * tau * sp.sqrt(fixed),
-    )
-    point = dict(zip(names, map(float, values), strict=True))
-    return Bound(
+    def formula(point: Point, found: Optimum) -> Terms:
+        total = recursion(point).run(point["radius"], steps) ** 2
+        quiet = recursion({**point, "noise": 0.0}).run(point["radius"], steps) ** 2
+        return Terms(quiet, total - quiet)
+
+    defaults = {
+        "d": d,
+        "s": s_star,
+        "curvature": curvature,
+        "smoothness": smoothness,
+        "gradient": gradient,
+        "radius": radius,
+        "noise": noise,
+    }
+    names = tuple(defaults)
+    bound = UpperBound(
         name="noisy hard thresholding, any loss",
         source="WG19: Theorem 5.4",
-        side="upper",
-        kind="certified",
-        names=names,
-        compute=compute,
-        expr=recursion.closed_form(symbols.radius, steps),
+        parameters=names,
+        formula=formula,
+        optimise=optimise,
+        expression=lambda: recursion(LETTERS, closed=True).closed_form(LETTERS["radius"], steps),
         assumptions=(
-            Assumption("s* <= s <= d", lambda p: s_star <= s <= d),
+            Assumption("s* <= s <= d", lambda p: p["s"] <= s <= p["d"]),
             Assumption("curvature <= smoothness", lambda p: p["curvature"] <= p["smoothness"]),
-            Assumption("sqrt(nu) q < 1 (s large enough)", lambda p: terms(p).rate < 1),
+            Assumption("sqrt(nu) q < 1 (s large enough)", lambda p: recursion(p).rate < 1),
         ),
         loss="squared l2 distance to theta*, given the data",
-        remark=vacuous(compute(point).total, radius**2),
-        defaults=point,
+        defaults={name: float(value) for name, value in defaults.items()},
+        zero_release_risk=lambda p: float(p["radius"] ** 2),
+        rounding=ROUNDING,
     )
+    return with_remark(bound)
 
 
 def theorem_8(
@@ -120,7 +122,7 @@ def theorem_8(
     gap: float,
     noise: float,
     steps: int,
-) -> Bound:
+) -> UpperBound:
     r"""WX21: Theorem 8 with constants: the expected excess empirical risk of DP-IHT.
 
     **Statement.** L is rho-strongly convex and l-smooth between points that differ in at most
@@ -152,59 +154,74 @@ def theorem_8(
 
     **Source.** WX21: Theorem 8.
     """
-    t = s_star / (s + s_star)
-    fixed = min(s + s_star, d)
-    few = min(s, d - fixed)
 
-    def terms(low: Any, high: Any, tau: Any, top: Any) -> tuple[Any, Any]:
+    def share(point: Point) -> Number:
+        """t."""
+        return point["s"] / (s + point["s"])
+
+    def terms(point: Point, *, closed: bool = False) -> tuple[Number, Number]:
         """(f, W)."""
-        inverse = low / high
-        W = tau**2 / (2 * high) * ((fixed + top) / (1 - 4 * t) + fixed * (1 - 2 * t) / 2)
+        lib, t = library(*(point[name] for name in names)), share(point)
+        fixed = lib.least(s + point["s"], point["d"])
+        few, rest = lib.least(s, point["d"] - fixed), point["d"] - fixed
+        top = (gaussian_top_expression if closed else gaussian_top)(few, rest)
+        inverse = point["curvature"] / point["smoothness"]
+        sizes = (fixed + top) / (1 - 4 * t) + fixed * (1 - 2 * t) / 2
+        W = point["noise"] ** 2 / (2 * point["smoothness"]) * sizes
         return inverse / 8 + t * (2 - inverse / 4), W
 
-    def compute(p: Point) -> Parts:
-        f, W = terms(p["curvature"], p["smoothness"], p["noise"], gaussian_top(few, d - fixed))
-        left = (1 - f) ** steps
-        return Parts(left * p["gap"], (1 - left) * W / f, left * p["gap"] + (1 - left) * W / f)
+    def formula(point: Point, found: Optimum) -> Terms:
+        f, W = terms(point)
+        lib = library(f)
+        log_left = steps * lib.log1p(-f)
+        return Terms(lib.exp(log_left) * point["gap"], -lib.expm1(log_left) * W / f)
 
-    def wide(p: Point) -> bool:
-        kappa = p["smoothness"] / p["curvature"]
-        return t * (1 + 16 * kappa * (2 * kappa - 1)) <= 0.5 and t < 0.25
+    def expression() -> Number:
+        f, W = terms(LETTERS, closed=True)
+        return (1 - f) ** steps * LETTERS["gap"] + W / f
 
-    low, high, start, tau = (
-        sp.Symbol(k, positive=True) for k in ("curvature", "smoothness", "gap", "noise")
-    )
-    top = gaussian_top_expression(sp.Integer(few), sp.Integer(d - fixed)) if few else sp.Integer(0)
-    f, W = terms(low, high, tau, top)
-    names = ("d", "s", "curvature", "smoothness", "gap", "noise")
-    values = (d, s_star, curvature, smoothness, gap, noise)
-    point = dict(zip(names, map(float, values), strict=True))
-    return Bound(
+    def wide(point: Point) -> bool:
+        kappa, t = point["smoothness"] / point["curvature"], share(point)
+        return bool(t * (1 + 16 * kappa * (2 * kappa - 1)) <= 0.5 and t < 0.25)
+
+    defaults = {
+        "d": d,
+        "s": s_star,
+        "curvature": curvature,
+        "smoothness": smoothness,
+        "gap": gap,
+        "noise": noise,
+    }
+    names = tuple(defaults)
+    bound = UpperBound(
         name="noisy hard thresholding, excess empirical risk",
         source="WX21: Theorem 8",
-        side="upper",
-        kind="certified",
-        names=names,
-        compute=compute,
-        expr=(1 - f) ** steps * start + W / f,
+        parameters=names,
+        formula=formula,
+        expression=expression,
         assumptions=(
             Assumption("curvature <= smoothness", lambda p: p["curvature"] <= p["smoothness"]),
             Assumption("k >= (1 + 64 kappa^2 - 32 kappa) k* and k > 3 k*", wide),
         ),
         loss="empirical risk above that of x*, given the data",
-        remark=vacuous(compute(point).total, gap) if wide(point) else "",
-        defaults=point,
+        defaults={name: float(value) for name, value in defaults.items()},
+        zero_release_risk=lambda p: float(p["gap"]),
+        resolve=True,
+        rounding=ROUNDING,
     )
+    return with_remark(bound)
 
 
 def claimed_theorem_8() -> Bound:
     r"""WX21: Theorem 8 as claimed, G = 1: k* log n log p log(1/delta)/(n eps)^2."""
 
-    def rate(p: Mapping[str, Any], log: Callable[[Any], Any]) -> tuple[Any, Any]:
-        cost = p["s"] * log(p["n"]) * log(p["d"]) * log(1 / p["delta"])
-        return 0 * p["n"], cost / (p["n"] * p["epsilon"]) ** 2
+    def rate(p: Point) -> Terms:
+        log = library(p["n"]).log
+        cost = -p["s"] * log(p["n"]) * log(p["d"]) * log(p["delta"])
+        return Terms(0 * p["n"], cost / (p["n"] * p["epsilon"]) ** 2)
 
-    return claimed_upper(
+    return claimed_bound(
+        UpperBound,
         "noisy hard thresholding, excess empirical risk: claimed rate of Theorem 8",
         "WX21: Theorem 8",
         ("n", "d", "s", "epsilon", "delta"),

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-import sympy as sp
-from numpy.typing import NDArray
-
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.best import VACUOUS, Best, with_remark
+from minimax.core.bound import Assumption, Bound, Optimum, Point, Terms, UpperBound
+from minimax.core.calibration import Budget, report_signal
 from minimax.core.privacy import Approximate, Definition
-from minimax.core.randomised_response import randomised_response_epsilon
-from minimax.methods.divergences import tv_contraction
-from minimax.methods.recursion import DATA_FREE, vacuous
+from minimax.core.symbolic import LETTERS, Number, library
 from minimax.papers import THIS_WORK
 from minimax.problems.label_regression.lower import S_AT_MOST_P
 from minimax.problems.label_regression.problem import LabelRegressionProblem
-from minimax.problems.local_regression.problem import NOTHING, SQUARED
-from minimax.problems.local_regression.upper import NO_MEAN, claimed_in_the_ball, threshold_factor
-
-Array = NDArray[np.float64]
-
+from minimax.problems.local_regression.problem import SQUARED, ZERO_RELEASE_RISK
+from minimax.problems.local_regression.upper import (
+    LARGEST,
+    NO_MEAN,
+    claimed_in_the_ball,
+    reach,
+    report_at,
+    threshold_factor,
+)
 
 RANDOM_ROWS = "for rows independent and uniform on {-1, 1}^p"
 
 
-def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -> Bound:
+def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -> UpperBound:
     r"""Risk of one step of LabelHardThresholding, from 0 and of length 1, on one-bit labels.
 
     **Protocol.** User i reports y clipped to [-B, B], B = sqrt(s) + C, as one bit z_i.
@@ -47,40 +43,42 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -
 
     **Source.** WX21: Algorithm 2 with one step from 0 and one-bit reports.
     """
-    t = float(tv_contraction(randomised_response_epsilon(privacy)))
+    defaults = {**problem.point, **privacy.parameters}
 
-    def compute(at: Point) -> Parts:
-        M = (math.sqrt(at["s"]) + at["C"]) / t
-        total = min(M * M / at["n"] * threshold_factor(at["p"], at["s"]), 4.0)
-        return Parts(None, total, total)
+    def bound_at(point: Point) -> Number:
+        return library(point["s"]).sqrt(point["s"]) + point["C"]
 
-    n, p, s, C = symbols.n, symbols.p, symbols.s, symbols.C
-    v = (sp.sqrt(s) + C) ** 2 * sp.Float(1 / t) ** 2 / n
-    fits = problem.s <= problem.p
-    return Bound(
+    def formula(point: Point, found: Optimum) -> Terms:
+        M = reach(bound_at(point), found)
+        factor = threshold_factor(point["p"], point["s"])
+        return Terms(None, min(M * M / point["n"] * factor, LARGEST["squared"]))
+
+    def expression() -> Number:
+        M = bound_at(LETTERS) / report_signal(Budget(type(privacy), LETTERS))
+        return M**2 / LETTERS["n"] * threshold_factor(LETTERS["p"], LETTERS["s"])
+
+    bound = UpperBound(
         name="one-shot correlation with private labels",
         source=f"{THIS_WORK}: local_upper.one_shot_label_upper",
-        side="upper",
-        kind="certified",
-        names=("n", "p", "s", "C"),
-        compute=compute,
-        expr=v * threshold_factor(p, s),
+        parameters=tuple(defaults),
+        formula=formula,
+        optimise=report_at(privacy),
+        expression=expression,
         assumptions=(S_AT_MOST_P, Assumption(RANDOM_ROWS, lambda at: True)),
         loss=SQUARED,
-        remark=vacuous(compute(problem.point).total, NOTHING) if fits else "",
-        defaults=problem.point,
+        defaults=defaults,
+        estimator="LabelHardThresholding",
+        settings=lambda point, found: {"mechanism": "binary", "steps": 1, "step_size": 1},
+        zero_release_risk=lambda point: ZERO_RELEASE_RISK,
     )
+    return with_remark(bound)
 
 
-def best_label_upper(problem: LabelRegressionProblem, privacy: Definition) -> tuple[float, str]:
-    """(risk, estimator): one step on one-bit labels, for the linear model, or releasing 0."""
-    risk = one_shot_label_upper(problem, privacy).value()
-    if not risk < NOTHING:
-        return NOTHING, DATA_FREE
-    return risk, (
-        "LabelHardThresholding(mechanism='binary', steps=1, step_size=1): one step on one-bit "
-        f"labels; {RANDOM_ROWS}"
-    )
+def best_upper(problem: LabelRegressionProblem, privacy: Definition) -> Best:
+    """One step on one-bit labels, for the linear model, or releasing 0."""
+    bound = one_shot_label_upper(problem, privacy)
+    best = Best.of(bound, f"one step on one-bit labels; {RANDOM_ROWS}")
+    return best.or_zero(ZERO_RELEASE_RISK, VACUOUS)
 
 
 # --- What the paper prints ------------------------------------------------------------------------
@@ -93,9 +91,12 @@ def claimed_label_bounds(privacy: Definition, *, link: bool) -> list[Bound]:
     """WX21: Theorem 6, or with `link` Theorem 11, as claimed: (epsilon, delta)-private labels."""
     if not isinstance(privacy, Approximate):
         return []
-    n, p, s, C, b = symbols.n, symbols.p, symbols.s, symbols.C, symbols.b
-    eps, delta = symbols.epsilon, symbols.delta
-    rate = C**2 * sp.log(1 / delta) ** 2 * s * sp.log(p) / (n * eps**2)
+
+    def rate(at: Point) -> Number:
+        log = library(at["n"]).log
+        size = at["s"] * log(at["p"]) / (at["n"] * at["epsilon"] ** 2)
+        return at["C"] ** 2 * log(at["delta"]) ** 2 * size
+
     names = ("n", "p", "s", "C", "epsilon", "delta")
     remark = (
         "log(1/delta)^2 as printed, log(1/delta) follows from the proof; the noise is for labels "
@@ -104,6 +105,12 @@ def claimed_label_bounds(privacy: Definition, *, link: bool) -> list[Bound]:
     if link:
         more = "needs a/b > sqrt(5)/3; the proof ends with 1/(n epsilon) for 1/(sqrt(n) epsilon)"
         return [
-            claimed_in_the_ball("11", (*names, "b"), b**2 * rate, (RANGE,), f"{more}; {remark}")
+            claimed_in_the_ball(
+                "11",
+                (*names, "b"),
+                lambda at: at["b"] ** 2 * rate(at),
+                (RANGE,),
+                f"{more}; {remark}",
+            )
         ]
     return [claimed_in_the_ball("6", names, rate, (RANGE,), remark)]

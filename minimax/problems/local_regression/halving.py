@@ -38,26 +38,29 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 from scipy import special
 
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.best import Best, with_remark
+from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
+from minimax.core.calibration import Budget, report_signal
 from minimax.core.privacy import Definition
-from minimax.core.randomised_response import randomised_response_epsilon
-from minimax.methods.divergences import tv_contraction
-from minimax.methods.recursion import vacuous
+from minimax.core.symbolic import LETTERS, Number, library
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import (
-    NOTHING,
     SQUARED,
     SUM,
+    ZERO_RELEASE_RISK,
     LocalRegressionProblem,
     Loss,
 )
-from minimax.problems.local_regression.upper import best_upper
+from minimax.problems.local_regression.upper import (
+    LARGEST,
+    best_of_local,
+    best_upper,
+    reach,
+    report_at,
+)
 
 Array = NDArray[np.float64]
 KEEP = 4
@@ -167,7 +170,7 @@ def worst_loss(plan: Rounds, M: float, power: int) -> float:
 
 def halving_upper(
     problem: LocalRegressionProblem, privacy: Definition, loss: Loss = "squared"
-) -> Bound:
+) -> UpperBound:
     r"""Risk of SequentialHalving: a bit on one candidate from each user, a quarter kept a round.
 
     **Protocol.** `rounds` says who is asked. A user asked about coordinate k reports y x_k, clipped
@@ -198,46 +201,54 @@ def halving_upper(
     **Source.** against WX21: Remark 1. Sequential halving is due to Karnin, Koren and Somekh
     (2013), with as many users in every round, which costs the logarithm; here they fall.
     """
-    t = float(tv_contraction(randomised_response_epsilon(privacy)))
-    summed = loss == "sum"
+    summed, defaults = loss == "sum", {**problem.point, **privacy.parameters}
+    power = 1 if summed else 2
 
-    def compute(at: Point) -> Parts:
-        M, plan = (1 + at["C"]) / t, rounds(int(at["n"]), int(at["p"]))
-        power, scale = (1, M) if summed else (2, M * M)
-        crude = (REACH / plan.users[0]) ** (power / 2) if len(plan.users) > 1 else 0.0
-        missed = min(worst_loss(plan, M, power), scale * crude)
-        total = min(missed + scale * plan.users[-1] ** (-power / 2), 2.0 if summed else 4.0)
-        return Parts(None, total, total)
+    def formula(point: Point, found: Optimum) -> Terms:
+        M, plan = reach(1 + point["C"], found), rounds(int(point["n"]), int(point["p"]))
+        lib = library(M)
+        last = (M / lib.sqrt(plan.users[-1])) ** power
+        if len(plan.users) == 1:
+            return Terms(None, min(last, LARGEST[loss]))
+        crude = (M * lib.sqrt(REACH / plan.users[0])) ** power
+        missed = min(worst_loss(plan, float(M), power), crude)
+        return Terms(None, min(missed + last, LARGEST[loss]))
 
-    n, p, C = symbols.n, symbols.p, symbols.C
-    M, root = (1 + C) * sp.Float(1 / t), sp.sqrt(p)
-    k = 2 * p + sp.Rational(7, 2) * root
-    sums = 3 * sp.sqrt(k) + sp.sqrt(sp.Rational(16, 5) * root)
+    def expression() -> Number:
+        n, p = LETTERS["n"], LETTERS["p"]
+        sqrt = library(n).sqrt
+        M = (1 + LETTERS["C"]) / report_signal(Budget(type(privacy), LETTERS))
+        k = 2 * p + 7 * sqrt(p) / 2
+        if summed:
+            return M * (3 * sqrt(k) + sqrt(16 * sqrt(p) / 5)) / sqrt(n - k)
+        return M**2 * (18 * p + 35 * sqrt(p)) / (n - k)
+
     enough = Assumption(
         "n > 2p + 3.5 sqrt(p) (there are users for every round)",
         lambda at: at["n"] > 2 * at["p"] + 3.5 * math.sqrt(at["p"]),
     )
-    at = problem.point
-    return Bound(
+    bound = UpperBound(
         name="sequential halving" + (", sum of errors" if summed else ""),
         source=f"{THIS_WORK}: halving.halving_upper (against WX21: Remark 1)",
-        side="upper",
-        kind="certified",
-        names=("n", "p", "C"),
-        compute=compute,
-        expr=M * sums / sp.sqrt(n - k) if summed else M**2 * (18 * p + 35 * root) / (n - k),
+        parameters=tuple(defaults),
+        formula=formula,
+        optimise=report_at(privacy),
+        expression=expression,
         assumptions=(Assumption("sequentially interactive reports", lambda at: True), enough),
         loss=SUM if summed else SQUARED,
-        remark=vacuous(compute(at).total, NOTHING) if enough.holds(at) else "",
-        defaults=at,
+        defaults=defaults,
+        estimator="SequentialHalving",
+        settings=lambda point, found: {"C": point["C"]},
+        zero_release_risk=lambda point: ZERO_RELEASE_RISK,
     )
+    return with_remark(bound)
 
 
 def best_interactive_upper(
     problem: LocalRegressionProblem, privacy: Definition, loss: Loss = "squared"
-) -> tuple[float, str]:
-    """(risk, estimator): SequentialHalving, or what needs no interaction."""
-    bound, without = halving_upper(problem, privacy, loss), best_upper(problem, privacy, loss)
-    if bound.broken() or not bound.value() < without[0]:
-        return without
-    return bound.value(), "SequentialHalving: interactive, one bit on one coordinate per user"
+) -> Best:
+    """SequentialHalving, or what needs no interaction."""
+    without = best_upper(problem, privacy, loss)
+    bound = halving_upper(problem, privacy, loss)
+    best = best_of_local(bound, "interactive, one bit on one coordinate per user")
+    return best if best.risk < without.risk else without

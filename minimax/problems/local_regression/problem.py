@@ -21,7 +21,7 @@ SQUARED = "squared l2 distance to theta"
 SUM = "|sum_j (estimate_j - theta_j)|"
 
 
-NOTHING = 1.0
+ZERO_RELEASE_RISK = 1.0
 """Releasing 0 has squared error |theta|^2 <= 1, and for s = 1 error of the sum |theta_j| <= 1."""
 
 

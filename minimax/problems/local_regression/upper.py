@@ -14,32 +14,37 @@ for the budget. A bit is sub-Gaussian with proxy M^2 (Hoeffding's lemma).
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
-import numpy as np
-import sympy as sp
-from numpy.typing import NDArray
-
-from minimax import bound as symbols
-from minimax.bound import HIDDEN_CONSTANT, Bound, printed
-from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.best import VACUOUS, Best, with_remark
+from minimax.core.bound import (
+    HIDDEN_CONSTANT,
+    Assumption,
+    Bound,
+    Optimum,
+    Point,
+    Terms,
+    UpperBound,
+    claimed_bound,
+)
+from minimax.core.calibration import Budget, report_epsilon, report_signal
 from minimax.core.privacy import Definition, Pure
-from minimax.core.randomised_response import randomised_response_epsilon
-from minimax.methods.divergences import tv_contraction
-from minimax.methods.recursion import DATA_FREE, subgaussian_top, vacuous
+from minimax.core.symbolic import LETTERS, Number, library
+from minimax.methods.recursion import subgaussian_top
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import (
-    NOTHING,
     SQUARED,
     SUM,
+    ZERO_RELEASE_RISK,
     LocalRegressionProblem,
     Loss,
 )
 
-Array = NDArray[np.float64]
+LARGEST = {"squared": 4.0, "sum": 2.0}
+"""No estimate in the unit ball has more loss."""
 
 
-def threshold_factor(p: Any, s: Any) -> Any:
+def threshold_factor(p: Number, s: Number) -> Number:
     r"""E|H_s(u) - theta|^2 <= factor * v: the price of keeping the s largest of p noisy entries.
 
     **Statement.** u = theta + e, theta with at most s <= p entries, each e_j of mean zero and
@@ -64,15 +69,12 @@ def threshold_factor(p: Any, s: Any) -> Any:
     it is about 2T: a theta_j that is just below the largest of the other errors is lost, and
     something of that size is kept for it.
     """
-    symbolic = isinstance(p, sp.Basic) or isinstance(s, sp.Basic)
-    if symbolic:
-        top = sp.Piecewise((0, p <= s), (subgaussian_top(sp.Min(s, p - s), p - s), True))
-        return (sp.sqrt(s) + sp.sqrt(top)) ** 2 + top
-    top = subgaussian_top(min(s, p - s), p - s)
-    return (math.sqrt(s) + math.sqrt(top)) ** 2 + top
+    lib = library(p, s)
+    top = lib.choose(p <= s, lambda: 0 * p, lambda: subgaussian_top(lib.least(s, p - s), p - s))
+    return (lib.sqrt(s) + lib.sqrt(top)) ** 2 + top
 
 
-def sum_factor(p: Any) -> Any:
+def sum_factor(p: Number) -> Number:
     r"""E|sum_j (H_1(u) - theta)_j| <= factor * sqrt(v), as in `threshold_factor` with s = 1.
 
     **Statement.** 1 + 2 sqrt(2 log(2 (p - 1))); 1 for p = 1.
@@ -80,15 +82,25 @@ def sum_factor(p: Any) -> Any:
     **Proof.** With the right place kept the error is |e_j|; else it is at most |theta_j| + |e_k| <=
     |e_j| + 2 |e_k|. E|e_j| <= sqrt(v), and E max_k |e_k| <= sqrt(2 v log(2 (p - 1))).
     """
-    if isinstance(p, sp.Basic):
-        other = sp.Piecewise((0, p <= 1), (2 * sp.sqrt(2 * sp.log(2 * (p - 1))), True))
-        return 1 + other
-    return 1 + (2 * math.sqrt(2 * math.log(2 * (p - 1))) if p > 1 else 0.0)
+    lib = library(p)
+    return 1 + lib.choose(p <= 1, lambda: 0 * p, lambda: 2 * lib.sqrt(2 * lib.log(2 * (p - 1))))
+
+
+def report_at(privacy: Definition) -> Callable[[Point], Optimum]:
+    """What the one-bit report is calibrated to at a point: e of `randomised_response_epsilon`."""
+    model = type(privacy)
+    return lambda point: {"report_epsilon": report_epsilon(Budget(model, point))}
+
+
+def reach(bound: Number, found: Optimum) -> Number:
+    """M = B/tanh(e/2): what a bit stands for."""
+    lib = library(bound)
+    return bound / lib.tanh((0 * bound + found["report_epsilon"]) / 2)
 
 
 def one_shot_upper(
     problem: LocalRegressionProblem, privacy: Definition, loss: Loss = "squared"
-) -> Bound:
+) -> UpperBound:
     r"""Risk of OneShotThreshold: a bit on one coordinate from each user, then the largest kept.
 
     **Protocol.** User i reports y x_j, j = i mod p, clipped to [-B, B], B = 1 + C, as one bit. u_j
@@ -113,44 +125,53 @@ def one_shot_upper(
 
     **Source.** the one-bit report is that of Duchi, Jordan and Wainwright (2018).
     """
-    t = float(tv_contraction(randomised_response_epsilon(privacy)))
-    summed = loss == "sum"
+    summed, defaults = loss == "sum", {**problem.point, **privacy.parameters}
 
-    def compute(at: Point) -> Parts:
-        M = (1 + at["C"]) / t
-        v = M * M / (int(at["n"]) // int(at["p"]))
-        risk = math.sqrt(v) * sum_factor(at["p"]) if summed else v * threshold_factor(at["p"], 1)
-        total = min(risk, 2.0 if summed else 4.0)
-        return Parts(None, total, total)
+    def risk(v: Number, p: Number) -> Number:
+        return library(v).sqrt(v) * sum_factor(p) if summed else v * threshold_factor(p, 1)
 
-    n, p, C = symbols.n, symbols.p, symbols.C
-    v = (1 + C) ** 2 * sp.Float(1 / t) ** 2 * p / (n - p + 1)
-    enough = problem.n >= problem.p
-    return Bound(
+    def formula(point: Point, found: Optimum) -> Terms:
+        M = reach(1 + point["C"], found)
+        v = M * M / (int(point["n"]) // int(point["p"]))
+        return Terms(None, min(risk(v, point["p"]), LARGEST[loss]))
+
+    def expression() -> Number:
+        n, p = LETTERS["n"], LETTERS["p"]
+        M = (1 + LETTERS["C"]) / report_signal(Budget(type(privacy), LETTERS))
+        return risk(M**2 * p / (n - p + 1), p)
+
+    bound = UpperBound(
         name="one-shot thresholding" + (", sum of errors" if summed else ""),
         source=f"{THIS_WORK}: local_upper.one_shot_upper",
-        side="upper",
-        kind="certified",
-        names=("n", "p", "C"),
-        compute=compute,
-        expr=sp.sqrt(v) * sum_factor(p) if summed else v * threshold_factor(p, sp.Integer(1)),
+        parameters=tuple(defaults),
+        formula=formula,
+        optimise=report_at(privacy),
+        expression=expression,
         assumptions=(
             Assumption("n >= p (every coordinate is reported)", lambda at: at["n"] >= at["p"]),
         ),
         loss=SUM if summed else SQUARED,
-        remark=vacuous(compute(problem.point).total, NOTHING) if enough else "",
-        defaults=problem.point,
+        defaults=defaults,
+        estimator="OneShotThreshold",
+        settings=lambda point, found: {"C": point["C"]},
+        zero_release_risk=lambda point: ZERO_RELEASE_RISK,
     )
+    return with_remark(bound)
+
+
+def best_of_local(bound: UpperBound, note: str) -> Best:
+    """What a bound proves, or releasing 0. The class has the estimator's settings."""
+    if bound.broken() or bound.is_vacuous():
+        return Best(ZERO_RELEASE_RISK, note=VACUOUS)
+    return Best(bound.value(), bound.estimator, note=note)
 
 
 def best_upper(
     problem: LocalRegressionProblem, privacy: Definition, loss: Loss = "squared"
-) -> tuple[float, str]:
-    """(risk, estimator): OneShotThreshold, or releasing 0."""
+) -> Best:
+    """OneShotThreshold, or releasing 0."""
     bound = one_shot_upper(problem, privacy, loss)
-    if bound.broken() or not bound.value() < NOTHING:
-        return NOTHING, DATA_FREE
-    return bound.value(), "OneShotThreshold: non-interactive, one bit on one coordinate per user"
+    return best_of_local(bound, "non-interactive, one bit on one coordinate per user")
 
 
 NO_MEAN = (
@@ -163,8 +184,11 @@ def claimed_record_bounds(privacy: Definition, *, interaction: bool) -> list[Bou
     """WX21: Theorems 5 and 9 (f(x) = x) as claimed: sequentially interactive, pure, s = 1."""
     if not isinstance(privacy, Pure):
         return []
-    n, p, C, eps = symbols.n, symbols.p, symbols.C, symbols.epsilon
-    rate = p * sp.log(p) * sp.log(n) / (n * eps**2)
+
+    def rate(at: Point) -> Number:
+        log = library(at["n"]).log
+        return at["p"] * log(at["p"]) * log(at["n"]) / (at["n"] * at["epsilon"] ** 2)
+
     regime = (
         Assumption("sequentially interactive reports", lambda at: interaction),
         Assumption(
@@ -179,7 +203,7 @@ def claimed_record_bounds(privacy: Definition, *, interaction: bool) -> list[Bou
         claimed_in_the_ball(
             "5",
             ("n", "p", "C", "epsilon"),
-            C**2 * rate,
+            lambda at: at["C"] ** 2 * rate(at),
             regime,
             "its gap to Theorem 2 is log(p) log(n), not the sqrt(log p) stated; the printed "
             "randomiser needs gradients of size at most r, which are not clipped",
@@ -192,19 +216,23 @@ def claimed_record_bounds(privacy: Definition, *, interaction: bool) -> list[Bou
 
 def claimed_in_the_ball(
     theorem: str,
-    names: tuple[str, ...],
-    rate: sp.Expr,
+    parameters: tuple[str, ...],
+    rate: Callable[[Point], Number],
     assumptions: tuple[Assumption, ...],
     remark: str,
 ) -> Bound:
     """At most 4: the paper's estimates are projected on the unit ball."""
-    return printed(
+
+    def capped(at: Point) -> Terms:
+        found = rate(at)
+        return Terms(None, library(found).least(4, found))
+
+    return claimed_bound(
+        UpperBound,
         f"claimed rate of Theorem {theorem}",
         f"WX21: Theorem {theorem}",
-        names,
-        None,
-        sp.Min(4, rate),
-        side="upper",
+        parameters,
+        capped,
         assumptions=assumptions,
         loss=SQUARED,
         remark=f"{HIDDEN_CONSTANT}; {remark}",

@@ -4,108 +4,166 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal, Protocol
 
 import numpy as np
-import sympy as sp
-from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize, special
 
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point
-from minimax.core.calibration import noise_variance
-from minimax.methods.tracing import SUBGAUSSIAN
+from minimax.core.best import VACUOUS, Best
+from minimax.core.bound import Assumption, Optimum, Point, Rule, Terms, UpperBound, rule_at
+from minimax.core.calibration import Budget, noise_variance
+from minimax.core.privacy import Approximate, Definition
+from minimax.core.symbolic import FLOATS, LETTERS, Number, library
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.mean.problem import MeanProblem
 
-Array = NDArray[np.float64]
+Law = Literal["Gaussian", "sub-Gaussian"]
+NODES, WEIGHTS = ((np.polynomial.legendre.leggauss(10)[i] + (1 - i)) / 2 for i in (0, 1))
+"""Gauss and Legendre's, on [0, 1]."""
+
+# --- What clipping costs --------------------------------------------------------------------------
 
 
-# --- Upper bound ---------------------------------------------------------------------------------
-
-
-def clip_bias(R: float, sigma: float, radius: float) -> float:
+def clip_bias(R: Number, sigma: Number, radius: Number) -> Number:
     """Largest |E clip(x, -R, R) - mu| of x ~ N(mu, sigma^2) with |mu| <= radius.
 
-    E(x - R)^+ - E(-R - x)^+ is odd and increasing in mu, so it is largest at mu = radius.
+    E(x - R)^+ - E(-R - x)^+ is odd and increasing in mu, so it is largest at mu = radius. There it
+    is sigma int Phi(-t) dt from (R - radius)/sigma to (R + radius)/sigma: the difference of two
+    values of phi(u) - u Phi(-u), which would cancel in floats for a small radius.
     """
+    lib = library(R, sigma, radius)
 
-    def overshoot(u: float) -> float:
-        return float(stats.norm.pdf(u) - u * stats.norm.sf(u))
+    def overshoot(u: Number) -> Number:
+        return lib.exp(-u * u / 2) / lib.sqrt(2 * lib.pi) - u * lib.ndtr(-u)
 
-    return sigma * (overshoot((R - radius) / sigma) - overshoot((R + radius) / sigma))
+    width = 2 * radius / sigma
+    if lib is FLOATS and width < 0.5:  # ten nodes are exact to the last digit here
+        at = (R - radius) / sigma + width * NODES
+        return float(2 * radius * np.dot(WEIGHTS, special.ndtr(-at)))
+    bias = sigma * (overshoot((R - radius) / sigma) - overshoot((R + radius) / sigma))
+    return bias if lib.is_symbolic else lib.largest(bias, 0 * bias)
 
 
-def subgaussian_clip_bias(R: float, sigma: float, radius: float) -> float:
-    """A bound on |E clip(x, -R, R) - mu| over all sub-Gaussian(sigma) x with |mu| <= radius <= R.
+def subgaussian_clip_bias(R: Number, sigma: Number, radius: Number) -> Number:
+    r"""A bound on |E clip(x, -R, R) - mu| over all sub-Gaussian(sigma) x with |mu| <= radius.
 
-    E(x - R)^+ and E(-R - x)^+ have opposite signs in it and each is at most sigma times the
-    `SUBGAUSSIAN` excess at (R - radius)/sigma.
+    **Statement.** With u = (R - radius)/sigma, sigma times the smaller of (sqrt(1 + u^2) - u)/2
+    and, for u >= 0, int_u^inf e^{-t^2/2} dt = sqrt(2 pi) Phi(-u).
+
+    **Proof.** E(x - R)^+ and E(-R - x)^+ have opposite signs in the bias, so the larger bounds it.
+    The first bound holds for a variance of at most sigma^2, the second integrates the tail
+    e^{-t^2/2} of one side.
     """
-    return sigma * float(SUBGAUSSIAN.excess(np.float64((R - radius) / sigma)))
+    lib = library(R, sigma, radius)
+    u = (R - radius) / sigma
+    root = lib.sqrt(1 + u * u)
+    return sigma * lib.choose(
+        u >= 0,
+        lambda: lib.least(0.5 / (root + u), lib.sqrt(2 * lib.pi) * lib.ndtr(-u)),
+        lambda: (root - u) / 2,
+    )
+
+
+# --- Upper bound ----------------------------------------------------------------------------------
 
 
 def noisy_mean_upper(
     problem: MeanProblem | BoundedMeanProblem,
     *,
-    R: float,
-    noise_variance: float,
-    law: Literal["Gaussian", "sub-Gaussian"] = "Gaussian",
-) -> Bound:
+    R: Rule,
+    noise_variance: Rule,
+    privacy: Definition | None = None,
+    law: Law = "Gaussian",
+) -> UpperBound:
     r"""**Statement.** E|muhat - mu|^2 <= sigma^2 d/n + d bias^2 + d tau^2 for clip-average-noise.
 
     **Proof.** Clipping is 1-Lipschitz, so it does not raise a coordinate's variance; the bias is
     `clip_bias` for Gaussian data, `subgaussian_clip_bias` for the whole class (`law`), and 0 for
     data in [-sigma, sigma] with R >= sigma; the noise is independent with variance tau^2 a
     coordinate. **Source.** CWZ19: Theorem 3.2.
+
+    R and tau^2 are numbers or functions of the point, which then holds `privacy`'s numbers too.
     """
     bounded = isinstance(problem, BoundedMeanProblem)
     bias_of = clip_bias if law == "Gaussian" else subgaussian_clip_bias
-    bias = 0.0 if bounded else bias_of(R, problem.sigma, problem.radius)
+    budget = {} if privacy is None else privacy.parameters
 
-    def compute(p: Point) -> Parts:
-        statistical = p["sigma"] ** 2 * p["d"] / p["n"]
-        privacy = p["d"] * (bias**2 + noise_variance)
-        return Parts(statistical, privacy, statistical + privacy)
+    def optimise(point: Point) -> Optimum:
+        return {"R": rule_at(R, point), "noise_variance": rule_at(noise_variance, point)}
 
-    fits = Assumption("R >= sigma", lambda p: p["sigma"] <= R)
-    return Bound(
+    def formula(point: Point, found: Optimum) -> Terms:
+        bias = 0.0 if bounded else bias_of(found["R"], point["sigma"], point["radius"])
+        statistical = point["sigma"] ** 2 * point["d"] / point["n"]
+        return Terms(statistical, point["d"] * (bias * bias + found["noise_variance"]))
+
+    fits = Assumption("R >= sigma", lambda point: point["sigma"] <= rule_at(R, point))
+    return UpperBound(
         name="clip, average, noise",
         source="CWZ19: Theorem 3.2",
-        side="upper",
-        kind="certified",
-        names=("n", "d", "sigma"),
-        compute=compute,
-        expr=symbols.sigma**2 * symbols.d / symbols.n
-        + symbols.d * (sp.Float(bias) ** 2 + sp.Float(noise_variance)),
+        parameters=(*problem.point, *budget),
+        formula=formula,
+        optimise=optimise,
+        expression=lambda: formula(LETTERS, optimise(LETTERS)).total,
         assumptions=(fits,) if bounded else (),
-        defaults=problem.point,
+        defaults={**problem.point, **budget},
+        estimator="NoisyMean",
+        settings=lambda point, found: {"R": found["R"]},
+        zero_release_risk=lambda point: zero_release_risk(point, bounded),
+        resolve=isinstance(privacy, Approximate),
     )
 
 
-def best_upper(
-    problem: MeanProblem | BoundedMeanProblem,
-    privacy: Any,
-    law: Literal["Gaussian", "sub-Gaussian"] = "sub-Gaussian",
-) -> tuple[float, float]:
-    """(risk, R): the least risk `noisy_mean_upper` proves for NoisyMean over its truncation R."""
+def zero_release_risk(point: Point, bounded: bool) -> float:
+    """d radius^2, as every |mean_j| is at most the radius; d sigma^2 for data in a cube."""
+    return float(point["d"] * point["sigma" if bounded else "radius"] ** 2)
 
-    def risk(R: float) -> float:
-        variance = noise_variance(privacy, problem.n, problem.d, R)
-        return noisy_mean_upper(problem, R=R, noise_variance=variance, law=law).value()
+
+def best_noisy_mean(
+    problem: MeanProblem | BoundedMeanProblem, privacy: Definition, law: Law = "sub-Gaussian"
+) -> UpperBound:
+    """`noisy_mean_upper` at the R of least proven risk; the noise is calibrated at every point."""
+    model = type(privacy)
+
+    def at(R: float) -> UpperBound:
+        return noisy_mean_upper(
+            problem,
+            R=R,
+            noise_variance=lambda at: noise_variance(Budget(model, at), at["n"], at["d"], R),
+            privacy=privacy,
+            law=law,
+        )
 
     if isinstance(problem, BoundedMeanProblem):
-        return risk(problem.sigma), problem.sigma
-    return best_truncation(risk, problem)
+        return at(problem.sigma)
+    return at(best_truncation(lambda R: at(R).value(), problem))
 
 
-def best_truncation(risk: Callable[[float], float], problem: Any) -> tuple[float, float]:
-    """(risk, R) at the R, within reach of a sub-Gaussian sample, where a proven risk is least."""
+def best_upper(problem: MeanProblem | BoundedMeanProblem, privacy: Definition) -> Best:
+    """The least risk proven for NoisyMean, or releasing 0, of risk at most d radius^2."""
+    zero = zero_release_risk(problem.point, isinstance(problem, BoundedMeanProblem))
+    return Best.of(best_noisy_mean(problem, privacy)).or_zero(zero, VACUOUS)
+
+
+class _Truncated(Protocol):
+    @property
+    def n(self) -> int: ...
+    @property
+    def sigma(self) -> float: ...
+    @property
+    def radius(self) -> float: ...
+
+
+def best_truncation(risk: Callable[[float], float], problem: _Truncated) -> float:
+    """The R, within reach of a sub-Gaussian sample, where a proven risk is least.
+
+    It has as many digits as are printed.
+    """
     spread = problem.sigma * math.sqrt(2 * math.log(problem.n + 2))
     found = optimize.minimize_scalar(
         lambda R: math.log(risk(R)),
         bounds=(problem.radius, problem.radius + 4 * spread),
         method="bounded",
     )
-    return risk(float(found.x)), float(found.x)
+    R = float(found.x)
+    digits = 4 + max(math.ceil(math.log10(R / spread)) - 1, 0)
+    return float(f"{R:.{min(digits, 17)}g}")

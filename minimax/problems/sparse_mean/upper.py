@@ -2,71 +2,45 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Literal
+from collections.abc import Callable
 
-import numpy as np
-import sympy as sp
-from numpy.typing import NDArray
-from scipy import special
-
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point
-from minimax.core.calibration import Scales, sparse_scales
-from minimax.core.privacy import Pure
-from minimax.problems.mean.upper import best_truncation, clip_bias
+from minimax.core.best import VACUOUS, Best
+from minimax.core.bound import Assumption, Optimum, Point, Rule, Terms, UpperBound, rule_at
+from minimax.core.calibration import (
+    Budget,
+    Scales,
+    gumbel_range_rms,
+    laplace_maximum_rms,
+    sparse_scales,
+)
+from minimax.core.privacy import Approximate, Definition
+from minimax.core.symbolic import LETTERS, Number, library
+from minimax.problems.mean.upper import Law, best_truncation, clip_bias
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 
-Array = NDArray[np.float64]
 
-
-# --- Upper bound ---------------------------------------------------------------------------------
-
-
-def laplace_maximum_rms(d: int) -> float:
-    """sqrt(E max_j w_j^2) of d unit Laplace variables: the maximum of d exponentials.
-
-    E max^2 = H_d^2 + sum 1/k^2, since the maximum is a sum of independent Exp(k), k = 1..d.
-    """
-    k = np.arange(1, min(d, 10**6) + 1)
-    harmonic = float(np.sum(1 / k)) + math.log(max(d / 10**6, 1.0))
-    return math.sqrt(harmonic**2 + float(np.sum(1 / k**2)))
-
-
-def gumbel_range_rms(d: int) -> float:
-    """Half of a bound on sqrt(E (max - min)^2) of d unit Gumbel variables.
-
-    The maximum is log d plus a Gumbel. Minus the minimum exceeds t with chance at most
-    d exp(-e^t), so its excess over log log(3d) has second moment at most
-    int 2 t d exp(-e^t log 3d) dt <= 1.
-    """
-    euler = 0.5772156649015329
-    highest = math.sqrt((math.log(d) + euler) ** 2 + math.pi**2 / 6)
-    lowest = math.log(math.log(3 * d)) + 1.0
-    return (highest + max(lowest, 1.0)) / 2
-
-
-def clip_distance(R: float, sigma: float, radius: float, d: int) -> float:
+def clip_distance(R: Number, sigma: Number, radius: Number, d: Number) -> Number:
     """sqrt(E max_j y_j^2), y_j the average over records of what clipping cuts off |x_ij|.
 
     E max_j y_j^2 <= d E((|x| - R)^+)^2 <= 4 d sigma^2 int_u^inf (t - u) e^{-t^2/2} dt with
     u = (R - radius)/sigma, from the tail 2 e^{-t^2/2} of |x - mu|/sigma, for any sub-Gaussian x.
     """
+    lib = library(R, sigma, radius, d)
     u = (R - radius) / sigma
-    left = math.exp(-(u**2) / 2) - u * math.sqrt(2 * math.pi) * float(special.ndtr(-u))
-    return 2 * sigma * math.sqrt(d * max(left, 0.0))
+    left = lib.exp(-u * u / 2) - u * lib.sqrt(2 * lib.pi) * lib.ndtr(-u)
+    return 2 * sigma * lib.sqrt(d * (left if lib.is_symbolic else lib.largest(left, 0 * left)))
 
 
 def sparse_mean_upper(
     problem: SparseMeanProblem,
     *,
     s: int,
-    R: float,
+    R: Rule,
     method: str,
-    scales: Scales,
-    law: Literal["Gaussian", "sub-Gaussian"] = "Gaussian",
-) -> Bound:
+    scales: Scales | Callable[[Point], Scales],
+    privacy: Definition | None = None,
+    law: Law = "Gaussian",
+) -> UpperBound:
     r"""Explicit risk bound for clip, average, select s coordinates privately, add noise.
 
     **Statement.** For s >= s* (the true sparsity),
@@ -87,47 +61,73 @@ def sparse_mean_upper(
 
     **Constants.** Smaller than those of CWZ19: (A.4) (2, 12, 32, 2), which also needs its (A.1)
     corrected. **Source.** CWZ19: Theorem 3.4.
+
+    R and the scales are given, or functions of the point, which then holds `privacy`'s numbers.
     """
-    if law == "Gaussian":
-        bias = clip_bias(R, problem.sigma, problem.radius)
-    else:
-        bias = clip_distance(R, problem.sigma, problem.radius, problem.d)
     extreme = laplace_maximum_rms if method == "peeling" else gumbel_range_rms
-    selection_rms = scales.selection * extreme(problem.d)
-    value_variance = scales.value_variance
+    budget = {} if privacy is None else privacy.parameters
 
-    def compute(p: Point) -> Parts:
-        spread = p["sigma"] * math.sqrt((2 * math.log(2 * p["d"]) + 2) / p["n"])
-        e = bias + spread
-        total = s * e**2 + s * value_variance + 4 * p["s"] * (e + selection_rms) ** 2
-        statistical_part = (s + 4 * p["s"]) * spread**2
-        return Parts(statistical_part, total - statistical_part, total)
+    def optimise(point: Point) -> Optimum:
+        noise = rule_at(scales, point)
+        return {
+            "R": rule_at(R, point),
+            "selection": noise.selection,
+            "value_variance": noise.value_variance,
+        }
 
-    n, d, sigma = symbols.n, symbols.d, symbols.sigma
-    e = sp.Float(bias) + sigma * sp.sqrt((2 * sp.log(2 * d) + 2) / n)
-    w, tau2 = sp.Float(selection_rms), sp.Float(value_variance)
-    return Bound(
+    def formula(point: Point, found: Optimum) -> Terms:
+        n, d, sigma = point["n"], point["d"], point["sigma"]
+        lib = library(n, d)
+        if law == "Gaussian":
+            bias = clip_bias(found["R"], sigma, point["radius"])
+        else:
+            bias = clip_distance(found["R"], sigma, point["radius"], d)
+        spread = sigma * lib.sqrt((2 * lib.log(2 * d) + 2) / n)
+        # (bias + spread)^2 and (bias + spread + selection)^2 less spread^2 each
+        missed = bias + found["selection"] * extreme(d)
+        added = s * (bias * (bias + 2 * spread) + found["value_variance"])
+        added = added + 4 * point["s"] * missed * (missed + 2 * spread)
+        return Terms((s + 4 * point["s"]) * spread**2, added)
+
+    return UpperBound(
         name="clip, average, select, noise",
         source="CWZ19: Theorem 3.4",
-        side="upper",
-        kind="certified",
-        names=("n", "d", "s", "sigma"),
-        compute=compute,
-        expr=s * e**2 + s * tau2 + 4 * symbols.s * (e + w) ** 2,
-        assumptions=(Assumption("s* <= s", lambda p: p["s"] <= s),),
-        defaults=problem.point,
+        parameters=(*problem.point, *budget),
+        formula=formula,
+        optimise=optimise,
+        expression=lambda: formula(LETTERS, optimise(LETTERS)).total,
+        assumptions=(
+            Assumption("s* <= s", lambda point: point["s"] <= s),
+            Assumption("s <= d", lambda point: s <= point["d"]),
+        ),
+        defaults={**problem.point, **budget},
+        estimator="SparseMean",
+        settings=lambda point, found: {"s": s, "R": found["R"]},
+        zero_release_risk=zero_release_risk,
+        resolve=isinstance(privacy, Approximate),
     )
 
 
-def best_upper(problem: SparseMeanProblem, privacy: Any) -> tuple[float, float]:
-    """(risk, R): the least risk proven for SparseMean over its R, for the sub-Gaussian class."""
-    budget = privacy if isinstance(privacy, Pure) else privacy.to_zcdp()
+def zero_release_risk(point: Point) -> float:
+    """s radius^2."""
+    return float(point["s"] * point["radius"] ** 2)
 
-    def risk(R: float) -> float:
-        scales = sparse_scales(problem.n, problem.s, R, budget)
-        bound = sparse_mean_upper(
-            problem, s=problem.s, R=R, method="gumbel", scales=scales, law="sub-Gaussian"
+
+def best_upper(problem: SparseMeanProblem, privacy: Definition) -> Best:
+    """The least risk proven for SparseMean over its R, for the sub-Gaussian class, or releasing 0,
+    of risk at most s radius^2."""
+    model = type(privacy)
+
+    def at(R: float) -> UpperBound:
+        return sparse_mean_upper(
+            problem,
+            s=problem.s,
+            R=R,
+            method="gumbel",
+            scales=lambda point: sparse_scales(point["n"], problem.s, R, Budget(model, point)),
+            privacy=privacy,
+            law="sub-Gaussian",
         )
-        return bound.value()
 
-    return best_truncation(risk, problem)
+    bound = at(best_truncation(lambda R: at(R).value(), problem))
+    return Best.of(bound).or_zero(zero_release_risk(problem.point), VACUOUS)

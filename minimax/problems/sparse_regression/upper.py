@@ -1,8 +1,8 @@
 r"""Upper bounds for sparse regression by hard thresholding (CWZ19 §4.4, WG19 §5, WX21 §VII-A).
 
 The class is that of `minimax.problems.sparse_regression.lower`, with s* for its sparsity and s >=
-s* for that of the estimator. All constants are explicit. The errors of the iterates are followed by
-`minimax.methods.recursion.Recursion`; results for fixed data and any loss are in
+s* for that of the estimator. All constants are explicit. What the bounds share is in
+`minimax.problems.sparse_regression.thresholded`; results for fixed data and any loss are in
 `minimax.problems.erm.upper`.
 """
 
@@ -10,203 +10,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-import sympy as sp
-from scipy import special, stats
 
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point
-from minimax.core.calibration import Scales, sparse_scales
-from minimax.core.privacy import Pure, ZeroConcentrated
+from minimax.core.best import VACUOUS, Best
+from minimax.core.bound import (
+    Assumption,
+    Bound,
+    Point,
+    Rule,
+    Setting,
+    Terms,
+    UpperBound,
+    claimed_bound,
+    rule_at,
+)
+from minimax.core.calibration import (
+    VALUES_ONLY,
+    Budget,
+    Scales,
+    budget_of,
+    gradient_bound,
+    sparse_scales,
+    step_scales,
+)
+from minimax.core.privacy import Definition
+from minimax.core.symbolic import Letters, Number, library
+from minimax.methods.noisy_descent import logistic_flatness, truncation_levels
 from minimax.methods.recursion import (
-    DATA_FREE,
-    FAILURES,
     Array,
-    Interval,
-    Proven,
-    Recursion,
-    best_failure,
-    chernoff_interval,
-    claimed_upper,
-    coherence_interval,
-    contraction,
     gaussian_terms,
     least_risk,
     rounded,
     selection_error,
-    subgaussian_top,
-    thresholding_factor,
-    trials,
-    vacuous,
+    step_grid,
 )
 from minimax.problems.mean.upper import clip_bias
 from minimax.problems.regression.problem import LOSS
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
-
-NAMES = ("n", "d", "s", "sigma", "radius")
-VALUES_ONLY = 0.01
-"""The share of a budget that goes to selecting all coordinates, which needs none of it."""
-
-
-def restricted_interval(problem: SparseRegressionProblem, size: int, failure: Any) -> Interval:
-    """Where the eigenvalues of X'X/n on every set of `size` coordinates lie, but for a chance.
-
-    `chernoff_interval` with |x_I|^2 <= size/s* and the union over all sets; for L = 1, where
-    x_j^2 = 1/s* and the columns are uncorrelated, `coherence_interval` if it is narrower.
-    """
-    n, d, s_star, L = problem.n, problem.d, problem.s, problem.L
-    # log of the number of sets, C(d, size) = 1/((d + 1) B(d - size + 1, size + 1))
-    log_sets = -float(special.betaln(d - size + 1, size + 1)) - math.log(d + 1)
-    population = Interval(1 / (L * s_star), L / s_star)
-    found = chernoff_interval(n, size, size / s_star, population, failure, max(log_sets, 0.0))
-    if L > 1:
-        return found
-    other = coherence_interval(n, d, size, 1 / s_star, failure)
-    narrower = other.high - other.low < found.high - found.low
-    return Interval(
-        np.where(narrower, other.low, found.low), np.where(narrower, other.high, found.high)
-    )
-
-
-class _Thresholded(NamedTuple):
-    """What the risk of a thresholded descent from 0 depends on, whatever the loss and the noise."""
-
-    problem: SparseRegressionProblem
-    s: int
-    radius: float
-    gradient_variance: float
-    """Sub-Gaussian variance of a coordinate of the gradient at beta, times n."""
-    flattest: float = 1.0
-    steepest: float = 1.0
-    """The curvature of a record's loss along x is between these."""
-
-    @property
-    def size(self) -> int:
-        return min(2 * self.s + self.problem.s, self.problem.d)
-
-    @property
-    def nu(self) -> float:
-        return thresholding_factor(self.s, self.problem.s, self.problem.d)
-
-    @property
-    def unit(self) -> float:
-        return self.problem.L / self.problem.s
-
-    @property
-    def cap(self) -> float:
-        return self.problem.radius + self.radius
-
-    @property
-    def data_free(self) -> float:
-        return self.unit * self.problem.radius**2
-
-    def curvature(self, failure: Any) -> Interval:
-        low, high = restricted_interval(self.problem, self.size, failure)
-        return Interval(self.flattest * low, self.steepest * high)
-
-    def gradient_rms(self) -> float:
-        """rms(r_I) over the worst I of `size`, s* of whose places do not depend on the data."""
-        fixed, d = self.problem.s, self.problem.d
-        top = fixed + subgaussian_top(self.size - fixed, d - fixed)
-        return math.sqrt(self.gradient_variance / self.problem.n * top)
-
-    def risk(
-        self,
-        failure: Array,
-        step_size: Any,
-        steps: int,
-        *,
-        clipped: Any = 0.0,
-        selection: Any = 0.0,
-        noise: Any = 0.0,
-    ) -> tuple[Array, Array]:
-        """(risk, rate) of `Recursion` at given chances of failure.
-
-        drift = sqrt(nu) (eta (rms(r_I) + sqrt(h) clipped) + selection).
-        """
-        interval, root = self.curvature(failure), math.sqrt(self.nu)
-        rate = root * contraction(step_size, interval)
-        gradient = self.gradient_rms() + np.sqrt(interval.high / self.steepest) * clipped
-        drift = root * (step_size * gradient + selection)
-        m = Recursion(rate, drift, np.asarray(noise)).run(self.problem.radius, steps, self.cap)
-        total = self.unit * (m**2 + failure * self.cap**2)
-        return np.minimum(total, self.unit * self.cap**2), rate
-
-    def proven(self, step_size: float, steps: int, **terms: float) -> Proven:
-        """`risk` at the best chance of failure."""
-        total, rate = self.risk(FAILURES, step_size, steps, **terms)
-        statistical, _ = self.risk(FAILURES, step_size, steps)
-        high = self.curvature(FAILURES).high / self.steepest
-        return best_failure(total, statistical, rate, high)
-
-    def closed_form(
-        self, proven: Proven, step_size: float, steps: int, *, variance: Any, **terms: float
-    ) -> sp.Expr:
-        """`Recursion.closed_form` at the chance of failure that `proven` found."""
-        n, d, s_star = symbols.n, symbols.d, symbols.s
-        unit = sp.Float(self.problem.L) / s_star
-        cap = (sp.Float(self.radius) + symbols.radius) ** 2
-        if proven.rate >= 1:
-            return unit * cap
-        top = s_star + subgaussian_top(sp.Integer(self.size - self.problem.s), d - s_star)
-        cut = sp.Float(math.sqrt(proven.high) * terms["clipped"])
-        gradient = sp.Float(step_size) * (sp.sqrt(variance * top / n) + cut)
-        drift = sp.Float(math.sqrt(self.nu)) * (gradient + sp.Float(terms["selection"]))
-        recursion = Recursion(sp.Float(proven.rate), drift, sp.Float(terms["noise"]))
-        closed = recursion.closed_form(symbols.radius, steps)
-        return unit * sp.Min(closed + sp.Float(proven.failure) * cap, cap, evaluate=False)
-
-    def bound(
-        self,
-        proven: Proven,
-        expr: sp.Expr,
-        name: str,
-        source: str,
-        kept: tuple[Assumption, ...],
-    ) -> Bound:
-        """The bound with the assumptions that every thresholded descent here needs."""
-        s, radius, L = self.s, self.radius, self.problem.L
-        parts = Parts(
-            proven.statistical,
-            proven.total - proven.statistical,
-            proven.total,
-            {"failure": proven.failure, "rate": proven.rate},
-        )
-        return Bound(
-            name=name,
-            source=source,
-            side="upper",
-            kind="certified",
-            names=NAMES,
-            compute=lambda p: parts,
-            expr=expr,
-            assumptions=(
-                Assumption("s* <= s <= d", lambda p: p["s"] <= s <= p["d"]),
-                Assumption(
-                    "L = 1 or s = s* (eigenvalues are given on 3 s* coordinates)",
-                    lambda p: L == 1 or s == p["s"],
-                ),
-                Assumption(
-                    "coefficients within the projection's radius", lambda p: p["radius"] <= radius
-                ),
-                *kept,
-            ),
-            loss=LOSS,
-            remark=vacuous(proven.total, self.data_free),
-            defaults=self.problem.point,
-        )
-
+from minimax.problems.sparse_regression.thresholded import (
+    Choice,
+    StepTerms,
+    Thresholded,
+    thresholded_upper,
+)
 
 # --- CWZ19: Theorem 4.4 --------------------------------------------------------------------------
-
-
-def gradient_bound(s: int, entry_bound: float, radius: float, R: float) -> float:
-    """Largest |(<x, b> - y) x_j| for |x_j| <= entry_bound, |y| <= R and b with at most s entries
-    and l2 norm at most `radius`: there |<x, b>| <= sqrt(s) entry_bound radius."""
-    return (R + math.sqrt(s) * entry_bound * radius) * entry_bound
 
 
 def private_thresholding_upper(
@@ -215,12 +65,14 @@ def private_thresholding_upper(
     s: int,
     entry_bound: float,
     radius: float,
-    R: float,
-    step_size: float,
-    steps: int,
+    R: Rule,
+    step_size: Rule,
+    steps: Rule,
     method: str,
-    scales: Scales,
-) -> Bound:
+    scales: Scales | Callable[[Point], Scales],
+    privacy: Definition | None = None,
+    options: Mapping[str, Setting] | None = None,
+) -> UpperBound:
     r"""Risk of PrivateHardThresholding, for every design and coefficient of the class.
 
     **Statement.** T steps from b = 0 of: gradient step of size eta on least squares with y clipped
@@ -247,130 +99,124 @@ def private_thresholding_upper(
 
     **Source.** CWZ19: Theorem 4.4. Its proof follows the empirical risk (Lemma 8.3, constants
     unstated); the recursion in the error itself is shorter and keeps them.
+
+    R, eta, T and the scales are given, or functions of the point, which then holds `privacy`'s
+    numbers and, for the scales, steps and step_size. `options` are further keyword arguments.
     """
-    descent = _private(problem, s, radius)
-    terms = _private_terms(problem, s, R, method, scales)
-    proven = descent.proven(step_size, steps, **terms)
-    least = 1 / math.sqrt(problem.s)
-    variance = symbols.sigma**2 / symbols.s
-    return descent.bound(
-        proven,
-        descent.closed_form(proven, step_size, steps, variance=variance, **terms),
-        "gradient step, select, noise",
-        "CWZ19: Theorem 4.4",
-        (
+
+    def scales_at(point: Point, chosen: Choice) -> dict[str, Number]:
+        noise = rule_at(scales, Letters({**point, **chosen}))
+        return {"selection": noise.selection, "value_variance": noise.value_variance}
+
+    def choose(point: Point) -> Choice:
+        chosen = {"step_size": rule_at(step_size, point), "steps": rule_at(steps, point)}
+        return {"R": rule_at(R, point), **chosen, **scales_at(point, chosen)}
+
+    def closed_terms(point: Point, found: Choice) -> StepTerms:
+        taken = {k: found[k] for k in ("step_size", "steps")}
+        closed = {"R": rule_at(R, point), **scales_at(point, taken)}
+        return _private_terms(point, s, method, closed)
+
+    return thresholded_upper(
+        problem,
+        privacy,
+        s=s,
+        radius=radius,
+        descent_at=lambda point: _least_squares(point, problem.L, s, radius),
+        choose=choose,
+        terms_at=lambda point, chosen: _private_terms(point, s, method, chosen),
+        closed_terms_at=closed_terms,
+        name="gradient step, select, noise",
+        source="CWZ19: Theorem 4.4",
+        kept=(
             Assumption(
                 "entry_bound >= 1/sqrt(s*) (entries are not clipped)",
-                lambda p: entry_bound >= least * (1 - 1e-12),
+                lambda p: entry_bound >= (1 - 1e-12) / math.sqrt(p["s"]),
             ),
         ),
+        estimator="PrivateHardThresholding",
+        keywords=lambda found: {
+            "s": s,
+            "entry_bound": entry_bound,
+            "R": found["R"],
+            "radius": radius,
+            "step_size": found["step_size"],
+            "steps": int(found["steps"]),
+            **(options or {}),
+        },
     )
 
 
-def _private(problem: SparseRegressionProblem, s: int, radius: float) -> _Thresholded:
-    return _Thresholded(problem, s, radius, problem.sigma**2 / problem.s)
+def _least_squares(point: Point, L: float, s: int, radius: float) -> Thresholded:
+    return Thresholded(point, L, s, radius, point["sigma"] ** 2 / point["s"])
 
 
-def _private_terms(
-    problem: SparseRegressionProblem, s: int, R: float, method: str, scales: Scales
-) -> dict[str, float]:
-    return {
-        "clipped": clip_bias(R, problem.sigma, problem.radius),
-        "selection": selection_error(s, problem.s, problem.d, method, scales.selection),
-        "noise": math.sqrt(s * scales.value_variance),
-    }
+def _private_terms(point: Point, s: int, method: str, chosen: Choice) -> StepTerms:
+    spent = s * chosen["value_variance"]
+    return StepTerms(
+        clipped=clip_bias(chosen["R"], point["sigma"], point["radius"]),
+        selection=selection_error(s, point["s"], point["d"], method, chosen["selection"]),
+        noise=library(point["n"], spent).sqrt(spent),
+    )
 
 
-def best_upper(problem: SparseRegressionProblem, privacy: Any) -> tuple[float, str]:
-    """(risk, estimator): the least risk proven for PrivateHardThresholding, Gumbel selection.
+def best_upper(problem: SparseRegressionProblem, privacy: Definition) -> Best:
+    """The least risk proven for PrivateHardThresholding, Gumbel selection.
 
     Over R, step_size, steps, and for L = 1 a few s from s* to d; never more than releasing 0,
     (L/s*) radius^2.
     """
-    a, s_star = problem.radius, problem.s
-    best = _private(problem, s_star, a).data_free, DATA_FREE
-    levels = [rounded(a + problem.sigma * z) for z in np.linspace(0, 10, 41)]
-    clipped = np.array([clip_bias(R, problem.sigma, a) for R in levels])
+    d, s_star = problem.d, problem.s
+    zero = float(_least_squares(problem.point, problem.L, s_star, problem.radius).zero_release_risk)
+    best = Best(zero, note=VACUOUS)
     tried = {s_star}
     if problem.L == 1:
-        tried |= {problem.d, *(min(math.ceil(s_star * f), problem.d) for f in (1.5, 2, 3, 5))}
+        tried |= {d, *(min(math.ceil(s_star * f), d) for f in (1.5, 2, 3, 5))}
     for s in sorted(tried):
-        step_size, steps, R = _best_parameters(problem, privacy, s, levels, clipped)
-        scales = step_scales(
-            problem.n,
-            s,
-            1 / math.sqrt(s_star),
-            a,
-            R,
-            step_size,
-            _share(privacy, steps),
-            selection_share=_selection_share(problem, s),
-        )
-        terms = _private_terms(problem, s, R, "gumbel", scales)
-        risk = _private(problem, s, a).proven(step_size, steps, **terms).total
-        if risk < best[0]:
-            best = (
-                risk,
-                (
-                    f"PrivateHardThresholding with s = {s}, entry_bound = 1/sqrt({problem.s}), "
-                    f"R = {R:.8g}, radius = {a:.8g}, "
-                    f"step_size = {step_size:.8g}, steps = {steps}, "
-                    f"selection_share = {_selection_share(problem, s)}"
-                ),
-            )
+        found = Best.of(_best_bound(problem, privacy, s))
+        best = found if found.risk < best.risk else best
     return best
 
 
-def _best_parameters(
-    problem: SparseRegressionProblem, privacy: Any, s: int, levels: list[float], clipped: Array
-) -> tuple[float, int, float]:
-    """(step_size, steps, R) of the least risk proven for a given s."""
-    a, b = problem.radius, 1 / math.sqrt(problem.s)
-    descent = _private(problem, s, a)
-    tried = trials(descent.curvature)
+def _best_bound(problem: SparseRegressionProblem, privacy: Definition, s: int) -> UpperBound:
+    """The bound at the R, step_size and steps of the least risk proven for a given s."""
+    a, b, model = problem.radius, 1 / math.sqrt(problem.s), type(privacy)
+    share = 0.5 if s < problem.d else VALUES_ONLY
+    levels = truncation_levels(a, problem.sigma)
+    clipped = np.array([clip_bias(R, problem.sigma, a) for R in levels])
+    descent = _least_squares(problem.point, problem.L, s, a)
+    grid = step_grid(descent.curvature)
     # Noise is proportional to the step and to the largest gradient: found for one and scaled.
-    unit = tried.step_size * np.array([gradient_bound(s, b, a, R) for R in levels])
+    unit = grid.step_size * np.array([gradient_bound(s, b, a, R) for R in levels])
 
     def risk(steps: int) -> Array:
-        scales = sparse_scales(
-            problem.n,
-            s,
-            1.0,
-            _share(privacy, steps),
-            selection_share=_selection_share(problem, s),
-        )
+        budget = budget_of(privacy).share(steps)
+        scales = sparse_scales(problem.n, s, 1.0, budget, selection_share=share)
         chosen = selection_error(s, problem.s, problem.d, "gumbel", scales.selection)
         after = math.sqrt(s * scales.value_variance)
-        terms = {"clipped": clipped, "selection": chosen * unit, "noise": after * unit}
-        return descent.risk(*tried, steps, **terms)[0]
+        terms = StepTerms(clipped, chosen * unit, after * unit)
+        return np.asarray(descent.risk(*grid, steps, terms))
 
     steps, row, column = least_risk(risk)
-    return rounded(tried.step_size[row, 0], 5), steps, levels[column]
+    step_size, R = rounded(grid.step_size[row, 0], 5), levels[column]
 
+    def scales_at(at: Point) -> Scales:
+        budget = Budget(model, at).share(steps)
+        return step_scales(at["n"], s, b, a, R, step_size, budget, selection_share=share)
 
-def _selection_share(problem: SparseRegressionProblem, s: int) -> float:
-    return 0.5 if s < problem.d else VALUES_ONLY
-
-
-def _share(privacy: Any, steps: int) -> Pure | ZeroConcentrated:
-    if isinstance(privacy, Pure):
-        return Pure(privacy.epsilon / steps)
-    return ZeroConcentrated(privacy.to_zcdp().rho / steps)
-
-
-def step_scales(
-    n: int,
-    s: int,
-    entry_bound: float,
-    radius: float,
-    R: float,
-    step_size: float,
-    budget: Any,
-    **options: Any,
-) -> Scales:
-    """The noise of one step: a sparse release of n records of size step_size `gradient_bound`."""
-    largest = step_size * gradient_bound(s, entry_bound, radius, R)
-    return sparse_scales(n, s, largest, budget, **options)
+    return private_thresholding_upper(
+        problem,
+        s=s,
+        entry_bound=b,
+        radius=a,
+        R=R,
+        step_size=step_size,
+        steps=steps,
+        method="gumbel",
+        scales=scales_at,
+        privacy=privacy,
+        options={"selection_share": share},
+    )
 
 
 # --- WG19: Corollaries 5.6 and 5.8 ---------------------------------------------------------------
@@ -382,11 +228,12 @@ def noisy_thresholding_upper(
     s: int,
     radius: float,
     G: float,
-    step_size: float,
-    steps: int,
-    noise: float,
+    step_size: Rule,
+    steps: Rule,
+    noise: Rule,
     loss: Literal["squared", "logistic"] = "squared",
-) -> Bound:
+    privacy: Definition | None = None,
+) -> UpperBound:
     r"""Risk of NoisyHardThresholding, each record's gradient clipped to l2 norm G.
 
     **Statement.** As `private_thresholding_upper` with, in each step, the terms of `Recursion`
@@ -411,36 +258,82 @@ def noisy_thresholding_upper(
     sqrt(d), which the corollaries hide by taking K constant.
 
     **Source.** WG19: Corollary 5.6 (squared), Corollary 5.8 (logistic).
+
+    eta, T and the noise are numbers or functions of the point.
     """
-    s_star, d = problem.s, problem.d
-    K = math.sqrt(d / s_star)
-    kept: tuple[Assumption, ...] = ()
-    clipped, variance = 0.0, symbols.sigma**2 / symbols.s
-    if loss == "squared":
-        source = "WG19: Corollary 5.6"
-        reach = min(K, math.sqrt((s + s_star) / s_star)) * (radius + problem.radius)
-        clipped = excess_rms(G / K - reach, problem.sigma)
-        descent = _private(problem, s, radius)
-    else:
-        source, variance = "WG19: Corollary 5.8", 1 / (4 * symbols.s)
-        reach = min(K, math.sqrt(s / s_star)) * radius
-        flattest = math.exp(-reach) / (1 + math.exp(-reach)) ** 2
-        descent = _Thresholded(problem, s, radius, 1 / (4 * s_star), flattest, 0.25)
-        kept = (Assumption("G >= sqrt(d/s*) (gradients are not clipped)", lambda p: G >= K),)
-    selection, after = gaussian_terms(s, s_star, d, step_size, noise)
-    terms = {"clipped": clipped, "selection": selection, "noise": after}
-    proven = descent.proven(step_size, steps, **terms)
-    expr = descent.closed_form(proven, step_size, steps, variance=variance, **terms)
-    return descent.bound(proven, expr, f"noisy hard thresholding, {loss} loss", source, kept)
+    squared = loss == "squared"
+
+    def descent_at(point: Point) -> Thresholded:
+        if squared:
+            return _least_squares(point, problem.L, s, radius)
+        lib, s_star = library(point["s"]), point["s"]
+        reach = lib.least(lib.sqrt(point["d"] / s_star), lib.sqrt(s / s_star)) * radius
+        flattest = logistic_flatness(reach)
+        return Thresholded(point, problem.L, s, radius, 1 / (4 * s_star), flattest, 0.25)
+
+    def clipped(point: Point) -> Number:
+        if not squared:
+            return 0.0
+        lib, s_star = library(point["s"]), point["s"]
+        K = lib.sqrt(point["d"] / s_star)
+        reach = lib.least(K, lib.sqrt((s + s_star) / s_star)) * (radius + point["radius"])
+        return excess_rms(G / K - reach, point["sigma"])
+
+    def choose(point: Point) -> Choice:
+        return {
+            "step_size": rule_at(step_size, point),
+            "steps": rule_at(steps, point),
+            "noise": rule_at(noise, point),
+        }
+
+    def terms_at(point: Point, chosen: Choice, *, closed: bool = False) -> StepTerms:
+        size = (s, point["s"], point["d"])
+        level = rule_at(noise, point) if closed else chosen["noise"]
+        terms = gaussian_terms(*size, chosen["step_size"], level, closed=closed)
+        return StepTerms(clipped(point), *terms)
+
+    def unclipped(point: Point) -> bool:
+        return squared or bool(math.sqrt(point["d"] / point["s"]) <= G)
+
+    kept = Assumption("G >= sqrt(d/s*) (gradients are not clipped)", unclipped)
+    return thresholded_upper(
+        problem,
+        privacy,
+        s=s,
+        radius=radius,
+        descent_at=descent_at,
+        choose=choose,
+        terms_at=terms_at,
+        closed_terms_at=lambda point, chosen: terms_at(point, chosen, closed=True),
+        name=f"noisy hard thresholding, {loss} loss",
+        source="WG19: Corollary 5.6" if squared else "WG19: Corollary 5.8",
+        kept=() if squared else (kept,),
+        estimator="NoisyHardThresholding",
+        keywords=lambda found: {
+            "loss": loss,
+            "s": s,
+            "clip": G,
+            "radius": radius,
+            "step_size": found["step_size"],
+            "steps": int(found["steps"]),
+        },
+    )
 
 
-def excess_rms(u: float, sigma: float) -> float:
+def excess_rms(u: Number, sigma: Number) -> Number:
     """sqrt(E((|xi| - u)^+)^2) for xi ~ N(0, sigma^2) and any real u."""
     v = u / sigma
-    if v < 0:
-        return sigma * math.sqrt(1 - 2 * v * math.sqrt(2 / math.pi) + v**2)
-    tail = (1 + v**2) * float(stats.norm.sf(v)) - v * float(stats.norm.pdf(v))
-    return sigma * math.sqrt(2 * max(tail, 0.0))
+    lib = library(v)
+
+    def outside() -> Number:
+        density = lib.exp(-v * v / 2) / lib.sqrt(2 * lib.pi)
+        tail = (1 + v * v) * lib.ndtr(-v) - v * density
+        return lib.sqrt(2 * (tail if lib.is_symbolic else lib.largest(tail, 0 * tail)))
+
+    def everywhere() -> Number:
+        return lib.sqrt(1 - 2 * v * lib.sqrt(2 / lib.pi) + v * v)
+
+    return sigma * lib.choose(v < 0, everywhere, outside)
 
 
 # --- Claims --------------------------------------------------------------------------------------
@@ -449,22 +342,26 @@ def excess_rms(u: float, sigma: float) -> float:
 def claimed_theorem_4_4() -> Bound:
     r"""CWZ19: Theorem 4.4: sigma^2 (s log d/n + (s log d)^2 log(1/delta) log^3 n/(n eps)^2)."""
 
-    def rate(p: Mapping[str, Any], log: Callable[[Any], Any]) -> tuple[Any, Any]:
+    def rate(p: Point) -> Terms:
+        log = library(p["n"]).log
         size = p["s"] * log(p["d"])
-        cost = size**2 * log(1 / p["delta"]) * log(p["n"]) ** 3
+        cost = -(size**2) * log(p["delta"]) * log(p["n"]) ** 3
         variance = p["sigma"] ** 2
-        return variance * size / p["n"], variance * cost / (p["n"] * p["epsilon"]) ** 2
+        return Terms(variance * size / p["n"], variance * cost / (p["n"] * p["epsilon"]) ** 2)
 
     def enough(p: Point) -> bool:
         noise = p["sigma"] * math.log(p["n"]) * math.sqrt(math.log(1 / p["delta"]))
-        return p["n"] * p["epsilon"] >= p["s"] ** 1.5 * math.log(p["d"]) * noise
+        return bool(p["n"] * p["epsilon"] >= p["s"] ** 1.5 * math.log(p["d"]) * noise)
 
-    return claimed_upper(
+    return claimed_bound(
+        UpperBound,
         "gradient step, select, noise: claimed rate of Theorem 4.4",
         "CWZ19: Theorem 4.4",
         ("n", "d", "s", "sigma", "epsilon", "delta"),
         rate,
-        (Assumption("n eps >= sigma s^(3/2) log(d) log(n) sqrt(log(1/delta))", enough),),
+        assumptions=(
+            Assumption("n eps >= sigma s^(3/2) log(d) log(n) sqrt(log(1/delta))", enough),
+        ),
         loss=LOSS,
     )
 
@@ -473,15 +370,17 @@ def claimed_corollary_5_6() -> Bound:
     r"""WG19: Corollary 5.6 with |x|_2 <= K = 1:
     sigma^2 s log d/n + (a^2 + sigma^2) s^2 log d log(1/delta)/(n eps)^2."""
 
-    def rate(p: Mapping[str, Any], log: Callable[[Any], Any]) -> tuple[Any, Any]:
-        cost = p["s"] ** 2 * log(p["d"]) * log(1 / p["delta"]) / (p["n"] * p["epsilon"]) ** 2
+    def rate(p: Point) -> Terms:
+        log = library(p["n"]).log
+        cost = -(p["s"] ** 2) * log(p["d"]) * log(p["delta"]) / (p["n"] * p["epsilon"]) ** 2
         statistical = p["sigma"] ** 2 * p["s"] * log(p["d"]) / p["n"]
-        return statistical, (p["radius"] ** 2 + p["sigma"] ** 2) * cost
+        return Terms(statistical, (p["radius"] ** 2 + p["sigma"] ** 2) * cost)
 
-    return claimed_upper(
+    return claimed_bound(
+        UpperBound,
         "noisy hard thresholding, squared loss: claimed rate of Corollary 5.6",
         "WG19: Corollary 5.6",
-        (*NAMES, "epsilon", "delta"),
+        ("n", "d", "s", "sigma", "radius", "epsilon", "delta"),
         rate,
         loss="squared l2 distance to theta*",
     )
@@ -490,11 +389,13 @@ def claimed_corollary_5_6() -> Bound:
 def claimed_corollary_5_8() -> Bound:
     r"""WG19: Corollary 5.8 with |x|_2 <= K = 1: s log d/n + s log d log(1/delta)/(n eps)^2."""
 
-    def rate(p: Mapping[str, Any], log: Callable[[Any], Any]) -> tuple[Any, Any]:
+    def rate(p: Point) -> Terms:
+        log = library(p["n"]).log
         size = p["s"] * log(p["d"])
-        return size / p["n"], size * log(1 / p["delta"]) / (p["n"] * p["epsilon"]) ** 2
+        return Terms(size / p["n"], -size * log(p["delta"]) / (p["n"] * p["epsilon"]) ** 2)
 
-    return claimed_upper(
+    return claimed_bound(
+        UpperBound,
         "noisy hard thresholding, logistic loss: claimed rate of Corollary 5.8",
         "WG19: Corollary 5.8",
         ("n", "d", "s", "epsilon", "delta"),

@@ -11,7 +11,7 @@ from scipy import stats
 
 from estimators.regression import NoisyGradientRegression
 from estimators.truncation import theoretical_truncation
-from minimax.bound import Bound
+from minimax.core.bound import Bound
 from minimax.core.privacy import Approximate
 from minimax.problems.regression.upper import claimed_theorem_4_2
 from verify.ledger.entry import Case, Chapter, Entry, Form, Result, Status, result
@@ -55,14 +55,14 @@ def small_noise(
     """
     n, found = place["n"], {}
     for sigma in (1.0, 0.01):
-        parts = claim.compute({**place, "sigma": sigma})
-        noise, privacy = sigma * math.sqrt(math.log(n)), parts.privacy or 0.0
+        parts = claim.formula({**place, "sigma": sigma}, {})
+        noise, privacy = sigma * math.sqrt(math.log(n)), float(parts.privacy or 0)
         level = math.sqrt(2) * noise
         if R == "corrected":
             level = theoretical_truncation(int(n), sigma, 1.0)
         if rate == "corrected":
             privacy *= ((1 + noise) / noise) ** 2
-        found[sigma] = loss(sigma, level) / ((parts.statistical or 0.0) + privacy)
+        found[sigma] = loss(sigma, level) / (float(parts.statistical or 0) + privacy)
     growth = found[0.01] / found[1.0]
     return result(
         growth <= 10,

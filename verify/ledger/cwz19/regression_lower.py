@@ -63,8 +63,8 @@ LEAST_CONSTANT = 0.5
 def _known(n: int, d: int, epsilon: float) -> tuple[float, float]:
     """(certified lower bound, least proven risk: of noisy descent or of releasing 0)."""
     place = {"n": n, "d": d, "sigma": 1.0, "radius": 1.0, "epsilon": epsilon, "delta": n**-2.0}
-    upper, _ = best_upper(RegressionProblem(n, d), Approximate(epsilon, n**-2.0))
-    return tracing(Approximate).value(**place), upper
+    upper = best_upper(RegressionProblem(n, d), Approximate(epsilon, n**-2.0))
+    return tracing(Approximate).value(**place), upper.risk
 
 
 @CHAPTER.states(

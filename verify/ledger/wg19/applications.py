@@ -149,7 +149,7 @@ def certified_rate(*, loss: Literal["squared", "logistic"], exponent: float) -> 
             noise=math.sqrt(12) * paper_noise(Approximate(epsilon, 1e-5), G, n, T),
             loss=loss,
         )
-        parts = bound.compute(bound.defaults)
+        parts = bound.parts()
         terms.append(parts.total - (parts.statistical or 0.0))
     slope = math.log(terms[1] / terms[0]) / math.log(3)
     return result(abs(slope - exponent) < 0.1, slope_in_eps=slope)

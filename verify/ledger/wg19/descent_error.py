@@ -42,7 +42,7 @@ def second_term(*, printed: bool, constant: float = 8.0) -> Result:
         term = kappa**3 * s_star * math.log(d) / (n**2 * rho) * logarithm
         vanished += term <= 0
         if term > 0:
-            ratios.append(float(bound.compute(bound.defaults).total) / term)
+            ratios.append(float(bound.formula(bound.defaults, {}).total) / term)
     n = 1e6
     T = math.ceil(math.log(n / (2 * math.log(2))))
     exact = 2 * T / n
@@ -57,7 +57,7 @@ def second_term(*, printed: bool, constant: float = 8.0) -> Result:
         noise=math.sqrt(T / n),
         steps=T,
     )
-    sharp = math.isclose(float(simple.compute(simple.defaults).total), exact)
+    sharp = math.isclose(float(simple.formula(simple.defaults, {}).total), exact)
     claimed = math.log(2) / n * (0.0 if printed else math.log(n / (2 * math.log(2))))
     return result(
         sharp and not vanished and max(ratios) <= constant and exact <= constant * claimed,
@@ -88,7 +88,7 @@ def first_term(*, power: float, constant: float = 10.0) -> Result:
             noise=1e-15,
             steps=math.ceil(20 * kappa * math.log(1 / level)),
         )
-        error = float(bound.compute(bound.defaults).total)
+        error = float(bound.formula(bound.defaults, {}).total)
         ratios.append(error / (kappa**power * s_star * level**2))
     return result(max(ratios) <= constant, largest_ratio=max(ratios), constant=constant)
 
@@ -128,7 +128,7 @@ def enough_entries(*, power: int) -> Result:
             noise=1e-9,
             steps=50,
         )
-        rates.append(bound.compute(bound.defaults).free["rate"])
+        rates.append(bound.optimise(bound.defaults)["rate"])
     return result(max(rates) < 1, rate_at_kappa_3=rates[0], rate_at_kappa_30=rates[-1])
 
 
@@ -147,7 +147,7 @@ def dimension_rate(*, exponent: float) -> Result:
             noise=1e-5,
             steps=300,
         )
-        return float(bound.compute(bound.defaults).total)
+        return float(bound.formula(bound.defaults, {}).total)
 
     first, last = 10**30, 10**60
     slope = math.log(error(last) / error(first)) / math.log(math.log(last) / math.log(first))

@@ -71,7 +71,7 @@ def dimension(*, loss: str, power: float) -> Result:
         # Corollary 5.6 has s*^2, and its constants "depend on log terms": log^2 n of the slopes.
         claimed *= d**power * (s * math.log(n) ** 2 if squared else 1.0)
         least.append(s * (noise / curvature) ** 2 / claimed)
-        most.append(float(bound.compute(bound.defaults).total) / claimed)
+        most.append(float(bound.formula(bound.defaults, {}).total) / claimed)
     if max(least) <= 200 < max(most):
         raise RuntimeError("the bounds on the error do not decide the claim")
     return result(

@@ -12,7 +12,7 @@ from typing import Literal
 import mpmath
 import sympy as sp
 
-from minimax.bound import Bound
+from minimax.core.bound import Bound
 from minimax.core.bound import Assumption
 from minimax.problems.local_regression.lower import (
     PAPER_EPSILON,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.label_randomisers import BinaryLabels, label_bound, purified_epsilon
-from minimax.bound import Bound
+from minimax.core.bound import UpperBound
 from minimax.core.privacy import Pure
 from minimax.methods.divergences import information_from_tv
 from minimax.methods.fano import block_exponents
@@ -57,7 +57,7 @@ def _points(
 
 
 @lru_cache(maxsize=8)
-def _estimator(epsilon: float) -> Bound:
+def _estimator(epsilon: float) -> UpperBound:
     """The proven risk of an estimator from eps-LDP labels, at any point."""
     problem = LabelRegressionProblem(n=100, p=10, s=1)
     return one_shot_label_upper(problem, Pure(epsilon, scope="label"))
@@ -78,7 +78,7 @@ def lower_bound(
         claim = min(1.0, C**2 * size(p, s) / (n * (epsilon * b) ** 2))
         bound = uniform_noise_bound(n, p, s, C, b, epsilon)
         least = min(least, bound / claim)
-        risk = _estimator(epsilon).compute({"n": n, "p": p, "s": s, "C": C / b}).total
+        risk = _estimator(epsilon).value(n=n, p=p, s=s, C=C / b)
         above = max(above, constant * claim / risk)
         certified = max(certified, bound / risk)
     return result(

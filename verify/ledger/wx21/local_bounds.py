@@ -10,7 +10,8 @@ from functools import lru_cache
 import numpy as np
 import sympy as sp
 
-from minimax.bound import Bound
+from minimax.core.bound import Bound
+from minimax.core.bound import UpperBound
 from minimax.core.privacy import OffsetConcentrated, Pure, Renyi
 from minimax.methods.fano import fano
 from minimax.problems.local_regression.lower import (
@@ -45,7 +46,7 @@ def _points(
 
 
 @lru_cache(maxsize=8)
-def _estimator(epsilon: float, loss: Loss) -> Bound:
+def _estimator(epsilon: float, loss: Loss) -> UpperBound:
     """The proven risk of an estimator from eps-LDP records, at any point with n >= p."""
     problem = LocalRegressionProblem(n=100, p=10)
     return one_shot_upper(problem, Pure(epsilon, scope="local"), loss)
@@ -77,7 +78,7 @@ def lower_bound(
             rate = min(1.0, rate * at["p"] ** power)
         least = min(least, bound.value(**at, epsilon=epsilon) / rate)
         if at["n"] >= at["p"]:
-            risk = _estimator(epsilon, "sum" if number == 3 else "squared").compute(at).total
+            risk = _estimator(epsilon, "sum" if number == 3 else "squared").value(**at)
             above = max(above, constant * rate / risk)
     return result(
         least >= constant and above <= 1,
@@ -108,7 +109,7 @@ def relaxed_privacy(constant: float, level: Callable[[float], float]) -> Result:
         value = renyi.value(**at, alpha=2.0, epsilon=math.log1p(square))
         least["RDP"] = min(least["RDP"], value / claim)
         if at["n"] >= at["p"]:
-            risk = _estimator(math.acosh(1 + square / 2), "squared").compute(at).total
+            risk = _estimator(math.acosh(1 + square / 2), "squared").value(**at)
             above = max(above, constant * claim / risk)
     return result(
         min(least.values()) >= constant and above <= 1,

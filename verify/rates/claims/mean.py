@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
 from estimators.nonprivate import SampleMean
-from minimax.bound import Bound
+from minimax.core.bound import Bound
 from minimax.core.bound import Point
 from minimax.core.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
 from minimax.problems.bounded_mean import lower as bounded_mean
@@ -44,7 +44,7 @@ def _noisy_mean_best(model: Model) -> Factory:
 
     def estimator_at(p: Point) -> NoisyMean:
         privacy = at_point(model, p)
-        _, R = mean_upper.best_upper(mean_problem(p), privacy)
+        R = float(mean_upper.best_noisy_mean(mean_problem(p), privacy).keywords()["R"])
         return NoisyMean(privacy=privacy, R=R, sigma=p["sigma"], radius=p["radius"])
 
     return estimator_at

@@ -1,0 +1,106 @@
+r"""Upper bounds for logistic regression by noisy gradient descent (WG19 §5.2 with s = d).
+
+The class is that of `minimax.problems.logistic.lower`.
+"""
+
+from __future__ import annotations
+
+from minimax.core.best import VACUOUS, Best
+from minimax.core.bound import Point, Rule, UpperBound
+from minimax.core.calibration import Budget, budget_of, repeated_noise
+from minimax.core.privacy import Definition, Pure
+from minimax.core.symbolic import Number, library
+from minimax.methods.noisy_descent import (
+    Descent,
+    Schedule,
+    class_fits,
+    descent_upper,
+    logistic_flatness,
+)
+from minimax.methods.recursion import Interval, chernoff_interval
+from minimax.problems.logistic.problem import LogisticProblem
+
+LOSS = "squared distance/d"
+NOTHING_PURE = "no estimator with a pure budget is proven here"
+
+
+def _descent_at(point: Point, radius: float) -> Descent:
+    n, d = point["n"], point["d"]
+    flattest = logistic_flatness(library(point["radius"]).largest(point["radius"], radius))
+
+    def curvature(failure: Number) -> Interval:
+        low, high = chernoff_interval(n, d, 1.0, Interval(1 / d, 1 / d), failure)
+        return Interval(flattest * low, high / 4)
+
+    return Descent(
+        d=d,
+        unit=1 / d,
+        start=point["radius"],
+        cap=point["radius"] + radius,
+        variance=1 / (4 * n),
+        curvature=curvature,
+    )
+
+
+def noisy_logistic_upper(
+    problem: LogisticProblem,
+    *,
+    radius: float,
+    G: float,
+    step_size: Rule,
+    steps: Rule,
+    noise: Rule,
+    privacy: Definition | None = None,
+) -> UpperBound:
+    r"""Risk of noisy projected gradient descent on the logistic loss.
+
+    **Statement.** As `minimax.problems.regression.upper.noisy_gradient_upper` with L = 1, B = 0,
+    1/(4n) in place of sigma^2/n, and [g l, h/4] in place of [l, h], g = e^c0/(1 + e^c0)^2.
+
+    **Assumptions.** c0 = radius >= a; gradients of the class are not clipped: G >= 1.
+
+    **Proof.** The gradient at b less that at beta is M (b - beta), M = (1/n) sum v_i x_i x_i' with
+    v_i the mean of p (1 - p) between <x_i, beta> and <x_i, b>. Both are at most c0 in size, so
+    g <= v_i <= 1/4 and g H <= M <= H/4. The gradient at beta is a mean of independent centred
+    terms with second moments at most |x|^2/4.
+
+    **Source.** WG19: Corollary 5.8 with s = d, projected on the ball.
+    """
+    return descent_upper(
+        lambda point: _descent_at(point, radius),
+        Schedule(step_size, steps, noise),
+        name="noisy gradient descent, logistic loss",
+        source="WG19: Corollary 5.8 (s = d)",
+        loss=LOSS,
+        problem=problem.point,
+        privacy=privacy,
+        assumptions=class_fits(radius, "G", G),
+        estimator="NoisyHardThresholding",
+        keywords=lambda found: {"loss": "logistic", "s": problem.d, "clip": G, "radius": radius},
+    )
+
+
+def best_upper(problem: LogisticProblem, privacy: Definition) -> Best:
+    """The least risk proven for noisy descent on the logistic loss.
+
+    NoisyHardThresholding with s = d, clip = 1 and the class's radius; or releasing 0, also under a
+    pure budget.
+    """
+    a, model = problem.radius, type(privacy)
+    descent = _descent_at(problem.point, a)
+    zero = float(descent.zero_release_risk)
+    if isinstance(privacy, Pure):
+        return Best(zero, note=NOTHING_PURE)
+    step_size, steps, _ = descent.best(
+        lambda steps: [repeated_noise(budget_of(privacy), 2 / problem.n, steps)], [0.0]
+    )
+    bound = noisy_logistic_upper(
+        problem,
+        radius=a,
+        G=1.0,
+        step_size=step_size,
+        steps=steps,
+        noise=lambda at: repeated_noise(Budget(model, at), 2 / at["n"], steps),
+        privacy=privacy,
+    )
+    return Best.of(bound).or_zero(zero, VACUOUS)
