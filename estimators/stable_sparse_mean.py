@@ -18,7 +18,7 @@ from estimators.mechanisms import (
 )
 from estimators.sparse_mean import Indices
 from estimators.truncation import TruncatingEstimator, Truncation
-from minimax.core.bound import Bound
+from minimax.core.bound import UpperBound
 from minimax.core.privacy import Approximate
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.stable_upper import stable_upper
@@ -166,7 +166,7 @@ class StableSparseMean(TruncatingEstimator):
         self.range_share = range_share
         self.random_state = random_state
 
-    def risk_bound(self, problem: SparseMeanProblem) -> Bound:
+    def risk_bound(self, problem: SparseMeanProblem) -> UpperBound:
         """The proven upper bound on the risk for s = 1: see
         `minimax.problems.sparse_mean.stable_upper`."""
         self._check_truncation()

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from minimax.core.bound import Bound
-from minimax.core.bound import Point
+from minimax.core.bound import Bound, Point
 from minimax.core.privacy import Model, Scope
 
 if TYPE_CHECKING:

@@ -31,52 +31,40 @@ from __future__ import annotations
 from typing import Literal
 
 import mpmath
-import sympy as sp
 
-from minimax import bound as symbols
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, Parts, Point
+from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
+from minimax.core.symbolic import LETTERS, Number, library
 from minimax.papers import THIS_WORK
 
 Law = Literal["Gaussian", "sub-Gaussian"]
 PROXY: dict[Law, int] = {"Gaussian": 1, "sub-Gaussian": 2}
 """Variance proxy of a clipped coordinate, in units of sigma^2."""
-NAMES = ("n", "d", "sigma", "radius", "epsilon", "delta")
-OUTWARD = 1 + 1e-9
-"""Reported values are rounded upwards."""
+PARAMETERS = ("n", "d", "sigma", "radius", "epsilon", "delta")
 
 
-def theory_truncation() -> sp.Expr:
-    """radius + 4 sigma sqrt(log n), the truncation R="theory"."""
-    return symbols.radius + 4 * symbols.sigma * sp.sqrt(sp.log(symbols.n))
-
-
-def stable_expression(R: sp.Expr, law: Law = "sub-Gaussian") -> sp.Expr:
-    """The right-hand side of `stable_upper`."""
-    n, d, sigma, radius = symbols.n, symbols.d, symbols.sigma, symbols.radius
-    epsilon, delta = symbols.epsilon, symbols.delta
-    bias = sigma * sp.sqrt(sp.pi / 2) * sp.exp(-(((R - radius) / sigma) ** 2) / 2)
-    largest = bias + sigma * sp.sqrt(2 * PROXY[law] * (sp.log(2) + sp.log(d) + 1) / n)
-    own = sp.sqrt(bias**2 + sigma**2 / n)
-    test = 4 * R / n * (1 + 2 * (sp.log(1 / (2 * delta)) + 1) / epsilon)
-    missed = sp.Min(radius, own + largest + test, evaluate=False)
-    return largest**2 + missed**2 + 32 * R**2 / (n * epsilon) ** 2
+def stable_formula(at: Point, log_d: Number, R: float | None, law: Law) -> Number:
+    """The right-hand side of `stable_upper`; R=None is radius + 4 sigma sqrt(log n) ("theory")."""
+    n, sigma, radius, epsilon = (at[name] for name in ("n", "sigma", "radius", "epsilon"))
+    lib = library(n, sigma, radius)
+    level = radius + 4 * sigma * lib.sqrt(lib.log(n)) if R is None else R
+    bias = sigma * lib.sqrt(lib.pi / 2) * lib.exp(-(((level - radius) / sigma) ** 2) / 2)
+    largest = bias + sigma * lib.sqrt(2 * PROXY[law] * (lib.log(2) + log_d + 1) / n)
+    own = lib.sqrt(bias**2 + sigma**2 / n)
+    test = 4 * level / n * (1 + 2 * (1 - lib.log(2 * at["delta"])) / epsilon)
+    missed = lib.least(radius, own + largest + test)
+    return largest**2 + missed**2 + 32 * (level / (n * epsilon)) ** 2
 
 
 def stable_risk(
     log_d: float, R: float | None = None, law: Law = "sub-Gaussian", **point: float
 ) -> float:
     """The bound at a dimension given by its logarithm, which may be too large for a float."""
-    expression = stable_expression(theory_truncation() if R is None else sp.Float(R), law)
-    arguments = [symbols.SYMBOLS[name] for name in NAMES]
     with mpmath.workdps(30):
-        values = {name: mpmath.mpf(value) for name, value in point.items()}
-        values["d"] = mpmath.exp(log_d)
-        function = sp.lambdify(arguments, expression, modules="mpmath")
-        return float(function(*(values[name] for name in NAMES))) * OUTWARD
+        at = {name: mpmath.mpf(value) for name, value in point.items()}
+        return float(stable_formula(at, mpmath.mpf(log_d), R, law)) * (1 + UpperBound.rounding)
 
 
-def stable_upper(R: float | None = None, law: Law = "sub-Gaussian") -> Bound:
+def stable_upper(R: float | None = None, law: Law = "sub-Gaussian") -> UpperBound:
     r"""Risk of `StableSparseMean` with s = 1, over all sub-Gaussian(sigma) laws of the class.
 
     **Statement.** With b, A, M of this module's proof (A about sigma/sqrt n, M^2 about
@@ -96,23 +84,21 @@ def stable_upper(R: float | None = None, law: Law = "sub-Gaussian") -> Bound:
 
     **Source.** against CWZ19: Theorem 3.3.
     """
-    truncation = theory_truncation() if R is None else sp.Float(R)
 
-    def compute(p: Point) -> Parts:
-        rest = {name: p[name] for name in NAMES if name != "d"}
-        total = stable_risk(float(mpmath.log(p["d"])), R, law, **rest)
-        return Parts(None, None, total)
+    def formula(at: Point, found: Optimum) -> Terms:
+        return Terms(None, stable_formula(at, library(at["d"]).log(at["d"]), R, law))
 
-    return Bound(
+    return UpperBound(
         name="stable selection, s = 1" + (", Gaussian data" if law == "Gaussian" else ""),
         source=f"{THIS_WORK}: stable_upper.stable_upper",
-        side="upper",
-        kind="certified",
-        names=NAMES,
-        compute=compute,
-        expr=stable_expression(truncation, law),
+        parameters=PARAMETERS,
+        formula=formula,
+        expression=lambda: formula(LETTERS, {}).total,
         assumptions=(
-            Assumption("delta < 1/2", lambda p: p["delta"] < 0.5),
-            Assumption("R >= radius", lambda p: R is None or p["radius"] <= R),
+            Assumption("delta < 1/2", lambda p: bool(p["delta"] < 0.5)),
+            Assumption("R >= radius", lambda p: R is None or bool(p["radius"] <= R)),
         ),
+        estimator="StableSparseMean",
+        settings=lambda at, found: {"s": 1, "R": "theory" if R is None else R},
+        zero_release_risk=lambda at: float(at["radius"]) ** 2,
     )

@@ -12,8 +12,7 @@ from typing import Literal
 import mpmath
 import sympy as sp
 
-from minimax.core.bound import Bound
-from minimax.core.bound import Assumption
+from minimax.core.bound import Assumption, Bound
 from minimax.problems.local_regression.lower import (
     PAPER_EPSILON,
     claimed_theorem,

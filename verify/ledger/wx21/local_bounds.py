@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 import sympy as sp
 
-from minimax.core.bound import Bound
-from minimax.core.bound import UpperBound
+from minimax.core.bound import Bound, UpperBound
 from minimax.core.privacy import OffsetConcentrated, Pure, Renyi
 from minimax.methods.fano import fano
 from minimax.problems.local_regression.lower import (

@@ -17,8 +17,7 @@ from estimators.label_regression import LabelHardThresholding
 from estimators.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from estimators.nonprivate_regression import IterativeHardThresholding
-from minimax.core.bound import Bound
-from minimax.core.bound import Point
+from minimax.core.bound import Bound, Point
 from minimax.core.privacy import (
     Approximate,
     Gaussian,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
 from estimators.nonprivate import SampleMean
-from minimax.core.bound import Bound
-from minimax.core.bound import Point
+from minimax.core.bound import Bound, Point
 from minimax.core.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem

@@ -7,8 +7,7 @@ from typing import Literal
 from estimators.nonprivate import HardThresholdedMean
 from estimators.sparse_mean import SparseMean
 from estimators.stable_sparse_mean import StableSparseMean
-from minimax.core.bound import Bound
-from minimax.core.bound import Point
+from minimax.core.bound import Bound, Point
 from minimax.core.privacy import Approximate, Model, Pure, ZeroConcentrated, at_point
 from minimax.problems.sparse_mean import lower as sparse_mean
 from minimax.problems.sparse_mean.problem import SparseMeanProblem

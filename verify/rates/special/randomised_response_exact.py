@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from minimax.core.bound import Bound
-from minimax.core.bound import Point
+from minimax.core.bound import Bound, Point
 from minimax.core.privacy import Pure
 from minimax.problems.local_regression.lower import (
     wx21_theorem_1,
