@@ -39,7 +39,7 @@ def test_value_and_closed_form_are_the_statement(changed: dict[str, float]) -> N
     point = {**POINT, **changed}
     exact, bound = by_hand(**point), stable_upper()
     assert exact <= bound.value(**point) <= exact * (1 + 1e-8)
-    assert bound.closed_form(**point) == pytest.approx(exact, rel=1e-12)
+    assert exact <= bound.closed_form(**point) <= exact * (1 + 1e-8)
 
 
 def test_estimator_names_its_bound() -> None:
