@@ -290,7 +290,7 @@ def test_a_bound_refuses_bad_points() -> None:
 
 def test_the_upper_bound_covers_the_whole_class_not_just_gaussians() -> None:
     """A two-point coordinate that is exactly sub-Gaussian(1) and skewed beats the Gaussian bias."""
-    from minimax.methods.packing import kearns_saul
+    from minimax.methods.couplings import kearns_saul
 
     R, alpha = 3.0869, 0.042393
     height = 1 / math.sqrt(float(kearns_saul(alpha)))

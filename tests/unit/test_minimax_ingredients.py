@@ -10,18 +10,13 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from minimax.core.bound import Parts
+from minimax.core.bound import Terms
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.methods import tracing
-from minimax.methods.binomial import binomial_cdf
-from minimax.methods.packing import (
-    BlockPacking,
-    block_exponent,
-    free_exponent,
-    kearns_saul,
-    log_guess_probability,
-    packing_bound,
-)
+from minimax.methods.blocks import block_exponent, free_exponent, log_guess_probability
+from minimax.methods.counts import binomial_cdf
+from minimax.methods.couplings import BlockPacking, Packing, kearns_saul
+from minimax.methods.packing import packing_formula, packing_search
 from minimax.methods.priors import CosinePrior, SignPrior
 from minimax.methods.van_trees import cosine_information, sign_bayes_risk
 from minimax.problems.bounded_mean import diluted
@@ -189,14 +184,18 @@ def test_guess_probability_covers_the_best_constant_guess() -> None:
     assert bound[0] < 1  # it says something
 
 
+def packing_bound(packing: Packing, privacy: Pure | Approximate) -> float:
+    return float(packing_formula(packing, privacy, packing_search(packing, privacy)))
+
+
 def test_packing_bound_takes_dimensions_beyond_floating_point() -> None:
     privacy = Approximate(1e-3, 1e-20)
     small = packing_bound(BlockPacking(10**10, 2**1000, 1, 1.0, 1.0, "sub-Gaussian"), privacy)
     large = packing_bound(BlockPacking(10**10, 2**1_000_000, 1, 1.0, 1.0, "sub-Gaussian"), privacy)
-    assert 0 < small.value <= large.value < 1.2 * small.value  # it stops at log(eps/delta)
+    assert 0 < small <= large < 1.2 * small  # it stops at log(eps/delta)
     pure = Pure(1e-3)
-    a = packing_bound(BlockPacking(10**10, 2**1000, 1, 1.0, 1.0, "bounded"), pure).value
-    b = packing_bound(BlockPacking(10**10, 2**100_000, 1, 1.0, 1.0, "bounded"), pure).value
+    a = packing_bound(BlockPacking(10**10, 2**1000, 1, 1.0, 1.0, "bounded"), pure)
+    b = packing_bound(BlockPacking(10**10, 2**100_000, 1, 1.0, 1.0, "bounded"), pure)
     assert b / a == pytest.approx(1e4, rel=0.5)  # without delta it goes on like (log d)^2
 
 
@@ -247,7 +246,7 @@ def test_dilution_does_not_break_where_the_sample_size_fills_an_integer() -> Non
 def test_a_packing_bound_is_finite_at_every_sample_size(model: type) -> None:
     numbers = {Approximate: (0.01, 1e-12)}.get(model, (0.01,))
     values = [
-        packing_bound(BlockPacking(n, 10**5, 40, 1.0, 1.0, "bounded"), model(*numbers)).value
+        packing_bound(BlockPacking(n, 10**5, 40, 1.0, 1.0, "bounded"), model(*numbers))
         for n in (10**9, 2 * 10**9, 2**31 - 1, 2**31, 10**12, 10**15)
     ]
     assert np.isfinite(values).all()
@@ -257,7 +256,7 @@ def test_a_packing_bound_is_finite_at_every_sample_size(model: type) -> None:
 @pytest.mark.parametrize("total", [math.nan, math.inf])
 def test_a_bound_refuses_what_is_not_a_number(total: float) -> None:
     bound = bounded_mean.statistical_signs()
-    broken = replace(bound, compute=lambda point: Parts(total, None, total))
+    broken = replace(bound, formula=lambda point, found: Terms(total, None))
     assert bound.value(n=9, d=16, sigma=1) == pytest.approx(1)
     with pytest.raises(ValueError, match=rf"sign data: the value at n=9, .* is {total}"):
         broken.value(n=9, d=16, sigma=1)

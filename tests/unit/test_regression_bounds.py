@@ -13,7 +13,8 @@ from scipy import integrate, optimize, special, stats
 from minimax.core.calibration import repeated_noise
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.methods.concentration import largest_eigenvalue
-from minimax.methods.packing import RegressionPacking, poisson_mode
+from minimax.methods.couplings import RegressionPacking
+from minimax.methods.packing import poisson_mode
 from minimax.methods.priors import LogisticPrior, RegressionBlockPrior, RegressionPrior
 from minimax.methods.score_model import ScoreModel
 from minimax.methods.tracing import (
@@ -225,7 +226,8 @@ def test_intensity_of_the_differences(s: int) -> None:
         g = float(packing.height(np.array([alpha]))[0])
         ratio = stats.norm.logpdf(y, 0, sigma) - stats.norm.logpdf(y, g * W, sigma)
         ratio = np.maximum(ratio, 0.0)
-        mean, deviation = (float(x[0]) for x in packing.intensity(np.array([alpha])))
+        coupled = packing.coupling(alpha, g)
+        mean, deviation = float(coupled.mean), float(coupled.deviation)
         error = 6 / math.sqrt(len(W))
         assert mean >= n * (ratio.mean() - error * ratio.std())
         assert deviation >= math.sqrt(n) * ratio.std() * (1 - 3 * error)
@@ -265,7 +267,8 @@ def test_packing_whatever_the_release_knows(n: int, g: float, epsilon: float, q:
     prices = np.geomspace(1e-2, 1e4, 200)
     best = min(float(np.mean(np.max(gained - x * guesses, axis=1))) + x * q for x in prices)
     at_q = reached(np.array([q]))[:, 0]
-    mean, deviation = (x[0] for x in packing.intensity(np.array([alpha])))
+    coupled = packing.coupling(alpha, float(packing.height(np.array([alpha]))[0]))
+    mean, deviation = float(coupled.mean), float(coupled.deviation)
     poisson = stats.poisson.pmf(k, mean) @ at_q + stats.poisson.sf(n, mean)
     proved = poisson + deviation / 2 * stats.poisson.pmf(math.floor(mean), mean)
     assert stats.binom.pmf(k, n, alpha) @ at_q < best <= proved < 0.95

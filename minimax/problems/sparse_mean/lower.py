@@ -40,7 +40,7 @@ SPARSE = Assumption("d >= 2 s (blocks of at least two coordinates)", lambda p: p
 
 
 def _block_size(p: Point) -> int:
-    return int(p["d"] // p["s"])
+    return int(p["d"]) // int(p["s"])
 
 
 def statistical(*, name: str = "Fano: Gaussian data, blocks") -> LowerBound:
