@@ -6,7 +6,7 @@ and the worst losses are known: +-eps of randomised response for an eps-DP call,
 density for Laplace and Gaussian noise. Everything here errs upwards.
 
 **Three routes.** (1) *Moments*: for every order, delta <= E e^(order L) e^(-order (eps + saving));
-see `minimax.core.privacy.order_saving`. (2) *Responses* that are all alike: a binomial sum, in
+see `minimax.core.conversions.order_saving`. (2) *Responses* that are all alike: a binomial sum, in
 logs. (3) *Mixtures*: a convolution by Fourier transform of the losses on a grid.
 
 **Proof of (3).** Grid: a loss between two grid points is spread over both so that the mean of e^-L
@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from scipy import fft, optimize, special
 
 from minimax.core.closeness import log_gaussian_hockey_stick, log_gaussian_hockey_sticks
-from minimax.core.privacy import OUTWARD, order_saving
+from minimax.core.conversions import OUTWARD, order_saving
 
 Array = NDArray[np.float64]
 Group = tuple[float, int]

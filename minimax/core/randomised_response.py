@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from minimax.core.privacy import (
     Approximate,
@@ -14,10 +15,20 @@ from minimax.core.privacy import (
     OffsetConcentrated,
     Pure,
     Renyi,
-    root_above,
 )
 
 # --- Randomised response --------------------------------------------------------------------------
+
+
+def root_above(excess: Callable[[float], float], low: float) -> float:
+    """The zero of an increasing function, at or above `low`; found on the log scale."""
+    if excess(low) >= 0:
+        return low
+    reach = 1.0
+    while excess(low * math.exp(reach)) < 0:
+        reach *= 2
+    root = optimize.brentq(lambda x: excess(low * math.exp(x)), 0.0, reach, xtol=1e-14)
+    return low * math.exp(float(root)) * (1 - 1e-12)
 
 
 def randomised_response_epsilon(privacy: Definition) -> float:
