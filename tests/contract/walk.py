@@ -1,0 +1,168 @@
+"""A walk over the whole domain of a bound, held against the same formula in 50 digits."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import mpmath
+import numpy as np
+
+from minimax.core.bound import Bound, Optimum, OutsideRegime
+
+Point = dict[str, float]
+Draw = Callable[[np.random.Generator], float]
+
+POINTS = 300
+DIGITS = 50
+CLOSE = 1e-6
+"""How far inside the exact value a reported one may lie: soundness is not bought by vagueness."""
+TINY = 1e-290
+"""Below this a float has lost digits or is 0; a lower bound may then be smaller than exact."""
+
+
+def log_uniform(low: float, high: float, *edges: float) -> Draw:
+    """Numbers uniform on a log scale, a quarter of them at the ends or at the edges named."""
+
+    def draw(rng: np.random.Generator) -> float:
+        if rng.random() < 0.25:
+            return float(rng.choice([low, high, *edges]))
+        return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+    return draw
+
+
+def whole(low: float, high: float, *edges: float) -> Draw:
+    """Whole numbers, about uniform on a log scale."""
+    real = log_uniform(low, high, *edges)
+    return lambda rng: float(round(real(rng)))
+
+
+def chance(rng: np.random.Generator) -> float:
+    """A delta: from 1e-300 up, or as close to 1 as 1e-12."""
+    if rng.random() < 0.3:
+        return 1 - log_uniform(1e-12, 0.5)(rng)
+    return log_uniform(1e-300, 0.5)(rng) if rng.random() < 0.5 else log_uniform(1e-20, 0.5)(rng)
+
+
+SCALE = log_uniform(1e-10, 1e10, 1.0, 1.0, 1.0)
+DOMAIN: dict[str, Draw] = {
+    "n": whole(1, 1e15, 2, 3, 4),
+    "d": whole(1, 1e6, 2),
+    "s": whole(1, 1e6, 2),
+    "p": whole(1, 1e6, 2),
+    "epsilon": log_uniform(1e-8, 700, 1.0),
+    "delta": chance,
+    "rho": log_uniform(1e-16, 1e5, 1.0),
+    "mu": log_uniform(1e-8, 700, 1.0),
+    "kappa": log_uniform(1e-8, 700, 1.0),
+    "alpha": lambda rng: 1 + log_uniform(1e-8, 1e6, 1.0)(rng),
+    "sigma": SCALE,
+    "radius": SCALE,
+    "C": log_uniform(1e-6, 1e6, 1.0),
+    "b": log_uniform(1e-6, 1e6, 1.0),
+}
+"""Where each parameter is drawn."""
+
+
+def points(
+    bound: Bound,
+    count: int = POINTS,
+    *,
+    seed: int = 20250101,
+    domain: Mapping[str, Draw] | None = None,
+    tries: int = 200,
+) -> list[Point]:
+    """So many seeded points inside a bound's regime (s is cut down to d or p).
+
+    `domain` replaces draws by name. At most `tries` draws are made for each point asked for.
+    """
+    draws = {**DOMAIN, **(domain or {})}
+    rng = np.random.default_rng(seed)
+    found: list[Point] = []
+    for _ in range(tries * count):
+        point = {name: draws[name](rng) for name in bound.parameters}
+        for size in {"d", "p"} & point.keys() if "s" in point else ():
+            point["s"] = min(point["s"], point[size])
+        if not bound.broken(**point):
+            found.append(point)
+        if len(found) == count:
+            break
+    return found
+
+
+@dataclass
+class Walk:
+    """What a walk saw."""
+
+    evaluated: int = 0
+    compared: int = 0
+    outside: int = 0
+    excess: float = -math.inf
+    """The largest relative distance of a value beyond the exact one: at most 0 if sound."""
+    vagueness: float = 0.0
+    """The largest relative distance of a value inside the exact one."""
+    seconds: float = 0.0
+    faults: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        figures = f"{self.evaluated} points, {self.compared} in {DIGITS} digits"
+        return f"{figures}, largest excess {self.excess:.2e}, {self.seconds:.1f} s"
+
+
+def walk(bound: Bound, places: Iterable[Point] | None = None, *, exact: int = POINTS) -> Walk:
+    """Evaluates a bound at every place, and the first `exact` places in 50 digits as well.
+
+    Faults are: an exception other than `OutsideRegime`, a warning, a number that is not finite or
+    is negative, a value beyond the exact one or more than `CLOSE` inside it, a closed form on the
+    wrong side of the value. Assert that ``walk(bound).faults`` is empty.
+    """
+    seen = Walk()
+    start = time.perf_counter()
+    for place in points(bound) if places is None else places:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                _look(bound, place, seen, precise=seen.compared < exact)
+        except OutsideRegime:
+            seen.outside += 1
+        except Exception as error:
+            seen.faults.append(f"{bound.name} at {place}: {type(error).__name__}: {error}")
+    seen.seconds = time.perf_counter() - start
+    return seen
+
+
+def _look(bound: Bound, place: Point, seen: Walk, *, precise: bool) -> None:
+    parts = bound.parts(**place)
+    seen.evaluated += 1
+    value, where = parts.total, f"{bound.name} at {place}"
+    if not (math.isfinite(value) and value >= 0):
+        seen.faults.append(f"{where}: value {value}")
+    closed = bound.closed_form(**place)
+    if bound.kind != "certified":
+        return
+    if bound.outward * (closed - value) < -1e-9 * value or math.isnan(closed):
+        seen.faults.append(f"{where}: closed form {closed!r}, value {value!r}")
+    if precise:
+        _compare(bound, place, value, parts.optimum, seen)
+
+
+def _compare(bound: Bound, place: Point, value: float, optimum: Optimum, seen: Walk) -> None:
+    """The reported value against the same formula, in 50 digits, at the same free parameters."""
+    where = f"{bound.name} at {place}"
+    with mpmath.workdps(DIGITS):
+        true = bound.formula({k: mpmath.mpf(v) for k, v in place.items()}, optimum).total
+        beyond = bound.outward * (true - value)  # positive: past the exact value
+        scale = abs(true) if true != 0 else mpmath.mpf(1)
+        relative = float(beyond / scale)
+    seen.compared += 1
+    seen.excess = max(seen.excess, relative)
+    if relative > 0:
+        seen.faults.append(f"{where}: {value!r} is beyond the exact {mpmath.nstr(true, 20)}")
+    if relative < 0 and (bound.outward > 0 or true > TINY):
+        seen.vagueness = max(seen.vagueness, -relative)
+        if -relative > max(CLOSE, 2 * bound.rounding):
+            seen.faults.append(f"{where}: {value!r} is far inside {mpmath.nstr(true, 20)}")
