@@ -36,13 +36,14 @@ from minimax.methods.blocks import exponent
 from minimax.methods.fano import block_exponents
 from minimax.methods.priors import TwoLabelPrior
 from minimax.methods.size_search import best_size
+from minimax.problems.label_regression.uniform_noise import S_AT_MOST_P as S_AT_MOST_P
+from minimax.problems.label_regression.uniform_noise import uniform_noise_bound
 from minimax.problems.local_regression.lower import PAPER_EPSILON
 from minimax.problems.local_regression.problem import SQUARED
 from minimax.problems.local_regression.reports import entropy_ratio, tilt_factor
 
 Array = NDArray[np.float64]
 LinkFunction = Callable[[Array], Array]
-S_AT_MOST_P = Assumption("p >= s", lambda at: at["p"] >= at["s"])
 
 
 def wx21_theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> LowerBound:
@@ -184,5 +185,6 @@ def lower_bounds(model: Model, *, link: bool = True) -> list[LowerBound]:
     """
     bounds = [wx21_theorem_10(model) if link else wx21_theorem_7(model)]
     if model is Pure:
+        bounds.append(uniform_noise_bound(None if link else 1.0))
         bounds.append(claimed_theorem_10() if link else claimed_theorem_7())
     return bounds
