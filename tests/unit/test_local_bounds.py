@@ -431,6 +431,31 @@ def test_le_cam_of_two_coins_is_below_the_exact_risk() -> None:
     assert exact_bound.risk(1.0) == pytest.approx((1 - exact_bound.total_variation) / 2)
 
 
+@pytest.mark.parametrize("by_laws", [False, True])
+def test_le_cam_of_close_laws_does_not_exceed_randomised_response(by_laws: bool) -> None:
+    """n = 1e15, epsilon = 1e-7, t = .1: reported coins of bias t tanh(epsilon/2), summed."""
+    n, epsilon, t = 10**15, 1e-7, 0.1
+    attained = stats.norm.sf(math.sqrt(n) * t * math.tanh(epsilon / 2))
+    assert attained == pytest.approx(0.4372, abs=1e-4)
+    laws = np.array([[0.5 + t / 2, 0.5 - t / 2], [0.5 - t / 2, 0.5 + t / 2]])
+    given_by = {"laws": laws} if by_laws else {"total_variation": t}
+    found = le_cam.two_points(n, epsilon, **given_by).risk(1.0)
+    assert 0.9 * attained < found < attained
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 700.0, 710.0, 800.0, 1e5])
+def test_reports_at_extreme_epsilon_are_bounded_without_overflow(epsilon: float) -> None:
+    laws = np.array([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6]])
+    for given_by in ({"laws": laws}, {"total_variation": 0.6}):
+        risk = le_cam.two_points(3, epsilon, **given_by).risk(1.0)
+        assert 0 < risk < 0.5
+        # Of three records in the open none tells with chance .4^3: half of that is lost.
+        assert risk <= (0.4**3 / 2 if epsilon > 1 else 0.5)
+    packing = PrivatePacking(1.0, laws=laws).bound(1, epsilon)
+    assert 0 <= packing.closed_form <= packing.value <= 0.5
+    assert packing.information <= math.log(2) * (1 + 1e-8)
+
+
 def test_a_mixture_is_harder_than_its_elements() -> None:
     laws, base = sign_laws(3, 0.5), np.full(8, 1 / 8)
     mixed = le_cam.point_against_mixture(200, 0.5, base=base, laws=laws)

@@ -17,25 +17,36 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 
-from minimax import bound as symbols
-from minimax.bound import Bound, printed
-from minimax.core.bound import Assumption, Parts, Point, Prior
+from minimax.core.bound import (
+    Assumption,
+    LowerBound,
+    Optimum,
+    Parts,
+    Point,
+    Prior,
+    Terms,
+    claimed_bound,
+)
 from minimax.core.privacy import Gaussian, Model, Pure, parameter_names
-from minimax.methods.binary_reports import label_contraction
+from minimax.core.symbolic import LETTERS, Expression, Number, library, symbols
+from minimax.methods.binary_reports import label_contraction as label_contraction
+from minimax.methods.blocks import exponent
 from minimax.methods.fano import block_exponents
 from minimax.methods.priors import TwoLabelPrior
-from minimax.problems.local_regression.lower import PAPER_EPSILON, best_size, entropy_ratio
+from minimax.methods.size_search import best_size
+from minimax.problems.label_regression.uniform_noise import S_AT_MOST_P as S_AT_MOST_P
+from minimax.problems.label_regression.uniform_noise import uniform_noise_bound
+from minimax.problems.local_regression.lower import PAPER_EPSILON
 from minimax.problems.local_regression.problem import SQUARED
+from minimax.problems.local_regression.reports import entropy_ratio, tilt_factor
 
 Array = NDArray[np.float64]
 LinkFunction = Callable[[Array], Array]
-S_AT_MOST_P = Assumption("p >= s", lambda at: at["p"] >= at["s"])
 
 
-def wx21_theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> Bound:
+def wx21_theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> LowerBound:
     r"""Private labels, (a, b)-monotone link f: log p, not p.
 
     **Statement.** B = C - b sqrt(s) delta, T^2 and t of `label_contraction`,
@@ -62,57 +73,75 @@ def wx21_theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> Bo
     return _label_bound(model, link, slope=None)
 
 
-def wx21_theorem_7(model: Model = Pure) -> Bound:
+def wx21_theorem_7(model: Model = Pure) -> LowerBound:
     """`wx21_theorem_10` for the linear model: f(x) = x, b = 1."""
     return _label_bound(model, None, slope=1.0)
 
 
-def _label_bound(model: Model, link: LinkFunction | None, slope: float | None) -> Bound:
+def _label_bound(model: Model, link: LinkFunction | None, slope: float | None) -> LowerBound:
     free_b = slope is None
 
-    def compute(at: Point) -> Parts:
-        b = at["b"] if slope is None else slope
-        n, s, C = at["n"], int(at["s"]), at["C"]
-        m = int(at["p"]) // s
-        share = label_contraction(model, at)
-        t = math.tanh(at["epsilon"] / 2) if model is Pure else 1.0
-        beta, h = block_exponents(m)
-        steep = b * math.sqrt(s)
-        top = min(1.0, C / (2 * steep))
-        size = max(math.log(at["p"] / s), math.log(2))
-        room = C**2 * s * size / (16 * math.log(2) * n * share * b**2)
+    def steepness(at: Point) -> Number:
+        return (at["b"] if slope is None else slope) * library(at["s"]).sqrt(at["s"])
 
-        def values(delta: Array) -> Array:
-            tilt = steep * delta / (C - steep * delta)
-            information = n * entropy_ratio(np.minimum(t * tilt, 1.0)) * share * tilt**2 / s**2
-            return np.asarray(delta**2 * np.max(1 - (h + information[:, None]) / beta, axis=1))
+    def information(at: Point, delta: Number) -> Number:
+        """Bound on I(v; Z) over s, for b sqrt(s) delta <= C/2."""
+        moved = steepness(at) * delta
+        tilt = moved / (at["C"] - moved)
+        ratio = entropy_ratio(library(tilt).least(tilt * tilt_factor(model, at), 1))
+        return at["n"] * ratio * label_contraction(model, at) * tilt**2 / at["s"] ** 2
 
-        value, delta = best_size(values, min(top, math.sqrt(room)), top)
-        return Parts(None, value, value, {"delta": delta, "B": C - steep * delta})
+    def optimise(at: Point) -> Optimum:
+        beta, h = block_exponents(int(at["p"]) // int(at["s"]))
+        # A little below the largest size, so that no rounding carries it out of the family.
+        top = min(1.0, at["C"] / (2 * steepness(at))) * (1 - 1e-12)
+        size = max(math.log(at["p"] / at["s"]), math.log(2))
+        steep = at["n"] * label_contraction(model, at) * steepness(at) ** 2
+        room = at["C"] ** 2 * at["s"] ** 2 * size / (16 * math.log(2) * steep)
+
+        def kept(delta: Array) -> Array:
+            return np.asarray(1 - (h + information(at, delta)[:, None]) / beta)
+
+        delta = best_size(lambda d: d**2 * kept(d).max(axis=1), min(top, math.sqrt(room)), top)
+        best = int(np.argmax(kept(np.array([delta]))[0]))
+        height = at["C"] - steepness(at) * delta
+        return {"delta": delta, "B": height, "beta": float(beta[best])}
+
+    def formula(at: Point, found: Optimum) -> Terms:
+        delta, beta = (at["C"] * 0 + found[name] for name in ("delta", "beta"))
+        if delta > 1 or 2 * steepness(at) * delta > at["C"]:
+            return Terms(None, 0 * delta)  # outside the family nothing is proved
+        guess = exponent(beta, int(at["p"]) // int(at["s"]))
+        value = delta**2 * (1 - (guess + information(at, delta)) / beta)
+        return Terms(None, library(value).largest(value, 0))
 
     def prior(at: Point, parts: Parts) -> Prior:
         b = at["b"] if slope is None else slope
         return TwoLabelPrior(
             int(at["p"]),
-            parts.free["delta"],
-            parts.free["B"],
+            parts.optimum["delta"],
+            parts.optimum["B"],
             int(at["s"]),
             link or (lambda x: np.asarray(b * x)),
         )
 
-    n, p, s, C = symbols.n, symbols.p, symbols.s, symbols.C
-    b = symbols.b if slope is None else sp.Integer(1)
-    share = label_contraction(model, symbols.SYMBOLS)
-    size = sp.Max(sp.log(p / s), sp.log(2))
-    room = C**2 * s * size / (16 * sp.log(2) * n * share * b**2)
-    return Bound(
+    def expression() -> Expression:
+        import sympy as sp
+
+        n, p, s, C = symbols("n p s C")
+        b = LETTERS["b"] if slope is None else sp.Integer(1)
+        share = label_contraction(model, LETTERS)
+        size = sp.Max(sp.log(p / s), sp.log(2))
+        room = C**2 * s * size / (16 * sp.log(2) * n * share * b**2)
+        return sp.Min(1, C**2 / (4 * b**2 * s), room) / 2
+
+    return LowerBound(
         name="Donsker-Varadhan: private labels" + (", link f" if free_b else ""),
         source=f"WX21: Theorem {'10' if free_b else '7'} (its constant)",
-        side="lower",
-        kind="certified",
-        names=("n", "p", "s", "C", *(("b",) if free_b else ()), *parameter_names(model)),
-        compute=compute,
-        expr=sp.Min(1, C**2 / (4 * b**2 * s), room) / 2,
+        parameters=("n", "p", "s", "C", *(("b",) if free_b else ()), *parameter_names(model)),
+        optimise=optimise,
+        formula=formula,
+        expression=expression,
         assumptions=(S_AT_MOST_P,),
         prior_at=prior,
         slack=21.0 if model is Gaussian else 18.0,
@@ -120,35 +149,42 @@ def _label_bound(model: Model, link: LinkFunction | None, slope: float | None) -
     )
 
 
-def claimed_theorem_7() -> Bound:
+def claimed_theorem_7() -> LowerBound:
     """WX21: Theorem 7 as claimed: min{1, C^2 s log(p/s)/(n eps^2)}, the isometry constant at 0."""
-    return _claimed("7", sp.Integer(1), ("n", "p", "s", "C", "epsilon"))
+    return _claimed("7", ("n", "p", "s", "C", "epsilon"))
 
 
-def claimed_theorem_10() -> Bound:
+def claimed_theorem_10() -> LowerBound:
     """WX21: Theorem 10 as claimed; it prints log(2/s), its proof and Theorem 7 have log(p/s)."""
-    return _claimed("10", symbols.b, ("n", "p", "s", "C", "b", "epsilon"))
+    return _claimed("10", ("n", "p", "s", "C", "b", "epsilon"))
 
 
-def _claimed(theorem: str, b: sp.Expr, names: tuple[str, ...]) -> Bound:
-    n, p, s, C, eps = symbols.n, symbols.p, symbols.s, symbols.C, symbols.epsilon
-    return printed(
+def _claimed(theorem: str, parameters: tuple[str, ...]) -> LowerBound:
+    def rate(at: Point) -> Terms:
+        lib = library(at["p"])
+        cost = at["n"] * at["epsilon"] ** 2 * (at["b"] ** 2 if "b" in parameters else 1)
+        return Terms(None, lib.least(1, at["C"] ** 2 * at["s"] * lib.log(at["p"] / at["s"]) / cost))
+
+    claim = claimed_bound(
+        LowerBound,
         f"claimed rate of Theorem {theorem}",
         f"WX21: Theorem {theorem}",
-        names,
-        None,
-        sp.Min(1, C**2 * s * sp.log(p / s) / (n * eps**2 * b**2)),
+        parameters,
+        rate,
         assumptions=(Assumption("p >= 2 s", lambda at: at["p"] >= 2 * at["s"]), PAPER_EPSILON),
         loss=SQUARED,
     )
+    assert isinstance(claim, LowerBound)
+    return claim
 
 
-def lower_bounds(model: Model, *, link: bool = True) -> list[Bound]:
+def lower_bounds(model: Model, *, link: bool = True) -> list[LowerBound]:
     """Every lower bound under one privacy definition of scope ``label``.
 
     With `link` the point holds b; otherwise the model is linear.
     """
     bounds = [wx21_theorem_10(model) if link else wx21_theorem_7(model)]
     if model is Pure:
+        bounds.append(uniform_noise_bound(None if link else 1.0))
         bounds.append(claimed_theorem_10() if link else claimed_theorem_7())
     return bounds

@@ -18,17 +18,24 @@ bounds E_0 |omega|^2 by a number A that does not grow with p. That is why the ri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal
 
 import numpy as np
-import sympy as sp
-from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from numpy.typing import NDArray
 
-from minimax import bound as symbols
-from minimax.bound import Bound, at_least, printed
-from minimax.core.bound import Assumption, Parts, Point, Prior
+from minimax.core.bound import (
+    Assumption,
+    LowerBound,
+    Optimum,
+    Parts,
+    Point,
+    Prior,
+    Terms,
+    at_least,
+    claimed_bound,
+)
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -39,126 +46,47 @@ from minimax.core.privacy import (
     ZeroConcentrated,
     parameter_names,
 )
-from minimax.methods.binary_reports import label_contraction
-from minimax.methods.divergences import report_information, report_variance, tv_contraction
+from minimax.core.symbolic import LETTERS, Expression, Number, library, symbols
+from minimax.methods.blocks import exponent
 from minimax.methods.fano import block_exponents, fano
 from minimax.methods.le_cam import squared_risk, testing_risk
 from minimax.methods.priors import TwoLabelPrior
+from minimax.methods.size_search import best_size
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import SQUARED, SUM, Loss
+from minimax.problems.local_regression.reports import entropy_ratio as entropy_ratio
+from minimax.problems.local_regression.reports import report_energy as report_energy
+from minimax.problems.local_regression.reports import reverse_ratio as reverse_ratio
+from minimax.problems.local_regression.reports import tilt_factor
 
 Array = NDArray[np.float64]
-
-
 NAMES = ("n", "p", "C")
-
-
 PAPER_EPSILON = Assumption("epsilon <= 1/2", lambda p: p["epsilon"] <= 0.5)
-
-
 PAPER_NOISE = Assumption("C >= 2 (the paper's class has C = 2)", lambda p: p["C"] >= 2)
-
-
-TEST_ROOM = sp.Rational(7, 20)
+TEST_ROOM = Fraction(7, 20)
 """S at which sqrt(S) (1 - sqrt(1 - e^-S)) is largest, to two digits."""
 
 
-def report_energy(model: Model, at: Mapping[str, Any], *, sharp: bool = False) -> Any:
-    r"""A with E_0 |omega|^2 <= A, from numbers or symbols.
-
-    **Statement.** With T^2 of `label_contraction`:
-    eps-LDP: A = min{sinh(eps/2)^2, 2 eps tanh(eps/2), p T^2}, or with `sharp`
-    min{2 (g - 1 - log g), p T^2}, g = eps/(1 - e^-eps), which is smaller.
-    (alpha, eps)-RDP: min{e^eps - 1 if alpha >= 2, 2 eps, p T^2}. (kappa, rho)-zCDP:
-    min{e^{kappa + 2 rho} - 1, 2 (kappa + rho), p T^2}. mu-GDP: as rho = mu^2/2, with its own T^2.
-    (eps, delta): p T^2.
-
-    **Proof.** (i) The w_j are orthonormal under P_0, so |omega|^2 <= Var r_z (Bessel): at most
-    `report_variance`, or on average E chi^2(K(.|x)|m_0) <= e^{D_2} - 1 by convexity. (ii) w is
-    1-sub-Gaussian, so |omega|^2 <= 2 KL(P_0 given z|P_0) (transport), on average 2 I(X; Z), at most
-    twice the largest KL between inputs, or `report_information`. (iii) w_j is a fair sign, and
-    omega_j = E_0[w_j|z] is the omega of its report: E_0 omega_j^2 <= T^2 for each j.
-
-    Under (eps, delta) neither (i) nor (ii) is left: a report may reveal everything with chance
-    delta. A = p T^2 grows with p, and `wx21_theorem_1` is the bound for private labels with s = 1
-    (`minimax.problems.label_regression.lower`, which allows interaction): of use for small p alone.
-
-    **Constants.** The true supremum is computed in the tests for p <= 3: .0600 at eps = .5 and .756
-    at eps = 2 (p = 2, 3), against .0638 and 1.16, 1.38, with `sharp` .0623 and .949.
-    """
-    symbolic = any(isinstance(value, sp.Basic) for value in at.values())
-    whole = at["p"] * label_contraction(model, at)
-    if model is Approximate:
-        return whole
-    least, expm1 = (sp.Min, lambda x: sp.exp(x) - 1) if symbolic else (min, _expm1)
-    if model is Pure:
-        eps = at["epsilon"]
-        if sharp:
-            return least(2 * report_information(eps), whole)
-        # Beyond eps = 700 the hyperbolic sine overflows, and is not the minimum.
-        variance = report_variance(eps if symbolic else min(eps, 700.0))
-        return least(variance, 2 * eps * tv_contraction(eps), whole)
-    if model is Renyi:
-        order_two = expm1(at["epsilon"])
-        if symbolic:
-            order_two = sp.Piecewise((order_two, at["alpha"] >= 2), (whole, True))
-        elif at["alpha"] < 2:
-            order_two = whole
-        return least(order_two, 2 * at["epsilon"], whole)
-    rho = at["mu"] ** 2 / 2 if model is Gaussian else at["rho"]
-    kappa = at.get("kappa", 0)
-    return least(expm1(kappa + 2 * rho), 2 * (kappa + rho), whole)
-
-
-def _expm1(x: float) -> float:
-    return math.expm1(min(x, 700.0))
-
-
-def _tilt_factor(model: Model, at: Point) -> float:
-    """The bound on |omega_j|: K(z|.) given w_j = 1 is at most e^eps times that given w_j = -1."""
-    return float(tv_contraction(at["epsilon"])) if model is Pure else 1.0
-
-
-def entropy_ratio(tau: ArrayLike) -> Array:
-    r"""c(tau) = [(1+tau) log(1+tau) + (1-tau) log(1-tau)]/(2 tau^2), from 1/2 up to log 2 at 1."""
-    t = np.asarray(tau, dtype=float)
-    safe = np.where(t > 1e-3, t, 0.5)
-    full = (special.xlog1py(1 + safe, safe) + special.xlog1py(1 - safe, -safe)) / (2 * safe**2)
-    return np.where(t > 1e-3, full, 0.5 + t**2 / 12 + t**4 / 30)
-
-
-def reverse_ratio(tau: ArrayLike) -> Array:
-    r"""-log(1 - tau^2)/tau^2 for tau < 1: increasing from 1."""
-    t = np.minimum(np.asarray(tau, dtype=float), 1 - 1e-12)
-    safe = np.where(t > 1e-3, t, 0.5)
-    return np.where(t > 1e-3, -np.log1p(-(safe**2)) / safe**2, 1 + t**2 / 2 + t**4 / 3)
-
-
-def largest_size(at: Point) -> float:
+def largest_size(at: Point) -> Number:
     """The largest delta of the family: min(1, C/2)."""
-    return min(1.0, at["C"] / 2)
+    return library(at["C"]).least(1, at["C"] / 2)
 
 
-def best_size(values: Callable[[Array], Array], start: float, top: float) -> tuple[float, float]:
-    """(value, delta): the maximum over delta <= top, by grids that shrink around the best.
+def _of_size(risk: Callable[[Point, Number], Number]) -> Callable[[Point, Optimum], Terms]:
+    """The formula of a risk at a given delta; a delta outside the family proves nothing."""
 
-    `start` is the closed form's delta; it is on the grid, so the maximum is never below it.
-    """
-    tried = np.minimum(start * np.append(np.geomspace(0.25, 16, 400), 1.0), top)
-    best, delta = -math.inf, start
-    for width in (0.02, 0.001, 5e-5, 0.0):
-        found = values(tried)
-        i = int(np.argmax(found))
-        if found[i] > best:
-            best, delta = float(found[i]), float(tried[i])
-        tried = np.minimum(delta * np.linspace(1 - width, 1 + width, 81), top)
-    return max(best, 0.0), delta
+    def formula(at: Point, found: Optimum) -> Terms:
+        delta = at["C"] * 0 + found["delta"]
+        value = risk(at, delta) if delta <= largest_size(at) else 0 * delta
+        return Terms(None, library(value).largest(value, 0))
+
+    return formula
 
 
 # --- Theorem 1: non-interactive -------------------------------------------------------------------
 
 
-def wx21_theorem_1(model: Model = Pure, *, sharp: bool = False) -> Bound:
+def wx21_theorem_1(model: Model = Pure, *, sharp: bool = False) -> LowerBound:
     r"""Non-interactive reports, squared loss: p log p, not log p.
 
     **Statement.** With B = C - delta, c(tau) of `entropy_ratio`, tau = delta tanh(eps/2)/B (pure;
@@ -180,37 +108,48 @@ def wx21_theorem_1(model: Model = Pure, *, sharp: bool = False) -> Bound:
     definitions, new here.
     """
 
-    def compute(at: Point) -> Parts:
+    def information(at: Point, delta: Number) -> Number:
+        """Bound on I(v; Z) of all reports."""
+        tilt = delta / (at["C"] - delta)
+        ratio = entropy_ratio(tilt * tilt_factor(model, at))
+        return at["n"] * ratio * report_energy(model, at, sharp=sharp) * tilt**2 / at["p"]
+
+    def optimise(at: Point) -> Optimum:
         A = report_energy(model, at, sharp=sharp)
         b, h = block_exponents(int(at["p"]))
         room = at["p"] * at["C"] ** 2 * math.log(2 * at["p"]) / (16 * math.log(2) * at["n"] * A)
         start = math.sqrt(min(1.0, at["C"] ** 2 / 4, room))
 
-        def values(delta: Array) -> Array:
-            B = at["C"] - delta
-            tilt = delta / B
-            ratio = entropy_ratio(tilt * _tilt_factor(model, at))
-            information = at["n"] * ratio * A * tilt**2 / at["p"]
-            return np.asarray(delta**2 * np.max(1 - (h + information[:, None]) / b, axis=1))
+        def kept(delta: Array) -> Array:
+            return np.asarray(1 - (h + information(at, delta)[:, None]) / b)
 
-        value, delta = best_size(values, start, largest_size(at))
-        return Parts(None, value, value, {"delta": delta, "B": at["C"] - delta})
+        delta = best_size(lambda d: d**2 * kept(d).max(axis=1), start, largest_size(at))
+        best = int(np.argmax(kept(np.array([delta]))[0]))
+        return {"delta": delta, "B": at["C"] - delta, "b": float(b[best])}
 
-    n, p, C = symbols.n, symbols.p, symbols.C
-    A = report_energy(model, _symbols(model), sharp=sharp)
-    room = p * C**2 * sp.log(2 * p) / (16 * sp.log(2) * n * A)
-    return Bound(
+    def formula(at: Point, found: Optimum) -> Terms:
+        b = at["C"] * 0 + found["b"]
+        guess = exponent(b, int(at["p"]))
+        return _of_size(lambda at, d: d**2 * (1 - (guess + information(at, d)) / b))(at, found)
+
+    def expression() -> Expression:
+        import sympy as sp
+
+        n, p, C = symbols("n p C")
+        room = p * C**2 * sp.log(2 * p) / (16 * sp.log(2) * n * _energy(model, sharp))
+        return sp.Min(1, C**2 / 4, room) / 2
+
+    return LowerBound(
         name="Donsker-Varadhan: non-interactive" + (", channel information" if sharp else ""),
         source=(
             f"{THIS_WORK}: local_regression.wx21_theorem_1 (for WX21: Theorem 1)"
             if model is Approximate
             else "WX21: Theorem 1 (its constant)"
         ),
-        side="lower",
-        kind="certified",
-        names=(*NAMES, *parameter_names(model)),
-        compute=compute,
-        expr=sp.Min(1, C**2 / 4, room) / 2,
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=optimise,
+        formula=formula,
+        expression=expression,
         assumptions=(at_least("p", 1),),
         prior_at=_prior(),
         slack=11.1 * _spare(model),
@@ -223,17 +162,20 @@ def _spare(model: Model) -> float:
     return 1.16 if model is Gaussian else 1.0
 
 
-def _symbols(model: Model) -> dict[str, sp.Symbol]:
-    return {name: symbols.SYMBOLS[name] for name in ("p", *parameter_names(model))}
+def _energy(model: Model, sharp: bool = False) -> Expression:
+    """The closed form's A."""
+    return report_energy(
+        model, {k: LETTERS[k] for k in ("p", *parameter_names(model))}, sharp=sharp
+    )
 
 
 def _prior(*, summed: bool = False, null: float = 0.0) -> Callable[[Point, Parts], Prior]:
     return lambda at, parts: TwoLabelPrior(
-        int(at["p"]), parts.free["delta"], parts.free["B"], summed=summed, null=null
+        int(at["p"]), parts.optimum["delta"], parts.optimum["B"], summed=summed, null=null
     )
 
 
-def wx21_theorem_1_fano() -> Bound:
+def wx21_theorem_1_fano() -> LowerBound:
     r"""Theorem 1 by the paper's own route, with the constants that its proof gives.
 
     **Statement.** R >= (delta^2/2) (1 - (4 n A delta^2/(p C^2) + log 2)/log 2p), optimised over
@@ -247,24 +189,29 @@ def wx21_theorem_1_fano() -> Bound:
     **Source.** WX21: Theorem 1 (proof, Lemmas 7 and 10).
     """
 
-    def compute(at: Point) -> Parts:
-        A = report_energy(Pure, at)
-        slope = max(4 * at["n"] * A / (at["p"] * at["C"] ** 2), 1e-300)  # it may underflow
-        squared = min(largest_size(at) ** 2, math.log(at["p"]) / (2 * slope))
-        value = max(fano(squared / 2, slope * squared, 2 * at["p"]), 0.0)
-        return Parts(None, value, value, {"delta": math.sqrt(squared), "B": at["C"] / 2})
+    def slope(at: Point) -> Number:
+        return 4 * at["n"] * report_energy(Pure, at) / (at["p"] * at["C"] ** 2)
 
-    n, p, C = symbols.n, symbols.p, symbols.C
-    A = report_energy(Pure, symbols.SYMBOLS)
-    squared = sp.Min(1, C**2 / 4, p * C**2 * sp.log(p) / (8 * n * A))
-    return Bound(
+    def optimise(at: Point) -> Optimum:
+        top, room = largest_size(at), math.log(at["p"]) / 2
+        inside = slope(at) * top**2 > room
+        delta = math.sqrt(room / slope(at)) if inside else top
+        return {"delta": min(delta, top), "B": at["C"] / 2}
+
+    def expression() -> Expression:
+        import sympy as sp
+
+        n, p, C = symbols("n p C")
+        squared = sp.Min(1, C**2 / 4, p * C**2 * sp.log(p) / (8 * n * _energy(Pure)))
+        return squared * sp.log(p) / (4 * sp.log(2 * p))
+
+    return LowerBound(
         name="private Fano: non-interactive",
         source="WX21: Theorem 1 (proof, constants corrected)",
-        side="lower",
-        kind="certified",
-        names=(*NAMES, "epsilon"),
-        compute=compute,
-        expr=squared * sp.log(p) / (4 * sp.log(2 * p)),
+        parameters=(*NAMES, "epsilon"),
+        optimise=optimise,
+        formula=_of_size(lambda at, d: fano(d**2 / 2, slope(at) * d**2, 2 * at["p"])),
+        expression=expression,
         assumptions=(at_least("p", 2),),
         prior_at=_prior(),
         slack=2.0,
@@ -280,7 +227,7 @@ def interactive(
     loss: Loss = "squared",
     *,
     sharp: bool = False,
-) -> Bound:
+) -> LowerBound:
     r"""Sequentially interactive reports: p.
 
     **Statement.** S = n A k(tau) delta^2/(p (C - delta)^2), k of `reverse_ratio`, tau as in
@@ -304,42 +251,41 @@ def interactive(
     summed = loss == "sum"
     room = float(TEST_ROOM) if summed else 1.0
 
-    def compute(at: Point) -> Parts:
+    def risk(at: Point, delta: Number) -> Number:
+        tilt = delta / (at["C"] - delta)
+        rounds = at["n"] * report_energy(model, at, sharp=sharp) / at["p"]
+        log_affinity = -rounds * reverse_ratio(tilt * tilt_factor(model, at)) * tilt**2 / 2
+        return (testing_risk if summed else squared_risk)(2 * delta, log_affinity)
+
+    def optimise(at: Point) -> Optimum:
         A = report_energy(model, at, sharp=sharp)
         reach = at["C"] * math.sqrt(room * at["p"] / (9 * math.log(4 / 3) * at["n"] * A))
-        start = min(1.0, at["C"] / 3, reach)
+        top = min(1.0, at["C"] / 2 * (1 - 1e-9))  # at C/2 one report may tell everything
+        delta = best_size(lambda d: risk(at, d), min(1.0, at["C"] / 3, reach), top)
+        return {"delta": delta, "B": at["C"] - delta}
 
-        def values(delta: Array) -> Array:
-            tilt = delta / (at["C"] - delta)
-            ratio = reverse_ratio(tilt * _tilt_factor(model, at))
-            log_affinity = -at["n"] / at["p"] * A * ratio * tilt**2 / 2
-            risk = testing_risk if summed else squared_risk
-            return np.asarray(risk(2 * delta, np.maximum(log_affinity, -300.0)))
+    def expression() -> Expression:
+        import sympy as sp
 
-        value, delta = best_size(values, start, largest_size(at))
-        return Parts(None, value, value, {"delta": delta, "B": at["C"] - delta})
+        n, p, C = symbols("n p C")
+        share = sp.Rational(TEST_ROOM.numerator, TEST_ROOM.denominator) if summed else sp.Integer(1)
+        reach = C**2 * p / (9 * sp.log(sp.Rational(4, 3)) * n * _energy(model, sharp))
+        squared = sp.Min(1, C**2 / 9, share * reach)
+        lost = sp.sqrt(squared) * (1 - sp.sqrt(1 - sp.exp(-share)))
+        return lost if summed else squared * sp.exp(-1)
 
-    n, p, C = symbols.n, symbols.p, symbols.C
-    A = report_energy(model, _symbols(model), sharp=sharp)
-    reach = C**2 * p / (9 * sp.log(sp.Rational(4, 3)) * n * A)
-    squared = sp.Min(1, C**2 / 9, (TEST_ROOM if summed else 1) * reach)
     extra = ("sum of errors" if summed else "", "channel information" if sharp else "")
-    return Bound(
+    return LowerBound(
         name=", ".join(("Le Cam: interactive", *filter(None, extra))),
         source=(
             f"{THIS_WORK}: local_regression.interactive (for WX21: Theorems 3, 4)"
             if model is Approximate or (summed and model is not Pure)
             else f"WX21: Theorem {_theorem(model, summed)} (its constant)"
         ),
-        side="lower",
-        kind="certified",
-        names=(*NAMES, *parameter_names(model)),
-        compute=compute,
-        expr=(
-            sp.sqrt(squared) * (1 - sp.sqrt(1 - sp.exp(-TEST_ROOM)))
-            if summed
-            else squared * sp.exp(-1)
-        ),
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=optimise,
+        formula=_of_size(risk),
+        expression=expression,
         assumptions=(at_least("p", 1),),
         prior_at=_prior(summed=summed),
         slack=(3.3 if summed else 6.2) * _spare(model),
@@ -347,17 +293,17 @@ def interactive(
     )
 
 
-def wx21_theorem_2(*, sharp: bool = False) -> Bound:
+def wx21_theorem_2(*, sharp: bool = False) -> LowerBound:
     """WX21: Theorem 2: `interactive` under eps-LDP with squared loss."""
     return interactive(Pure, sharp=sharp)
 
 
-def wx21_theorem_3(*, sharp: bool = False) -> Bound:
+def wx21_theorem_3(*, sharp: bool = False) -> LowerBound:
     """WX21: Theorem 3: `interactive` under eps-LDP with the loss |sum_j (estimate - theta)_j|."""
     return interactive(Pure, "sum", sharp=sharp)
 
 
-def wx21_theorem_4(model: Model) -> Bound:
+def wx21_theorem_4(model: Model) -> LowerBound:
     """WX21: Theorem 4: `interactive` under RDP, rho-zCDP or (kappa, rho)-zCDP.
 
     The paper's (2, log(1 + eps^2))-RDP is ``Renyi`` with alpha = 2 and epsilon = log(1 + eps^2).
@@ -367,7 +313,7 @@ def wx21_theorem_4(model: Model) -> Bound:
     return interactive(model)
 
 
-def null_against_mixture(model: Model = Pure, loss: Loss = "squared") -> Bound:
+def null_against_mixture(model: Model = Pure, loss: Loss = "squared") -> LowerBound:
     r"""Theorems 2, 3, 4 by the paper's own route, with the constants that its proof gives.
 
     **Statement.** With B = C/2 and D = n A k(tau) (2 delta/C)^2/(2p), squared loss:
@@ -383,31 +329,39 @@ def null_against_mixture(model: Model = Pure, loss: Loss = "squared") -> Bound:
     **Source.** WX21: Theorems 2, 3, 4 (proof), whose Lemma 9 has sqrt(D)/2 in place of sqrt(D/2).
     """
     summed = loss == "sum"
-    distance, power = (sp.Rational(1, 2), 1) if summed else (sp.Rational(2, 3), 2)
+    distance, power = (Fraction(1, 2), 1) if summed else (Fraction(2, 3), 2)
 
-    def compute(at: Point) -> Parts:
-        A = report_energy(model, at)
-        scale = at["C"] * math.sqrt(at["p"] / (at["n"] * A))
+    def distance_at(at: Point, delta: Number) -> Number:
+        """sqrt(D/2)."""
+        rounds = at["n"] * report_energy(model, at) / at["p"]
+        ratio = reverse_ratio(2 * delta / at["C"] * tilt_factor(model, at))
+        return library(delta, rounds).sqrt(rounds * ratio) * delta / at["C"]
+
+    def risk(at: Point, delta: Number) -> Number:
+        return (delta / 2) ** power * (1 - distance_at(at, delta))
+
+    def optimise(at: Point) -> Optimum:
+        scale = at["C"] * math.sqrt(at["p"] / (at["n"] * report_energy(model, at)))
         start = min(1.0, at["C"] / 4, float(distance) * scale / math.sqrt(4 * math.log(4 / 3)))
+        top = min(1.0, at["C"] / 2 * (1 - 1e-9))
+        return {"delta": best_size(lambda d: risk(at, d), start, top), "B": at["C"] / 2}
 
-        def values(delta: Array) -> Array:
-            ratio = reverse_ratio(2 * delta / at["C"] * _tilt_factor(model, at))
-            return np.asarray((delta**power) / 2**power * (1 - np.sqrt(ratio) * delta / scale))
+    def expression() -> Expression:
+        import sympy as sp
 
-        value, delta = best_size(values, start, largest_size(at))
-        return Parts(None, value, value, {"delta": delta, "B": at["C"] / 2})
+        n, p, C = symbols("n p C")
+        share = sp.Rational(distance.numerator, distance.denominator)
+        scale = C * sp.sqrt(p / (n * _energy(model)))
+        delta = sp.Min(1, C / 4, share * scale / sp.sqrt(4 * sp.log(sp.Rational(4, 3))))
+        return delta**power / 2**power * (1 - share)
 
-    n, p, C = symbols.n, symbols.p, symbols.C
-    scale = C * sp.sqrt(p / (n * report_energy(model, _symbols(model))))
-    delta = sp.Min(1, C / 4, distance * scale / sp.sqrt(4 * sp.log(sp.Rational(4, 3))))
-    return Bound(
+    return LowerBound(
         name="private Le Cam: null against mixture" + (", sum of errors" if summed else ""),
         source=f"WX21: Theorem {_theorem(model, summed)} (proof, constants corrected)",
-        side="lower",
-        kind="certified",
-        names=(*NAMES, *parameter_names(model)),
-        compute=compute,
-        expr=delta**power / 2**power * (1 - distance),
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=optimise,
+        formula=_of_size(risk),
+        expression=expression,
         assumptions=(at_least("p", 1),),
         prior_at=_prior(summed=summed, null=0.5),
         slack=(4.1 if summed else 12.1) * _spare(model),
@@ -422,35 +376,45 @@ def _theorem(model: Model, summed: bool) -> str:
 # --- What the paper prints ------------------------------------------------------------------------
 
 
-def claimed_theorem(number: Literal[1, 2, 3, 4], model: Model = Pure) -> Bound:
+def claimed_theorem(number: Literal[1, 2, 3, 4], model: Model = Pure) -> LowerBound:
     """WX21: Theorems 1 to 4 as claimed, in the paper's ranges of epsilon."""
-    n, p, eps, rho = symbols.n, symbols.p, symbols.epsilon, symbols.rho
-    level: sp.Expr = eps**2
     regime: tuple[Assumption, ...] = (PAPER_EPSILON,)
     if number == 4 and model is Renyi:
-        level = 2 * sp.exp(eps / 2) * sp.sinh(eps / 2)  # e^eps - 1, uncancelled
         regime = (
             at_least("alpha", 2),
             Assumption("epsilon <= log 2", lambda at: at["epsilon"] <= math.log(2)),
         )
     elif number == 4 and model in (ZeroConcentrated, OffsetConcentrated):
-        order_two = 2 * rho + (symbols.kappa if model is OffsetConcentrated else 0)
-        level, regime = 2 * sp.exp(order_two / 2) * sp.sinh(order_two / 2), ()
+        regime = ()
     elif (number == 4) or model is not Pure:
         raise ValueError(f"WX21: Theorem {number} says nothing about {model.name!r} privacy")
-    rate = {1: p * sp.log(p), 2: p, 3: p, 4: p}[number] / (n * level)
-    return printed(
+
+    def level(at: Point) -> Number:
+        if model is Pure:
+            return at["epsilon"] ** 2
+        offset = at["kappa"] if model is OffsetConcentrated else 0
+        order_two = at["epsilon"] if model is Renyi else offset + 2 * at["rho"]
+        return library(order_two).expm1(order_two)
+
+    def rate(at: Point) -> Terms:
+        lib = library(at["p"])
+        ratio = at["p"] * (lib.log(at["p"]) if number == 1 else 1) / (at["n"] * level(at))
+        return Terms(None, lib.least(1, lib.sqrt(ratio) if number == 3 else ratio))
+
+    claim = claimed_bound(
+        LowerBound,
         f"claimed rate of Theorem {number}",
         f"WX21: Theorem {number}",
         (*NAMES, *parameter_names(model)),
-        None,
-        sp.Min(1, sp.sqrt(rate) if number == 3 else rate),
+        rate,
         assumptions=(PAPER_NOISE, at_least("p", 2), *regime),
         loss=SUM if number == 3 else SQUARED,
     )
+    assert isinstance(claim, LowerBound)
+    return claim
 
 
-def lower_bounds(model: Model, *, interaction: bool = False) -> list[Bound]:
+def lower_bounds(model: Model, *, interaction: bool = False) -> list[LowerBound]:
     """Every lower bound for the class under one privacy definition of scope ``local``.
 
     Without `interaction` the reports are non-interactive: what holds for interactive reports holds

@@ -1,0 +1,98 @@
+r"""What a private report of a record tells: its energy, and the ratios that turn it into entropy.
+
+The family and the reports are those of `minimax.problems.local_regression.lower`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+
+from minimax.core.bound import Point
+from minimax.core.privacy import Approximate, Gaussian, Model, OffsetConcentrated, Pure, Renyi
+from minimax.core.symbolic import Number, library
+from minimax.methods.binary_reports import label_contraction
+from minimax.methods.divergences import report_information, report_variance, tv_contraction
+
+
+def report_energy(model: Model, at: Point, *, sharp: bool = False) -> Number:
+    r"""A with E_0 |omega|^2 <= A, for any kind of number.
+
+    **Statement.** With T^2 of `label_contraction`:
+    eps-LDP: A = min{sinh(eps/2)^2, 2 eps tanh(eps/2), p T^2}, or with `sharp`
+    min{2 (g - 1 - log g), p T^2}, g = eps/(1 - e^-eps), which is smaller.
+    (alpha, eps)-RDP: min{e^eps - 1 if alpha >= 2, 2 eps, p T^2}. (kappa, rho)-zCDP:
+    min{e^{kappa + 2 rho} - 1, 2 (kappa + rho), p T^2}. mu-GDP: as rho = mu^2/2, with its own T^2.
+    (eps, delta): p T^2.
+
+    **Proof.** (i) The w_j are orthonormal under P_0, so |omega|^2 <= Var r_z (Bessel): at most
+    `report_variance`, or on average E chi^2(K(.|x)|m_0) <= e^{D_2} - 1 by convexity. (ii) w is
+    1-sub-Gaussian, so |omega|^2 <= 2 KL(P_0 given z|P_0) (transport), on average 2 I(X; Z), at most
+    twice the largest KL between inputs, or `report_information`. (iii) w_j is a fair sign, and
+    omega_j = E_0[w_j|z] is the omega of its report: E_0 omega_j^2 <= T^2 for each j.
+
+    Under (eps, delta) neither (i) nor (ii) is left: a report may reveal everything with chance
+    delta. A = p T^2 grows with p, and `wx21_theorem_1` is the bound for private labels with s = 1
+    (`minimax.problems.label_regression.lower`, which allows interaction): of use for small p alone.
+
+    **Constants.** The true supremum is computed in the tests for p <= 3: .0600 at eps = .5 and .756
+    at eps = 2 (p = 2, 3), against .0638 and 1.16, 1.38, with `sharp` .0623 and .949.
+    """
+    whole = at["p"] * label_contraction(model, at)
+    if model is Approximate:
+        return whole
+    lib = library(*(value for name, value in at.items() if name in BUDGETS), whole)
+    if model is Pure:
+        eps = at["epsilon"]
+        if sharp:
+            return lib.least(2 * report_information(eps), whole)
+        return lib.least(report_variance(eps), 2 * eps * tv_contraction(eps), whole)
+    if model is Renyi:
+        eps = at["epsilon"]
+        order_two = lib.choose(at["alpha"] >= 2, lambda: lib.expm1(eps), lambda: whole)
+        return lib.least(order_two, 2 * eps, whole)
+    rho = at["mu"] ** 2 / 2 if model is Gaussian else at["rho"]
+    kappa = at["kappa"] if model is OffsetConcentrated else 0
+    return lib.least(lib.expm1(kappa + 2 * rho), 2 * (kappa + rho), whole)
+
+
+BUDGETS = ("epsilon", "mu", "rho", "kappa", "alpha")
+
+
+def tilt_factor(model: Model, at: Point) -> Number:
+    """The bound on |omega_j|: K(z|.) given w_j = 1 is at most e^eps times that given w_j = -1."""
+    return tv_contraction(at["epsilon"]) if model is Pure else 1
+
+
+def entropy_ratio(tau: Number) -> Number:
+    r"""c(tau) = [(1+tau) log(1+tau) + (1-tau) log(1-tau)]/(2 tau^2), from 1/2 up to log 2 at 1.
+
+    Floats err upwards by some ulps. Below 10^-3 it is sum_k tau^{2k}/((2k+1)(2k+2)).
+    """
+    lib = library(tau)
+
+    def full() -> Number:
+        t = lib.largest(tau, 1e-3)  # both branches are evaluated for arrays
+        inside = lib.least(t, 1 - (lib.ulp or mpmath.mp.eps) / 2)
+        parts = (1 + t) * lib.log1p(t) + (1 - t) * lib.log1p(-inside)
+        return parts / (2 * t**2) * (1 + 8 * lib.ulp / t)
+
+    def series() -> Number:
+        square, value = lib.least(tau, 1e-3) ** 2, tau * 0
+        for k in reversed(range(9)):
+            value = value * square + (value * 0 + 1) / ((2 * k + 1) * (2 * k + 2))
+        return value * (1 + 4 * lib.ulp)
+
+    return lib.choose(tau > 1e-3, full, series)
+
+
+def reverse_ratio(tau: Number) -> Number:
+    r"""k(tau) = -log(1 - tau^2)/tau^2: increasing from 1, infinite from tau = 1 on.
+
+    Floats err upwards: tau^2 is raised by some ulps, which is what its own rounding may hide.
+    """
+    lib = library(tau)
+    square = lib.largest(tau**2 * (1 + 16 * lib.ulp), tau * 0 + 1e-300)
+    inside = lib.least(square, 1 - (lib.ulp or mpmath.mp.eps) / 2)
+    return lib.choose(square < 1, lambda: -lib.log1p(-inside) / inside, lambda: math.inf)
