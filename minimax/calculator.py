@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minimax.bound import Bound as OldBound
 from minimax.core.best import Best
 from minimax.core.bound import Bound, OutsideRegime
 from minimax.core.calibration import Budget, repeated_noise
@@ -41,7 +40,6 @@ from minimax.problems.sparse_regression import lower as sparse_regression
 from minimax.problems.sparse_regression import upper as sparse_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
-AnyBound = Bound | OldBound
 Place = Mapping[str, float]
 """A point without its budget."""
 Row = dict[str, Any]
@@ -59,13 +57,13 @@ class ProblemClass:
     name: str
     about: str
     needs: tuple[str, ...]
-    lower: Callable[[Model], Sequence[AnyBound]]
+    lower: Callable[[Model], Sequence[Bound]]
     upper: Callable[[Place, Definition], Best]
     loss: str = POPULATION_LOSS
     """The loss in which the lower bounds and the upper bound are compared."""
     radius: float | None = None
     """The default radius; None for sigma."""
-    theorems: Callable[[Place, Definition], Sequence[AnyBound]] = lambda point, privacy: ()
+    theorems: Callable[[Place, Definition], Sequence[Bound]] = lambda point, privacy: ()
     """Upper bounds of the papers at a point: with constants where they are proved, and claimed."""
     scope: Scope = "central"
     """Whom the privacy definition trusts."""
@@ -114,9 +112,9 @@ def _logistic_upper(point: Place, privacy: Definition) -> Best:
     return logistic_upper.best_upper(problem, privacy)
 
 
-def _sparse_theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
+def _sparse_theorems(point: Place, privacy: Definition) -> Sequence[Bound]:
     """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
-    claimed: list[AnyBound] = [
+    claimed: list[Bound] = [
         sparse_upper.claimed_theorem_4_4(),
         sparse_upper.claimed_corollary_5_6(),
         erm_upper.claimed_theorem_8(),
@@ -138,7 +136,7 @@ def _sparse_theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
     return [proven, *claimed]
 
 
-def _logistic_theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
+def _logistic_theorems(point: Place, privacy: Definition) -> Sequence[Bound]:
     """WG19: Corollary 5.8 and WX21: Theorem 8, which are for sparse problems: s = d here."""
     return [sparse_upper.claimed_corollary_5_8(), erm_upper.claimed_theorem_8()]
 
@@ -152,11 +150,11 @@ def _local_regression(interaction: bool = False, loss: Loss = "squared") -> Prob
     def at(point: Place) -> LocalRegressionProblem:
         return LocalRegressionProblem(**_numbers(point, ("n", "p", "C")))
 
-    def lower(model: Model) -> Sequence[AnyBound]:
+    def lower(model: Model) -> Sequence[Bound]:
         bounds = local_regression.lower_bounds(model, interaction=interaction)
         return [bound for bound in bounds if bound.loss == measured]
 
-    def theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
+    def theorems(point: Place, privacy: Definition) -> Sequence[Bound]:
         claimed = local_upper.claimed_record_bounds(privacy, interaction=interaction)
         proven = [local_upper.one_shot_upper(at(point), privacy, loss)]
         if interaction:
@@ -189,7 +187,7 @@ def _label_regression(link: bool = False) -> ProblemClass:
             return Best(local_problem.ZERO_RELEASE_RISK, note=why)
         return label_upper.best_upper(at(point), privacy)
 
-    def theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
+    def theorems(point: Place, privacy: Definition) -> Sequence[Bound]:
         claimed = label_upper.claimed_label_bounds(privacy, link=link)
         return claimed if link else [label_upper.one_shot_label_upper(at(point), privacy), *claimed]
 
@@ -288,7 +286,7 @@ def upper_rows(problem: ProblemClass, privacy: Definition, point: Place) -> list
     row = _row(f"best proven: {best}", THIS_WORK, "certified", []) | {"total": best.risk}
     full = {**({"s": point["d"]} if "d" in point else {}), **point, **privacy.parameters}
     bounds = problem.theorems(point, privacy)
-    return [row, *_rows(problem, [b for b in bounds if set(b.names) <= set(full)], full)]
+    return [row, *_rows(problem, [b for b in bounds if set(b.parameters) <= set(full)], full)]
 
 
 def _row(name: str, source: str, kind: str, assumptions: list[str]) -> Row:
@@ -303,7 +301,7 @@ def _row(name: str, source: str, kind: str, assumptions: list[str]) -> Row:
     }
 
 
-def _rows(problem: ProblemClass, bounds: Sequence[AnyBound], full: Place) -> list[Row]:
+def _rows(problem: ProblemClass, bounds: Sequence[Bound], full: Place) -> list[Row]:
     out = []
     for bound in bounds:
         assumptions = [a.text for a in bound.assumptions]
@@ -313,7 +311,7 @@ def _rows(problem: ProblemClass, bounds: Sequence[AnyBound], full: Place) -> lis
             assumptions.append(bound.remark)
         row = _row(bound.name, bound.source, bound.kind, assumptions)
         try:
-            parts = bound.parts(**{k: v for k, v in full.items() if k in bound.names})
+            parts = bound.parts(**{k: v for k, v in full.items() if k in bound.parameters})
         except OutsideRegime as outside:
             assumptions.append(f"NOT MET: {'; '.join(outside.needs)}")
         else:

@@ -72,10 +72,6 @@ class Parts:
     optimum: Optimum = field(default_factory=dict)
     """The free parameters of the proof at which the value was reached."""
 
-    @property
-    def free(self) -> Optimum:
-        return self.optimum
-
 
 class Labelled(NamedTuple):
     """A sample of a regression problem: the arguments of `fit`, in order."""
@@ -146,10 +142,6 @@ class Bound:
     defaults: Mapping[str, float] = field(default_factory=dict)
     """Parameters that need not be given: the problem or budget a bound was made for."""
     rounding: float = ROUNDING
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.parameters
 
     @cached_property
     def expr(self) -> Expression:

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from minimax.bound import Bound
 from minimax.calculator import PROBLEMS, best_lower, problem_class
-from minimax.core.bound import OutsideRegime
+from minimax.core.bound import Bound, OutsideRegime
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -95,7 +94,7 @@ def points(draw: st.DrawFn) -> dict[str, float]:
 
 def scales(bound: Bound, point: dict[str, float]) -> dict[str, float]:
     """The bounded classes have no radius of their own."""
-    return point if "radius" in bound.names else {**point, "radius": point["sigma"]}
+    return point if "radius" in bound.parameters else {**point, "radius": point["sigma"]}
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
@@ -145,7 +144,7 @@ def test_more_records_or_less_privacy_never_raise_a_bound(
     bound = CERTIFIED[name]
     assume(not bound.broken(**point))
     value = bound.value(**point)
-    budget = [k for k in ("epsilon", "rho", "mu", "kappa") if k in bound.names]
+    budget = [k for k in ("epsilon", "rho", "mu", "kappa") if k in bound.parameters]
     for moved in ("n", *budget):
         easier = {**point, moved: point[moved] * factor}
         if moved == "n":

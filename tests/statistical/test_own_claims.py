@@ -9,12 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sympy as sp
 from sklearn.base import BaseEstimator
 
-from minimax.bound import SYMBOLS, Bound, at_least
-from minimax.core.bound import Parts, Point
+from minimax.core.bound import LowerBound, Optimum, Point, Terms, at_least
 from minimax.core.privacy import Pure
+from minimax.core.symbolic import LETTERS
 from verify.rates import Claim, Sweep, main
 
 ARGUMENTS = ["--jobs", "1", "--seed", "3"]
@@ -49,23 +48,18 @@ class Coins:
         return float((estimate[0] - 0.5) ** 2)
 
 
-def risk_bound(factor: float) -> Bound:
+def risk_bound(factor: float) -> LowerBound:
     """`factor` times 1/(4 n) + 2/(n epsilon)^2, the exact risk of `NoisyCoin` on fair coins."""
-    n, epsilon = SYMBOLS["n"], SYMBOLS["epsilon"]
-    expr = sp.Float(factor) * (1 / (4 * n) + 2 / (n * epsilon) ** 2)
 
-    def compute(p: Point) -> Parts:
-        statistical, privacy = factor / (4 * p["n"]), factor * 2 / (p["n"] * p["epsilon"]) ** 2
-        return Parts(statistical, privacy, statistical + privacy)
+    def formula(p: Point, found: Optimum) -> Terms:
+        return Terms(factor / (4 * p["n"]), factor * 2 / (p["n"] * p["epsilon"]) ** 2)
 
-    return Bound(
+    return LowerBound(
         name="coins",
         source="CWZ19: of one's own",
-        side="lower",
-        kind="certified",
-        names=("n", "epsilon"),
-        compute=compute,
-        expr=expr,
+        parameters=("n", "epsilon"),
+        formula=formula,
+        expression=lambda: formula(LETTERS, {}).total,
         assumptions=(at_least("n", 2),),
         prior_at=lambda p, parts: Coins(),
     )

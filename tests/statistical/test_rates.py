@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from minimax.bound import Bound
-from minimax.core.bound import Parts, Point
+from minimax.core.bound import Point, Terms, UpperBound
 from verify.rates import main
 from verify.rates.claim import Claim
 from verify.rates.claims import all_claims
@@ -115,7 +114,7 @@ def test_a_wrong_exponent_is_found_out() -> None:
     """The same values with a closed form that says n^-1 where the risk falls like n^-2."""
     claim = CLAIMS["bounded-mean/tracing/GDP"]
     n = sp.Symbol("n", positive=True)
-    lying = replace(claim.lower, expr=claim.lower.expr * n)
+    lying = replace(claim.lower, expression=lambda: claim.lower.expr * n)
     found = run([replace(claim, lower=lying)], SWEPT, seed=2)
     assert found.exit_code == 1
     verdicts = {row.variable: row.verdict for row in found.slopes}
@@ -140,9 +139,11 @@ def test_a_vacuous_upper_bound_leaves_its_control_unbroken() -> None:
     upper = claim.upper
     assert upper is not None
 
-    def vacuous(p: Point) -> Bound:
+    def vacuous(p: Point) -> UpperBound:
         tight = upper(p)
-        return replace(tight, compute=lambda q: Parts(None, None, 1000 * tight.compute(q).total))
+        return replace(
+            tight, formula=lambda q, found: Terms(None, 1000 * tight.formula(q, found).total)
+        )
 
     found = check(replace(claim, upper=vacuous))
     assert found.exit_code == 1

@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from minimax.bound import Bound
-from minimax.core.bound import Parts
+from minimax.core.bound import Bound, Parts
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.methods.priors import (
     BlockPrior,
@@ -177,7 +176,7 @@ class Case:
         """The bound and the problem of its prior, or None where it is not proved or zero."""
         bound = made(self.bound, type(privacy))
         given = {**self.point, **privacy.parameters, "n": n}
-        point = bound.point({name: given[name] for name in bound.names})
+        point = bound.point({name: given[name] for name in bound.parameters})
         if bound.broken(**point):
             return None
         parts = bound.parts(**point)

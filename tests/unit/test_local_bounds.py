@@ -14,8 +14,7 @@ import sympy as sp
 from hypothesis import given, settings
 from scipy import stats
 
-from minimax.bound import Bound
-from minimax.core.bound import OutsideRegime
+from minimax.core.bound import Bound, OutsideRegime
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -128,7 +127,7 @@ def test_randomised_response_is_within_a_factor_of_theorem_1() -> None:
         point = {**POINT, "n": n}
         for bound, low, high in ((first, 1.4, 1.6), (second, 2.25, 2.6)):
             parts = bound.parts(**point)
-            risk = randomised_response_risk(n, 20, 0.5, parts.free["B"], parts.free["delta"])
+            risk = randomised_response_risk(n, 20, 0.5, parts.optimum["B"], parts.optimum["delta"])
             assert low < risk / parts.total < high
 
 
@@ -171,7 +170,9 @@ def test_no_bound_exceeds_the_exact_risk_of_randomised_response(
         bounds.append(local_regression.wx21_theorem_1_fano())
     for bound in bounds:
         parts = bound.parts(**point)
-        risk = randomised_response_risk(p * per, p, epsilon, parts.free["B"], parts.free["delta"])
+        risk = randomised_response_risk(
+            p * per, p, epsilon, parts.optimum["B"], parts.optimum["delta"]
+        )
         assert parts.total <= risk * (1 + 1e-9)
 
 
@@ -181,13 +182,13 @@ def test_one_coordinate_is_randomised_response(n: int, epsilon: float) -> None:
     """p = 1: a report of w or of the label is one coin, and the exact risks are binomial sums."""
     point = {"n": n, "p": 1, "s": 1, "C": 2.0, "epsilon": epsilon}
     labels = label_regression.wx21_theorem_7().parts(**point)
-    exact = randomised_response_risk(n, 1, epsilon, labels.free["B"], labels.free["delta"])
+    exact = randomised_response_risk(n, 1, epsilon, labels.optimum["B"], labels.optimum["delta"])
     assert labels.total <= exact
     sums = local_regression.wx21_theorem_3().parts(**point)
-    tau = sums.free["delta"] / sums.free["B"] * math.tanh(epsilon / 2)
+    tau = sums.optimum["delta"] / sums.optimum["B"] * math.tanh(epsilon / 2)
     heads = np.arange(n + 1)
     plus, minus = (stats.binom.pmf(heads, n, (1 + sign * tau) / 2) for sign in (1, -1))
-    exact = sums.free["delta"] * float(np.minimum(plus, minus).sum())
+    exact = sums.optimum["delta"] * float(np.minimum(plus, minus).sum())
     assert 0.45 * exact < sums.total <= exact
 
 

@@ -6,22 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from minimax.bound import Bound
-from minimax.core.bound import Parts, Point
+from minimax.core.bound import LowerBound, Optimum, Point, Terms
 from minimax.problems.local_regression.lower import wx21_theorem_1
 from verify.rates.judge import Verdict
 from verify.rates.special import randomised_response_exact as exact
 from verify.rates.special.randomised_response_exact import Tightness
 
 
-def scaled(factor: float) -> Bound:
+def scaled(factor: float) -> LowerBound:
     bound = wx21_theorem_1()
 
-    def compute(point: Point) -> Parts:
-        parts = bound.compute(point)
-        return replace(parts, total=factor * parts.total)
+    def formula(point: Point, found: Optimum) -> Terms:
+        return Terms(None, factor * bound.formula(point, found).total)
 
-    return replace(bound, compute=compute)
+    return replace(bound, formula=formula)
 
 
 def test_randomised_response_is_within_the_stated_multiples() -> None:

@@ -506,7 +506,7 @@ def test_claims() -> None:
         (sparse_upper.claimed_corollary_5_8(), 5e-6 * log_d, 5 * log_d * cost),
         (erm_upper.claimed_theorem_8(), 0.0, 5 * math.log(1e6) * log_d * cost),
     ):
-        given = {k: point[k] for k in bound.names}
+        given = {k: point[k] for k in bound.parameters}
         parts = bound.parts(**given)
         assert parts.statistical == pytest.approx(first)
         assert parts.privacy == pytest.approx(second)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from minimax.core.bound import Bound, Point
+from minimax.core.bound import LowerBound, Point, UpperBound
 from minimax.core.privacy import Model, Scope
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ class Claim:
     name: str
     problem: str
     model: Model
-    lower: Bound
+    lower: LowerBound
     estimator: str
     estimator_at: Factory
     non_private: Factory
     """The non-private twin: the control that must break the lower bound where privacy dominates."""
     sweeps: tuple[Sweep, ...] = ()
     """Where the claim is checked; a claim without a sweep is refused."""
-    upper: Callable[[Point], Bound] | None = None
+    upper: Callable[[Point], UpperBound] | None = None
     noise_factor: float = 20.0
     """How much more noise must push the risk above the upper bound: 2 where the bound is an
     equality up to the statistical term, more where its proof loses constants."""
@@ -87,6 +87,8 @@ class Claim:
         return Ceiling(value, bound.source, bound.remark, free is not None and value >= free(point))
 
 
-def proven(estimator_at: Factory, problem: Callable[[Point], object]) -> Callable[[Point], Bound]:
+def proven(
+    estimator_at: Factory, problem: Callable[[Point], object]
+) -> Callable[[Point], UpperBound]:
     """The upper bound that an estimator's own theorem gives."""
     return lambda p: estimator_at(p).risk_bound(problem(p))

@@ -105,7 +105,7 @@ def one_record(epsilon: float) -> float:
     printed=Case("the infimum outside", exchanged=False),
     mutant=Case("the supremum outside", exchanged=True),
     by="optimisation",
-    code=("minimax.bound.Bound",),
+    code=("minimax.core.bound.Bound",),
     expected=Status.HOLDS,
 )
 def private_minimax(*, exchanged: bool) -> Result:
@@ -133,7 +133,7 @@ def private_minimax(*, exchanged: bool) -> Result:
     printed=Case("the best estimator, 1/4(1 + √n)²", best=True),
     mutant=Case("the sample mean, 1/4n", best=False),
     by="optimisation",
-    code=("minimax.bound.Bound",),
+    code=("minimax.core.bound.Bound",),
     expected=Status.HOLDS,
 )
 def cost_of_privacy(*, best: bool) -> Result:

@@ -49,7 +49,7 @@ def runs(rng: np.random.Generator) -> Iterator[Iterate]:
         beta[7] = 0.9
         y = X @ beta + 0.3 * rng.standard_normal(N)
         H = X.T @ X / N
-        centre = np.linalg.solve(H, X.T @ y / N)
+        centre = np.asarray(np.linalg.solve(H, X.T @ y / N), dtype=float)
         best = best_of_one_entry(H, centre)
         now = np.zeros(D)
         for _ in range(STEPS):

@@ -17,7 +17,7 @@ from estimators.label_regression import LabelHardThresholding
 from estimators.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from estimators.nonprivate_regression import IterativeHardThresholding
-from minimax.core.bound import Bound, Point
+from minimax.core.bound import LowerBound, Point, UpperBound
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -58,7 +58,7 @@ def _one_shot(model: Model) -> Factory:
     return estimator_at
 
 
-def _one_shot_bound(model: Model, loss: Loss = "squared") -> Callable[[Point], Bound]:
+def _one_shot_bound(model: Model, loss: Loss = "squared") -> Callable[[Point], UpperBound]:
     estimator_at = _one_shot(model)
     return lambda p: estimator_at(p).risk_bound(record_problem(p), loss)
 
@@ -112,11 +112,11 @@ def zero_release_risk(p: Point) -> float:
 def _record_claim(
     name: str,
     model: Model,
-    lower: Bound,
+    lower: LowerBound,
     estimator: str,
     estimator_at: Factory,
     *sweeps: Sweep,
-    upper: Callable[[Point], Bound] | None = None,
+    upper: Callable[[Point], UpperBound] | None = None,
 ) -> Claim:
     return Claim(
         name=name,
@@ -134,7 +134,7 @@ def _record_claim(
 
 
 def _one_shot_claim(
-    name: str, model: Model, lower: Bound, *sweeps: Sweep, loss: Loss = "squared"
+    name: str, model: Model, lower: LowerBound, *sweeps: Sweep, loss: Loss = "squared"
 ) -> Claim:
     upper, estimator_at = _one_shot_bound(model, loss), _one_shot(model)
     return _record_claim(name, model, lower, "OneShotThreshold", estimator_at, *sweeps, upper=upper)
@@ -152,7 +152,7 @@ def _interactive_claim(randomiser: Literal["duchi", "privunit"], sweep: Sweep) -
 
 
 def _label_claim(
-    name: str, model: Model, lower: Bound, *sweeps: Sweep, link: Link | None = None
+    name: str, model: Model, lower: LowerBound, *sweeps: Sweep, link: Link | None = None
 ) -> Claim:
     return Claim(
         name=name,

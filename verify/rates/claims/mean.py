@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
 from estimators.nonprivate import SampleMean
-from minimax.core.bound import Bound, Point
+from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
@@ -105,7 +105,7 @@ def _bounded(model: Model, sweeps: tuple[Sweep, ...]) -> Claim:
 
 
 def _without_upper(
-    name: str, model: Model, lower: Bound, estimator: str, estimator_at: Factory, sweep: Sweep
+    name: str, model: Model, lower: LowerBound, estimator: str, estimator_at: Factory, sweep: Sweep
 ) -> Claim:
     return Claim(
         name=f"mean/{name}",

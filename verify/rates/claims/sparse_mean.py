@@ -7,7 +7,7 @@ from typing import Literal
 from estimators.nonprivate import HardThresholdedMean
 from estimators.sparse_mean import SparseMean
 from estimators.stable_sparse_mean import StableSparseMean
-from minimax.core.bound import Bound, Point
+from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Model, Pure, ZeroConcentrated, at_point
 from minimax.problems.sparse_mean import lower as sparse_mean
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
@@ -52,7 +52,7 @@ def _thresholded(p: Point) -> HardThresholdedMean:
 def _claim(
     name: str,
     model: Model,
-    lower: Bound,
+    lower: LowerBound,
     estimator: str,
     estimator_at: Factory,
     sweep: Sweep,

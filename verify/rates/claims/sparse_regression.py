@@ -16,7 +16,7 @@ from estimators.nonprivate_regression import IterativeHardThresholding
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
 from estimators.truncation import theoretical_truncation
-from minimax.core.bound import Bound, Point
+from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Model, Pure, ZeroConcentrated, at_point
 from minimax.problems.regression import lower as regression
 from minimax.problems.sparse_regression import lower as sparse_regression
@@ -79,7 +79,7 @@ def zero_release_risk(p: Point) -> float:
 def _claim(
     name: str,
     model: Model,
-    lower: Bound,
+    lower: LowerBound,
     estimator: str,
     estimator_at: Factory,
     sweep: Sweep,

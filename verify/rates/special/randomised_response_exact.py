@@ -57,7 +57,7 @@ CHECKED = (Tightness("Theorem 1", wx21_theorem_1, 2.0), Tightness("Theorem 2", w
 
 def exact_risk(bound: Bound, point: Point, epsilon: float) -> float:
     """Bayes risk of randomised response at a level epsilon under the prior of a bound."""
-    free = bound.parts(**point).free
+    free = bound.parts(**point).optimum
     return randomised_response_risk(
         int(point["n"]), int(point["p"]), epsilon, free["B"], free["delta"]
     )
