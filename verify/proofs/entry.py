@@ -111,9 +111,11 @@ class Case:
         self.check = check
         self.arguments = arguments
 
-    def form(self, check: Check) -> Form:
+    def form(self, below: Check | None = None) -> Form:
         """The form; a check whose first parameter is `rng` is given the generator."""
-        check = self.check or check
+        check = self.check or below
+        if check is None:
+            raise ValueError(f"no check decides {self.words!r}")
         signature = inspect.signature(check)
         random = next(iter(signature.parameters), "") == "rng"
         given = (None, *self.args) if random else self.args
@@ -250,7 +252,8 @@ class Chapter:
     ) -> Callable[[AnyCheck], AnyCheck]:
         """Put a statement above the function that checks it; the fields are those of `Entry`.
 
-        The function is returned as it is, and may stand below several statements.
+        The function is returned as it is, and may stand below several statements. Where it stands
+        elsewhere (as the order of the text asks) it is named instead: ``states(...)(check)``.
         """
         # Decorators are applied from the bottom up, but made from the top down: the slot is
         # taken when the decorator is made, so that the entries stand in the order of the text.
@@ -281,14 +284,20 @@ class Chapter:
 
     def leaves(self, number: str, statement: str, *, kind: Kind, found: str, because: str) -> None:
         """A statement that no check can decide, with the reason."""
-        self._slots[self._reserve()] = Entry(
-            id=f"{self.paper}:{number}",
-            kind=kind,
-            summary=found,
-            statement=statement,
-            expected=Status.NOT_CHECKABLE,
-            not_checkable=because,
+        self.add(
+            Entry(
+                id=f"{self.paper}:{number}",
+                kind=kind,
+                summary=found,
+                statement=statement,
+                expected=Status.NOT_CHECKABLE,
+                not_checkable=because,
+            )
         )
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry that is whole."""
+        self._slots[self._reserve()] = entry
 
     def _reserve(self) -> int:
         self._slots.append(None)

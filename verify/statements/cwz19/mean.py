@@ -19,14 +19,29 @@ from minimax.problems.bounded_mean.diluted import dilution
 from minimax.problems.bounded_mean.lower import statistical_signs
 from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.mean.upper import noisy_mean_upper
-from verify.proofs.entry import Case, Chapter, Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.cwz19.privacy import strictness
 
 CHAPTER = Chapter("CWZ19")
 
+
 # --- The class -----------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Section 3, sub-Gaussian",
+    r"$x$ is sub-Gaussian($\sigma$) if $E\exp(\lambda\langle"
+    r" x-\mu,e_k\rangle)\le\exp(\lambda^2\sigma^2)$ for all $\lambda$ and $k$; laws on"
+    r" $\{-\sigma,\sigma\}^d$, mixed with zeros or not, are. (With $\lambda^2\sigma^2/2$,"
+    r" which the toolkit uses, they are too, and $\sigma^2$ bounds the variance.)",
+    kind="definition",
+    found="A convention: signs ±σ and N(μ, σ²) belong, as claimed, and N(μ, 2σ²) does too.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("e^{λ²σ²}", factor=1.0),
+    mutant=Case("e^{λ²σ²/4}", factor=0.25),
+    code=("minimax.problems.mean.problem.MeanProblem",),
+)
 def class_members(*, factor: float) -> Result:
     """Is log E e^{lambda (x - mu)} <= factor lambda^2 sigma^2 for the laws the paper puts there?
 
@@ -44,15 +59,6 @@ def class_members(*, factor: float) -> Result:
     return result(worst <= 1 + 1e-12, largest_over_stated=worst, largest_variance=2 * factor)
 
 
-K = 4.0
-"""R = K sigma sqrt(log n)."""
-
-# --- Lower bounds --------------------------------------------------------------------------------
-
-CELLS = ((10**3, 40.0), (10**3, 200.0), (10**5, 40.0), (10**5, 200.0), (10**7, 200.0))
-"""(d, log(1/delta)) at which the best dilution does not dilute: alpha = 1."""
-
-
 def constant_release(rng: np.random.Generator) -> Result:
     """Lemma 3.1 as printed, one Z for every M: the constant M = mean of Z is private and exact.
 
@@ -66,6 +72,34 @@ def constant_release(rng: np.random.Generator) -> Result:
     return result(min(ratios) > 0, smallest_error_over_sigma_root_d=min(ratios))
 
 
+# --- Lower bounds --------------------------------------------------------------------------------
+
+
+CELLS = ((10**3, 40.0), (10**3, 200.0), (10**5, 40.0), (10**5, 200.0), (10**7, 200.0))
+"""(d, log(1/delta)) at which the best dilution does not dilute: alpha = 1."""
+
+
+@CHAPTER.states(
+    "Lemma 3.1",
+    r"There are $z_1,\dots,z_m\in\{-\sigma,\sigma\}^d$, $m=c_1\sqrt{d/\log(1/\delta)}$,"
+    r" such that for $n\asymp m\log(1/\delta)/\epsilon$ draws $Y$ from them, *every*"
+    r" $(\epsilon,\delta)$-private $M$ has $E\lVert M(Y)-Ey_1\rVert_2\gtrsim\sigma\sqrt d$.",
+    kind="lemma",
+    found="Quantifiers: Z must depend on M (a constant M beats one Z); then c = 1/25 works.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    slow=True,
+    printed=Case("one Z for every M", check=constant_release),
+    corrected=Case("Z random, the same for every M", stretch=1.0),
+    mutant=Case("Z random, n 1000 times larger", stretch=1000.0),
+    wrong=(
+        "For a fixed Z the constant M = mean of Z is private and has no error. The proof shows"
+        " the bound on average over random Z, so a bad Z exists for each M; Theorem 3.1 needs"
+        " no more."
+    ),
+    code=("minimax.problems.bounded_mean.diluted.dilution",),
+)
 def resampled(*, stretch: float) -> Result:
     """Lemma 3.1 with Z random: E|M(Y) - E y_1| >= sigma sqrt(d)/25 at n = stretch .1 sqrt(dL)/eps?
 
@@ -88,6 +122,24 @@ def resampled(*, stretch: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Section 3.1, class",
+    r"The uniform law on $z_1,\dots,z_m\in\{-\sigma,\sigma\}^d$ has its mean in"
+    r" $\Theta=\{\lVert\mu\rVert_\infty<\sigma\}$.",
+    kind="remark",
+    found="The means of Lemma 3.1 reach ±σ in some coordinate: Θ must be closed, or Z scaled.",
+    by="execution",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("‖μ‖_∞ < σ", strict=True),
+    corrected=Case("‖μ‖_∞ ≤ σ", strict=False),
+    mutant=Case("‖μ‖_∞ ≤ .99 σ", strict=False, radius=0.99),
+    wrong=(
+        "Where all m signs of a coordinate agree its mean is ±σ, and for d ≫ m that happens."
+        " Theorem 3.1 mixes in zeros, which brings the mean back inside."
+    ),
+    code=("minimax.methods.priors.DilutedPrior",),
+)
 def extreme_means(rng: np.random.Generator, *, strict: bool, radius: float = 1.0) -> Result:
     """How often the mean of 12 sign vectors of the proof has |mean_j| < radius (or <=) for all j.
 
@@ -107,6 +159,27 @@ def _certified(n: float, d: float, epsilon: float, log_term: float) -> float:
     )
 
 
+@CHAPTER.states(
+    "Theorem 3.1",
+    r"For $\epsilon<1$, $e^{-n\epsilon}/n<\delta<n^{-(1+\omega)}$ with"
+    r" $\log\delta/\log n$ non-increasing,"
+    r" $d\gtrsim\log(1/\delta)$, $n\gtrsim\sqrt{d\log(1/\delta)}/\epsilon$: $\inf_M\sup_P"
+    r" E\lVert M-\mu\rVert_2^2\gtrsim\sigma^2\bigl(\frac dn+\frac{d^2\log(1/\delta)}{n^2"
+    r"\epsilon^2}\bigr)$.",
+    kind="theorem",
+    found="Certified exponents −1.98, 1.97, −1.92, 1.08 in n, d, ε, log(1/δ); about .3 of it.",
+    by="optimisation",
+    expected=Status.RATE,
+    rate=True,
+    slow=True,
+    printed=Case("log(1/δ), at δ far below 1/d", log_exponent=1.0),
+    mutant=Case("log²(1/δ)", log_exponent=2.0),
+    code=(
+        "minimax.problems.bounded_mean.diluted.dilution",
+        "minimax.problems.mean.lower.tracing_gaussian",
+        "minimax.problems.mean.lower.claimed_theorem_3_1",
+    ),
+)
 def lower_rate(*, log_exponent: float) -> Result:
     """Are the certified bound's exponents in n, d, eps and log(1/delta) those of (3.1)?
 
@@ -130,6 +203,9 @@ def lower_rate(*, log_exponent: float) -> Result:
         certified_over_claimed=base / rate,
     )
 
+
+K = 4.0
+"""R = K sigma sqrt(log n)."""
 
 RATE_CELLS = ((10**7, 10**5, 0.1, 80.0), (10**9, 10**3, 1e-3, 60.0), (10**8, 10**4, 0.5, 100.0))
 """(n, d, eps, log(1/delta)): privacy rules in the first two, sampling in the last."""
@@ -177,9 +253,29 @@ def displayed_rate(*, power: float) -> Result:
 
 # --- Algorithm 3.1 -------------------------------------------------------------------------------
 
+
 BUDGETS = ((0.5, 1e-5), (0.5, 1e-8), (0.1, 1e-8), (0.9, 1e-8), (0.5, 1e-2))
 
 
+@CHAPTER.states(
+    "Algorithm 3.1",
+    r"Clip the coordinates to $[-R,R]$, average, add $N(0,\frac{4R^2d\log(1/\delta)}{n^2"
+    r"\epsilon^2}I)$: $(\epsilon,\delta)$-private, since the Gaussian mechanism applies.",
+    kind="algorithm",
+    found="Too little noise: the real δ is 1.68, 28, 62 δ at (.5, 10⁻⁵), (.5, 10⁻⁸), (.9, 10⁻⁸).",
+    by="execution",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("the printed variance", calibration="paper"),
+    corrected=Case("the variance of Example 2.2", calibration="classical"),
+    mutant=Case(".64 of that variance", calibration="classical", share=0.8),
+    wrong=(
+        "Example 2.2 asks for 8R²d log(1.25/δ)/(nε)², more than twice the printed variance. For"
+        " small δ the algorithm as printed is not private at the stated level; for δ = .01 it"
+        " happens to be. With that variance it is, and the rates of Theorem 3.2 stay."
+    ),
+    code=("estimators.mean.NoisyMean", "estimators.mechanisms.gaussian_scale"),
+)
 def real_privacy(*, calibration: Calibration, share: float = 1.0) -> Result:
     """The delta that NoisyMean reports for itself at the epsilon asked for, over the delta asked.
 
@@ -204,12 +300,49 @@ def real_privacy(*, calibration: Calibration, share: float = 1.0) -> Result:
     )
 
 
+CHAPTER.states(
+    "Section 3.2, sensitivity",
+    r"Replacing a record changes the clipped mean by $\lVert\cdot\rVert_2<2R\sqrt d/n$"
+    r" (after Algorithm 3.1) and $\lVert\cdot\rVert_\infty<2R/n$ (after Algorithm 3.3).",
+    kind="remark",
+    found="The change of the clipped mean reaches 2R√d/n: “<” must be “≤”.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("strictly below", strict=True),
+    corrected=Case("at most", strict=False),
+    mutant=Case("at most .99 of it", strict=False, share=0.99),
+    wrong=(
+        "Records at opposite corners reach the bound, so Lemma 3.3 with λ = 2R/n, whose"
+        " hypothesis is strict, does not apply to the letter. Its proof needs “≤” only."
+    ),
+    code=("estimators.mean.NoisyMean", "estimators.sparse_mean.SparseMean"),
+)(strictness)
+
+
 def _printed_noise(n: int, d: int, epsilon: float, delta: float, R: float) -> float:
     """Variance of Algorithm 3.1's noise, as printed."""
     sensitivity = 2 * R * math.sqrt(d) / n
     return gaussian_scale(Approximate(epsilon, delta), sensitivity, "paper") ** 2
 
 
+@CHAPTER.states(
+    "Theorem 3.2",
+    r"With $R=K\sigma\sqrt{\log n}$, $K$ large, Algorithm 3.1 has"
+    r" $E\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2\bigl(\frac"
+    r" dn+\frac{d^2\log(1/\delta)\log n}{n^2\epsilon^2}\bigr)$; for $\lVert"
+    r" x\rVert_\infty<T$, $R=T$, without the $\log n$.",
+    kind="theorem",
+    found="Case 2 holds with constant 4K² = 64 at K = 4, for every law with |μ_j| ≤ σ.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("with log n", log_n=True),
+    mutant=Case("without log n", log_n=False),
+    code=(
+        "minimax.problems.mean.upper.noisy_mean_upper",
+        "estimators.mean.NoisyMean.risk_bound",
+    ),
+)
 def upper_rate(*, log_n: bool) -> Result:
     """Is the proven risk at R = K sigma sqrt(log n), K = 4, at most 4 K^2 times the claimed rate?
 
@@ -235,6 +368,24 @@ def upper_rate(*, log_n: bool) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Theorem 3.2, case 1",
+    r"If $\lVert x\rVert_\infty<T$ and $R=T$, $E\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2"
+    r"\bigl(\frac dn+\frac{d^2\log(1/\delta)}{n^2\epsilon^2}\bigr)$.",
+    kind="theorem",
+    found="The privacy term scales with T², not σ²: at T = 100σ the risk is 14,000 rates.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("σ² in both terms", privacy_scale="sigma"),
+    corrected=Case("T² in the privacy term", privacy_scale="T"),
+    mutant=Case("that with 3.9 for 4", privacy_scale="T", constant=3.9),
+    wrong=(
+        "The noise is scaled to T, whatever σ is, so the hidden constant is 4(T/σ)². Where T is"
+        " of the order of σ, as for Bernoulli data, nothing changes."
+    ),
+    code=("minimax.problems.bounded_mean.problem.BoundedMeanProblem",),
+)
 def bounded_scale(*, privacy_scale: str, constant: float = 4.0) -> Result:
     """Case 1 for laws within T: is the risk at most `constant` times the rate, whatever T/sigma?
 
@@ -250,182 +401,3 @@ def bounded_scale(*, privacy_scale: str, constant: float = 4.0) -> Result:
     return result(
         max(ratios) <= constant, risk_over_rate_at_T_sigma=ratios[0], at_100_sigma=ratios[2]
     )
-
-
-ENTRIES = (
-    Entry(
-        id="CWZ19:Section 3, sub-Gaussian",
-        kind="definition",
-        summary="A convention: signs ±σ and N(μ, σ²) belong, as claimed, and N(μ, 2σ²) does too.",
-        statement=(
-            r"$x$ is sub-Gaussian($\sigma$) if $E\exp(\lambda\langle"
-            r" x-\mu,e_k\rangle)\le\exp(\lambda^2\sigma^2)$ for all $\lambda$ and $k$; laws on"
-            r" $\{-\sigma,\sigma\}^d$, mixed with zeros or not, are. (With $\lambda^2\sigma^2/2$,"
-            r" which the toolkit uses, they are too, and $\sigma^2$ bounds the variance.)"
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("e^{λ²σ²}", lambda rng: class_members(factor=1.0)),
-        mutant=Form("e^{λ²σ²/4}", lambda rng: class_members(factor=0.25)),
-        code=("minimax.problems.mean.problem.MeanProblem",),
-    ),
-    Entry(
-        id="CWZ19:Lemma 3.1",
-        kind="lemma",
-        summary="Quantifiers: Z must depend on M (a constant M beats one Z); then c = 1/25 works.",
-        statement=(
-            r"There are $z_1,\dots,z_m\in\{-\sigma,\sigma\}^d$, $m=c_1\sqrt{d/\log(1/\delta)}$,"
-            r" such that for $n\asymp m\log(1/\delta)/\epsilon$ draws $Y$ from them, *every*"
-            r" $(\epsilon,\delta)$-private $M$ has $E\lVert M(Y)-Ey_1\rVert_2\gtrsim\sigma\sqrt d$."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="harmless",
-        printed=Form("one Z for every M", constant_release),
-        corrected=Form("Z random, the same for every M", lambda rng: resampled(stretch=1.0)),
-        mutant=Form("Z random, n 1000 times larger", lambda rng: resampled(stretch=1000.0)),
-        wrong=(
-            "For a fixed Z the constant M = mean of Z is private and has no error. The proof shows"
-            " the bound on average over random Z, so a bad Z exists for each M; Theorem 3.1 needs"
-            " no more."
-        ),
-        code=("minimax.problems.bounded_mean.diluted.dilution",),
-        slow=True,
-    ),
-    Entry(
-        id="CWZ19:Section 3.1, class",
-        kind="remark",
-        summary=(
-            "The means of Lemma 3.1 reach ±σ in some coordinate: Θ must be closed, or Z scaled."
-        ),
-        statement=(
-            r"The uniform law on $z_1,\dots,z_m\in\{-\sigma,\sigma\}^d$ has its mean in"
-            r" $\Theta=\{\lVert\mu\rVert_\infty<\sigma\}$."
-        ),
-        expected=Status.CORRECTED,
-        method="execution",
-        severity="harmless",
-        printed=Form("‖μ‖_∞ < σ", lambda rng: extreme_means(rng, strict=True)),
-        corrected=Form("‖μ‖_∞ ≤ σ", lambda rng: extreme_means(rng, strict=False)),
-        mutant=Form("‖μ‖_∞ ≤ .99 σ", lambda rng: extreme_means(rng, strict=False, radius=0.99)),
-        wrong=(
-            "Where all m signs of a coordinate agree its mean is ±σ, and for d ≫ m that happens."
-            " Theorem 3.1 mixes in zeros, which brings the mean back inside."
-        ),
-        code=("minimax.methods.priors.DilutedPrior",),
-    ),
-    Entry(
-        id="CWZ19:Theorem 3.1",
-        kind="theorem",
-        summary=(
-            "Certified exponents −1.98, 1.97, −1.92, 1.08 in n, d, ε, log(1/δ); about .3 of it."
-        ),
-        statement=(
-            r"For $\epsilon<1$, $e^{-n\epsilon}/n<\delta<n^{-(1+\omega)}$ with"
-            r" $\log\delta/\log n$ non-increasing,"
-            r" $d\gtrsim\log(1/\delta)$, $n\gtrsim\sqrt{d\log(1/\delta)}/\epsilon$: $\inf_M\sup_P"
-            r" E\lVert M-\mu\rVert_2^2\gtrsim\sigma^2\bigl(\frac dn+\frac{d^2\log(1/\delta)}{n^2"
-            r"\epsilon^2}\bigr)$."
-        ),
-        expected=Status.RATE,
-        method="optimisation",
-        rate=True,
-        printed=Form("log(1/δ), at δ far below 1/d", lambda rng: lower_rate(log_exponent=1.0)),
-        mutant=Form("log²(1/δ)", lambda rng: lower_rate(log_exponent=2.0)),
-        code=(
-            "minimax.problems.bounded_mean.diluted.dilution",
-            "minimax.problems.mean.lower.tracing_gaussian",
-            "minimax.problems.mean.lower.claimed_theorem_3_1",
-        ),
-        slow=True,
-    ),
-    *CHAPTER.entries,
-    Entry(
-        id="CWZ19:Algorithm 3.1",
-        kind="algorithm",
-        summary=(
-            "Too little noise: the real δ is 1.68, 28, 62 δ at (.5, 10⁻⁵), (.5, 10⁻⁸), (.9, 10⁻⁸)."
-        ),
-        statement=(
-            r"Clip the coordinates to $[-R,R]$, average, add $N(0,\frac{4R^2d\log(1/\delta)}{n^2"
-            r"\epsilon^2}I)$: $(\epsilon,\delta)$-private, since the Gaussian mechanism applies."
-        ),
-        expected=Status.CORRECTED,
-        method="execution",
-        severity="breaks a claim",
-        printed=Form("the printed variance", lambda rng: real_privacy(calibration="paper")),
-        corrected=Form(
-            "the variance of Example 2.2", lambda rng: real_privacy(calibration="classical")
-        ),
-        mutant=Form(
-            ".64 of that variance", lambda rng: real_privacy(calibration="classical", share=0.8)
-        ),
-        wrong=(
-            "Example 2.2 asks for 8R²d log(1.25/δ)/(nε)², more than twice the printed variance. For"
-            " small δ the algorithm as printed is not private at the stated level; for δ = .01 it"
-            " happens to be. With that variance it is, and the rates of Theorem 3.2 stay."
-        ),
-        code=("estimators.mean.NoisyMean", "estimators.mechanisms.gaussian_scale"),
-    ),
-    Entry(
-        id="CWZ19:Section 3.2, sensitivity",
-        kind="remark",
-        summary="The change of the clipped mean reaches 2R√d/n: “<” must be “≤”.",
-        statement=(
-            r"Replacing a record changes the clipped mean by $\lVert\cdot\rVert_2<2R\sqrt d/n$"
-            r" (after Algorithm 3.1) and $\lVert\cdot\rVert_\infty<2R/n$ (after Algorithm 3.3)."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("strictly below", lambda rng: strictness(strict=True)),
-        corrected=Form("at most", lambda rng: strictness(strict=False)),
-        mutant=Form("at most .99 of it", lambda rng: strictness(strict=False, share=0.99)),
-        wrong=(
-            "Records at opposite corners reach the bound, so Lemma 3.3 with λ = 2R/n, whose"
-            " hypothesis is strict, does not apply to the letter. Its proof needs “≤” only."
-        ),
-        code=("estimators.mean.NoisyMean", "estimators.sparse_mean.SparseMean"),
-    ),
-    Entry(
-        id="CWZ19:Theorem 3.2",
-        kind="theorem",
-        summary="Case 2 holds with constant 4K² = 64 at K = 4, for every law with |μ_j| ≤ σ.",
-        statement=(
-            r"With $R=K\sigma\sqrt{\log n}$, $K$ large, Algorithm 3.1 has"
-            r" $E\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2\bigl(\frac"
-            r" dn+\frac{d^2\log(1/\delta)\log n}{n^2\epsilon^2}\bigr)$; for $\lVert"
-            r" x\rVert_\infty<T$, $R=T$, without the $\log n$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("with log n", lambda rng: upper_rate(log_n=True)),
-        mutant=Form("without log n", lambda rng: upper_rate(log_n=False)),
-        code=(
-            "minimax.problems.mean.upper.noisy_mean_upper",
-            "estimators.mean.NoisyMean.risk_bound",
-        ),
-    ),
-    Entry(
-        id="CWZ19:Theorem 3.2, case 1",
-        kind="theorem",
-        summary="The privacy term scales with T², not σ²: at T = 100σ the risk is 14,000 rates.",
-        statement=(
-            r"If $\lVert x\rVert_\infty<T$ and $R=T$, $E\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2"
-            r"\bigl(\frac dn+\frac{d^2\log(1/\delta)}{n^2\epsilon^2}\bigr)$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="constants",
-        printed=Form("σ² in both terms", lambda rng: bounded_scale(privacy_scale="sigma")),
-        corrected=Form("T² in the privacy term", lambda rng: bounded_scale(privacy_scale="T")),
-        mutant=Form(
-            "that with 3.9 for 4", lambda rng: bounded_scale(privacy_scale="T", constant=3.9)
-        ),
-        wrong=(
-            "The noise is scaled to T, whatever σ is, so the hidden constant is 4(T/σ)². Where T is"
-            " of the order of σ, as for Bernoulli data, nothing changes."
-        ),
-        code=("minimax.problems.bounded_mean.problem.BoundedMeanProblem",),
-    ),
-)

@@ -17,7 +17,21 @@ from estimators.base import clipped_sum
 from estimators.mean import NoisyMean
 from estimators.mechanisms import gaussian_scale, laplace, real_delta
 from minimax.core.privacy import Approximate, Pure
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("CWZ19")
+
+
+def every_event(outputs: int) -> Iterable[tuple[int, ...]]:
+    """All sets of outputs."""
+    sizes = range(outputs + 1)
+    return itertools.chain.from_iterable(itertools.combinations(range(outputs), k) for k in sizes)
+
+
+def single_outputs(outputs: int) -> Iterable[tuple[int, ...]]:
+    """Sets of one output."""
+    return ((i,) for i in range(outputs))
+
 
 Law = tuple[Fraction, ...]
 Pair = tuple[Law, Law]
@@ -36,13 +50,8 @@ def leaky_response(ratio: Fraction, delta: Fraction) -> Pair:
     return (delta, high, low, zero), (zero, low, high, delta)
 
 
-def product(first: Pair, second: Pair) -> Pair:
-    """The laws of both outputs together, the mechanisms run independently."""
-    (p, q), (r, s) = first, second
-    return tuple(a * b for a in p for b in r), tuple(a * b for a in q for b in s)
-
-
 # --- Definitions ---------------------------------------------------------------------------------
+
 
 RATIO = Fraction(3, 2)
 SIXTH = Fraction(1, 6)
@@ -55,6 +64,18 @@ PAIRS: tuple[Pair, ...] = (
 )
 
 
+@CHAPTER.states(
+    "Definition 1",
+    r"$M$ is $(\epsilon,\delta)$-private if $P(M(X)\in S)\le e^\epsilon P(M(X')\in"
+    r" S)+\delta$ for all data sets $X, X'$ that differ in one record and every event $S$.",
+    kind="definition",
+    found="Over all events it bounds every test; over single outputs it does not.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("every event", events=every_event),
+    mutant=Case("single outputs only", events=single_outputs),
+    code=("minimax.core.privacy.Approximate",),
+)
 def definition_1(*, events: Callable[[int], Iterable[tuple[int, ...]]]) -> Result:
     """Does the inequality over these events bound what the best test gains?"""
 
@@ -70,17 +91,6 @@ def definition_1(*, events: Callable[[int], Iterable[tuple[int, ...]]]) -> Resul
     )
 
 
-def every_event(outputs: int) -> Iterable[tuple[int, ...]]:
-    """All sets of outputs."""
-    sizes = range(outputs + 1)
-    return itertools.chain.from_iterable(itertools.combinations(range(outputs), k) for k in sizes)
-
-
-def single_outputs(outputs: int) -> Iterable[tuple[int, ...]]:
-    """Sets of one output."""
-    return ((i,) for i in range(outputs))
-
-
 R, N, D = 1.5, 2, 2
 
 
@@ -94,6 +104,18 @@ def _largest_change(norm: float) -> float:
     return max(float(np.linalg.norm(c, norm)) for c in changes) / N
 
 
+@CHAPTER.states(
+    "Definition 2",
+    r"$\Delta_p(f)=\sup\lVert f(X)-f(X')\rVert_p$ over adjacent data sets; for the mean of"
+    r" records clipped to $[-R,R]^d$ it is $2Rd^{1/p}/n$.",
+    kind="definition",
+    found="The sensitivities NoisyMean records are the suprema, found by enumeration.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("2 R d^(1/p)/n", factor=1.0),
+    mutant=Case("half of it (a record removed)", factor=0.5),
+    code=("estimators.mean.NoisyMean", "estimators.base.clipped_sum"),
+)
 def definition_2(*, factor: float) -> Result:
     """Are the sensitivities that NoisyMean records the suprema of the definition?"""
     X = np.zeros((N, D))
@@ -125,6 +147,18 @@ def strictness(*, strict: bool, share: float = 1.0) -> Result:
 # --- Mechanisms ----------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Example 2.1",
+    r"$f(X)$ with independent $\mathrm{Laplace}(\Delta_1(f)/\epsilon)$ noise on every"
+    r" coordinate is $(\epsilon,0)$-private.",
+    kind="example",
+    found="Laplace noise of scale Δ₁/ε: the log-density ratio reaches ε and no more.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("scale Δ₁/ε", norm=1),
+    mutant=Case("scale Δ₂/ε", norm=2),
+    code=("estimators.mechanisms.laplace",),
+)
 def laplace_mechanism(*, norm: int) -> Result:
     """The largest log-density ratio of Laplace noise over shifts of l_p norm one.
 
@@ -151,6 +185,24 @@ def laplace_mechanism(*, norm: int) -> Result:
 DELTAS = np.concatenate([np.geomspace(1e-280, 0.1, 300), np.linspace(0.1, 0.999, 60)])
 
 
+@CHAPTER.states(
+    "Example 2.2",
+    r"$f(X)$ with $N(0, 2(\Delta_2(f)/\epsilon)^2\log(1.25/\delta))$ noise on every"
+    r" coordinate is $(\epsilon,\delta)$-private; no range of $\epsilon$ is stated.",
+    kind="example",
+    found="True for ε < 1; without that range the real δ is up to 161 times δ at ε = 20.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("every ε (up to 20)", largest_epsilon=20.0),
+    corrected=Case("ε < 1", largest_epsilon=1.0),
+    mutant=Case("ε < 1, .9 of the variance", largest_epsilon=1.0, share=0.9),
+    wrong=(
+        "The classical formula is proved for ε < 1 and false for large ε: the real δ is 1.2"
+        " times the stated one at ε = 5, δ = .64. The paper uses it for ε < 1 only."
+    ),
+    code=("estimators.mechanisms.gaussian_scale", "estimators.mechanisms.real_delta"),
+)
 def gaussian_mechanism(*, largest_epsilon: float, share: float = 1.0) -> Result:
     """Is the real delta of N(0, 2 (Delta/eps)^2 log(1.25/delta)) at most delta, eps below a level?
 
@@ -177,6 +229,17 @@ def gaussian_mechanism(*, largest_epsilon: float, share: float = 1.0) -> Result:
 # --- Post-processing and composition -------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Fact 2.1",
+    r"If $f$ is $(\epsilon,\delta)$-private and $g$ is any map of its output, $g(f(X))$ is"
+    r" $(\epsilon,\delta)$-private.",
+    kind="fact",
+    found="No map of the output raises δ; a map that also sees the data does.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("all 16 maps of 4 outputs to 2", sees_data=False),
+    mutant=Case("maps that see the data set", sees_data=True),
+)
 def post_processing(*, sees_data: bool) -> Result:
     """Does any map of four outputs raise delta? With `sees_data`, any pair of maps, one a data set.
 
@@ -196,6 +259,24 @@ def post_processing(*, sees_data: bool) -> Result:
     return result(after <= before, delta_before=float(before), largest_delta_after=float(after))
 
 
+def product(first: Pair, second: Pair) -> Pair:
+    """The laws of both outputs together, the mechanisms run independently."""
+    (p, q), (r, s) = first, second
+    return tuple(a * b for a in p for b in r), tuple(a * b for a in q for b in s)
+
+
+@CHAPTER.states(
+    "Fact 2.2",
+    r"If $f_i$ is $(\epsilon_i,\delta_i)$-private, both outputs together (the paper writes"
+    r" $f_1\circ f_2$) are $(\epsilon_1+\epsilon_2,\delta_1+\delta_2)$-private.",
+    kind="fact",
+    found="ε and δ add up: the worst two mechanisms need δ₁ + δ₂ − δ₁δ₂ at ε₁ + ε₂.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("δ₁ + δ₂", delta_of_two=lambda a, b: a + b),
+    mutant=Case("the larger δ", delta_of_two=max),
+    code=("estimators.accounting.total",),
+)
 def composition(*, delta_of_two: Callable[[Fraction, Fraction], Fraction]) -> Result:
     """The delta at eps_1 + eps_2 of the two worst mechanisms together, against a stated one."""
     budgets = [
@@ -213,99 +294,3 @@ def composition(*, delta_of_two: Callable[[Fraction, Fraction], Fraction]) -> Re
         needed_for_a_tenth_and_a_twentieth=float(needed[0]),
         stated=float(stated[0]),
     )
-
-
-ENTRIES = (
-    Entry(
-        id="CWZ19:Definition 1",
-        kind="definition",
-        summary="Over all events it bounds every test; over single outputs it does not.",
-        statement=(
-            r"$M$ is $(\epsilon,\delta)$-private if $P(M(X)\in S)\le e^\epsilon P(M(X')\in"
-            r" S)+\delta$ for all data sets $X, X'$ that differ in one record and every event $S$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("every event", lambda rng: definition_1(events=every_event)),
-        mutant=Form("single outputs only", lambda rng: definition_1(events=single_outputs)),
-        code=("minimax.core.privacy.Approximate",),
-    ),
-    Entry(
-        id="CWZ19:Definition 2",
-        kind="definition",
-        summary="The sensitivities NoisyMean records are the suprema, found by enumeration.",
-        statement=(
-            r"$\Delta_p(f)=\sup\lVert f(X)-f(X')\rVert_p$ over adjacent data sets; for the mean of"
-            r" records clipped to $[-R,R]^d$ it is $2Rd^{1/p}/n$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("2 R d^(1/p)/n", lambda rng: definition_2(factor=1.0)),
-        mutant=Form("half of it (a record removed)", lambda rng: definition_2(factor=0.5)),
-        code=("estimators.mean.NoisyMean", "estimators.base.clipped_sum"),
-    ),
-    Entry(
-        id="CWZ19:Example 2.1",
-        kind="example",
-        summary="Laplace noise of scale Δ₁/ε: the log-density ratio reaches ε and no more.",
-        statement=(
-            r"$f(X)$ with independent $\mathrm{Laplace}(\Delta_1(f)/\epsilon)$ noise on every"
-            r" coordinate is $(\epsilon,0)$-private."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("scale Δ₁/ε", lambda rng: laplace_mechanism(norm=1)),
-        mutant=Form("scale Δ₂/ε", lambda rng: laplace_mechanism(norm=2)),
-        code=("estimators.mechanisms.laplace",),
-    ),
-    Entry(
-        id="CWZ19:Example 2.2",
-        kind="example",
-        summary="True for ε < 1; without that range the real δ is up to 161 times δ at ε = 20.",
-        statement=(
-            r"$f(X)$ with $N(0, 2(\Delta_2(f)/\epsilon)^2\log(1.25/\delta))$ noise on every"
-            r" coordinate is $(\epsilon,\delta)$-private; no range of $\epsilon$ is stated."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="harmless",
-        printed=Form("every ε (up to 20)", lambda rng: gaussian_mechanism(largest_epsilon=20.0)),
-        corrected=Form("ε < 1", lambda rng: gaussian_mechanism(largest_epsilon=1.0)),
-        mutant=Form(
-            "ε < 1, .9 of the variance",
-            lambda rng: gaussian_mechanism(largest_epsilon=1.0, share=0.9),
-        ),
-        wrong=(
-            "The classical formula is proved for ε < 1 and false for large ε: the real δ is 1.2"
-            " times the stated one at ε = 5, δ = .64. The paper uses it for ε < 1 only."
-        ),
-        code=("estimators.mechanisms.gaussian_scale", "estimators.mechanisms.real_delta"),
-    ),
-    Entry(
-        id="CWZ19:Fact 2.1",
-        kind="fact",
-        summary="No map of the output raises δ; a map that also sees the data does.",
-        statement=(
-            r"If $f$ is $(\epsilon,\delta)$-private and $g$ is any map of its output, $g(f(X))$ is"
-            r" $(\epsilon,\delta)$-private."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("all 16 maps of 4 outputs to 2", lambda rng: post_processing(sees_data=False)),
-        mutant=Form("maps that see the data set", lambda rng: post_processing(sees_data=True)),
-    ),
-    Entry(
-        id="CWZ19:Fact 2.2",
-        kind="fact",
-        summary="ε and δ add up: the worst two mechanisms need δ₁ + δ₂ − δ₁δ₂ at ε₁ + ε₂.",
-        statement=(
-            r"If $f_i$ is $(\epsilon_i,\delta_i)$-private, both outputs together (the paper writes"
-            r" $f_1\circ f_2$) are $(\epsilon_1+\epsilon_2,\delta_1+\delta_2)$-private."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("δ₁ + δ₂", lambda rng: composition(delta_of_two=lambda a, b: a + b)),
-        mutant=Form("the larger δ", lambda rng: composition(delta_of_two=max)),
-        code=("estimators.accounting.total",),
-    ),
-)

@@ -9,7 +9,9 @@ import numpy as np
 from scipy import optimize
 
 from minimax.methods.tracing import moment_bound
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("CWZ19")
 
 SCORES = np.concatenate([-np.geomspace(0.1, 30, 12)[::-1], [0.0], np.geomspace(0.1, 30, 12)])
 BUDGETS = list(itertools.product((0.01, 0.3, 0.99), (1e-4, 0.1), (0.5, 1.0, 5.0)))
@@ -64,6 +66,25 @@ def moment_ratios() -> list[float]:
     return ratios
 
 
+@CHAPTER.states(
+    "Lemma B.2",
+    r"For $(\epsilon,\delta)$-private $M$, $0<\epsilon<1$, and $T>0$:"
+    r" $EA_i\le EA'_i+2\epsilon E|A'_i|+2\delta T+\int_T^\infty P(|A_i|>t)dt$.",
+    kind="lemma",
+    found="The tail of A' is missing: over close pairs of laws the bound is off by 2.9.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("as printed", tail=False),
+    corrected=Case("with ∫ P(A'⁻ > t) over t > T", tail=True),
+    mutant=Case("corrected, ε for 2ε", tail=True, slope=1.0),
+    wrong=(
+        "The last step for the negative part replaces −∫_0^T P(A'⁻ > t) by −∫_0^∞: this drops"
+        " ∫_T^∞ P(A'⁻ > t)dt. A moment bound needs neither T nor tails:"
+        " E A ≤ sinh(ε) E|A'| + √δ (…)."
+    ),
+    code=("minimax.methods.tracing.moment_bound",),
+)
 def lemma_b_2(*, tail: bool, slope: float = 2.0) -> Result:
     """Is the inequality true of every pair of close laws on a grid of scores and budgets?
 
@@ -83,6 +104,26 @@ def lemma_b_2(*, tail: bool, slope: float = 2.0) -> Result:
     )
 
 
+@CHAPTER.states(
+    "(B.3)",
+    r"$EA_i\le EA'_i+2\epsilon E|A'_i|+2\delta T+\int_T^\infty P(|A_i|>t)dt$ for every"
+    r" $(\epsilon,\delta)$-private $M$, every attack and every $T>0$.",
+    kind="equation",
+    found="A mechanism that leaks its record with chance .1 has E A = 1; the claim is .10.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("as printed, T = 1", tail=0.0),
+    corrected=Case("with ∫ P(A'⁻ > t) over t > T", tail=1.0),
+    mutant=Case("with half of that", tail=0.5),
+    wrong=(
+        "A = 1 always, A' = −10 with chance .1 and else 1. E A' = −.1, the tail of A is 0"
+        " beyond T = 1, and the right side is .1; the missing integral is .9. (The last line of"
+        " the proof also prints E|A_i| for E|A'_i|.)"
+    ),
+    code=("minimax.methods.tracing.moment_bound",),
+    echoes="CWZ19:Lemma B.2",
+)
 def leaky_release(*, tail: float) -> Result:
     """(B.3) for a mechanism: M(x) = x with chance .1, else nothing; (0, .1)-private.
 
@@ -111,6 +152,17 @@ def leaky_release(*, tail: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Lemma B.2, 2 epsilon",
+    r"$e^\epsilon-1\le2\epsilon$ and $1-e^{-\epsilon}\le2\epsilon$, $0<\epsilon<1$.",
+    kind="lemma",
+    found="e^ε − 1 ≤ 2ε up to ε = 1.256, so the lemma's ε < 1 is enough; sinh ε would do.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("ε < 1", largest=1.0),
+    mutant=Case("ε < 1.3", largest=1.3),
+    code=("minimax.methods.tracing.moment_bound",),
+)
 def exponential(*, largest: float) -> Result:
     """Is e^eps - 1 <= 2 eps and 1 - e^-eps <= 2 eps for 0 < eps < `largest`?
 
@@ -127,61 +179,3 @@ def exponential(*, largest: float) -> Result:
         largest_ratio_of_the_second=ratios[1],
         valid_up_to=turn,
     )
-
-
-ENTRIES = (
-    Entry(
-        id="CWZ19:Lemma B.2",
-        kind="lemma",
-        summary="The tail of A' is missing: over close pairs of laws the bound is off by 2.9.",
-        statement=(
-            r"For $(\epsilon,\delta)$-private $M$, $0<\epsilon<1$, and $T>0$:"
-            r" $EA_i\le EA'_i+2\epsilon E|A'_i|+2\delta T+\int_T^\infty P(|A_i|>t)dt$."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="constants",
-        printed=Form("as printed", lambda rng: lemma_b_2(tail=False)),
-        corrected=Form("with ∫ P(A'⁻ > t) over t > T", lambda rng: lemma_b_2(tail=True)),
-        mutant=Form("corrected, ε for 2ε", lambda rng: lemma_b_2(tail=True, slope=1.0)),
-        wrong=(
-            "The last step for the negative part replaces −∫_0^T P(A'⁻ > t) by −∫_0^∞: this drops"
-            " ∫_T^∞ P(A'⁻ > t)dt. A moment bound needs neither T nor tails:"
-            " E A ≤ sinh(ε) E|A'| + √δ (…)."
-        ),
-        code=("minimax.methods.tracing.moment_bound",),
-    ),
-    Entry(
-        id="CWZ19:(B.3)",
-        kind="equation",
-        summary="A mechanism that leaks its record with chance .1 has E A = 1; the claim is .10.",
-        statement=(
-            r"$EA_i\le EA'_i+2\epsilon E|A'_i|+2\delta T+\int_T^\infty P(|A_i|>t)dt$ for every"
-            r" $(\epsilon,\delta)$-private $M$, every attack and every $T>0$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="constants",
-        printed=Form("as printed, T = 1", lambda rng: leaky_release(tail=0.0)),
-        corrected=Form("with ∫ P(A'⁻ > t) over t > T", lambda rng: leaky_release(tail=1.0)),
-        mutant=Form("with half of that", lambda rng: leaky_release(tail=0.5)),
-        wrong=(
-            "A = 1 always, A' = −10 with chance .1 and else 1. E A' = −.1, the tail of A is 0"
-            " beyond T = 1, and the right side is .1; the missing integral is .9. (The last line of"
-            " the proof also prints E|A_i| for E|A'_i|.)"
-        ),
-        code=("minimax.methods.tracing.moment_bound",),
-        echoes="CWZ19:Lemma B.2",
-    ),
-    Entry(
-        id="CWZ19:Lemma B.2, 2 epsilon",
-        kind="lemma",
-        summary="e^ε − 1 ≤ 2ε up to ε = 1.256, so the lemma's ε < 1 is enough; sinh ε would do.",
-        statement=r"$e^\epsilon-1\le2\epsilon$ and $1-e^{-\epsilon}\le2\epsilon$, $0<\epsilon<1$.",
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("ε < 1", lambda rng: exponential(largest=1.0)),
-        mutant=Form("ε < 1.3", lambda rng: exponential(largest=1.3)),
-        code=("minimax.methods.tracing.moment_bound",),
-    ),
-)

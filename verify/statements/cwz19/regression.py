@@ -16,7 +16,9 @@ from attacks.regression import RegressionAttack, lemma_4_1_boundary
 from minimax.core.bound import Labelled
 from minimax.methods.priors import LinearInstance, RegressionPrior
 from minimax.methods.van_trees import cosine_information
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("CWZ19")
 
 Array = NDArray[np.float64]
 SIGMA = 0.7
@@ -93,6 +95,22 @@ BETAS = [np.array([0.8, -0.4]), np.array([0.1, 0.0])]
 TRACED = RegressionAttack(RegressionPrior(2, 1.0, SIGMA))
 
 
+@CHAPTER.states(
+    "(4.2)",
+    r"The attack $A_\beta((y,x),M)=\langle M-\beta,(y-x^\top\beta)x\rangle$ is large for"
+    r" records of the sample and zero on average for others.",
+    kind="equation",
+    found="Outsiders score zero exactly and members more; aimed at a wrong β they do not.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case(
+        "ridge regression on two records, all designs",
+        played=games(TRACED, SIGN_ROWS, BETAS),
+        off=0.0,
+    ),
+    mutant=Case("residuals of another β", played=games(TRACED, SIGN_ROWS, BETAS), off=0.3),
+    code=("attacks.regression.RegressionAttack",),
+)
 def tells_apart(played: list[tuple[LinearGame, Array]], *, off: float) -> Result:
     """Do outsiders score exactly zero and members more, with the attack `off` its target?"""
     found = [game.play(beta + off * (beta != 0)) for game, beta in played]
@@ -124,8 +142,6 @@ class EndPrior:
     information: float
 
 
-_MASS = special.erf(1 / math.sqrt(2))
-TRUNCATED = EndPrior(lambda t: stats.norm.pdf(t) / _MASS, math.inf)
 COSINE = EndPrior(lambda t: np.cos(np.pi * t / 2) ** 2, float(cosine_information(1, 1.0)))
 PUSH = 3.0
 
@@ -144,18 +160,6 @@ def pushed(prior: EndPrior, d: int) -> tuple[float, float]:
     p = 2 * float(np.trapezoid(prior.density(t), t))
     first = -math.expm1(d * math.log1p(-p)) / p  # sum_j (1 - p)^(j-1)
     return PUSH**2 / d, 1 - 2 * PUSH * float(prior.density(np.array(end))) * first / d
-
-
-def proof_prior(prior: EndPrior, least: float) -> Result:
-    """Does risk o(1) at every beta force sum_i E A_i >= `least` sigma^2 d under this prior?"""
-    sizes = (100, 10_000, 1_000_000)
-    found = [pushed(prior, d) for d in sizes]
-    return result(
-        min(total for _, total in found) >= least,
-        largest_risk_at_d_a_million=found[-1][0],
-        sum_over_sigma_squared_d_there=found[-1][1],
-        density_at_the_end=float(prior.density(np.array(1.0))),
-    )
 
 
 def along_score(prior: EndPrior, size: float) -> tuple[float, float]:
@@ -180,6 +184,20 @@ def worst_sum() -> tuple[float, float]:
     return min(total for _, total in found), slack
 
 
+@CHAPTER.states(
+    "Lemma 4.1",
+    r"(1) $EA'_i=0$ and $E|A'_i|\le\sigma\sqrt{E\|M-\beta\|^2_{\Sigma_x}}$. (2) For every"
+    r" $M$ of risk $o(1)$ at every $\beta$, some prior makes $\sum_iE A_i\gtrsim\sigma^2d$.",
+    kind="lemma",
+    found="True, but not with the prior of its proof; a cosine prior gives σ²d(1 − π√risk).",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case(
+        "(1) exactly; (2) with constant 1/2, cosine prior, at the worst estimators", soundness=1.0
+    ),
+    mutant=Case("bound of part (1) halved", soundness=0.5),
+    code=("attacks.regression.RegressionAttack", "minimax.methods.tracing.ScoreModel"),
+)
 def lemma_4_1(*, soundness: float) -> Result:
     """Both parts: E|A'| <= `soundness` times the bound, and a sum of at least sigma^2 d/2."""
     holds, ratio = sound(games(TRACED, SIGN_ROWS, BETAS), soundness)
@@ -191,6 +209,19 @@ def lemma_4_1(*, soundness: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Lemma 4.1(2)",
+    r"$\sum_iE_\pi E A_i\gtrsim\sigma^2d$ under some prior, by"
+    r" $\sum_iEA_i=\sigma^2\sum_jE\,\partial g_j/\partial\beta_j\ge"
+    r"\sigma^2d(1-\sqrt{J\,\mathrm{risk}}/d)$ for a prior of information $J$.",
+    kind="lemma",
+    found="The constant cannot exceed one: an unbiased estimator has the sum σ²d exactly.",
+    by="quadrature",
+    expected=Status.HOLDS,
+    printed=Case("constant 1/2, cosine prior", constant=0.5),
+    mutant=Case("constant 2", constant=2.0),
+    code=("minimax.methods.van_trees.cosine_information",),
+)
 def completeness(constant: float) -> Result:
     """Part (2) alone, the sum being at least `constant` sigma^2 d."""
     worst, slack = worst_sum()
@@ -201,9 +232,66 @@ def completeness(constant: float) -> Result:
     )
 
 
+_MASS = special.erf(1 / math.sqrt(2))
+TRUNCATED = EndPrior(lambda t: stats.norm.pdf(t) / _MASS, math.inf)
+
+
+@CHAPTER.states(
+    "Section B.4, prior",
+    r"The prior of the proof, $\beta_j=\nu_j/\sqrt d$ with $\nu_j$ standard normal"
+    r" truncated to $[-1,1]$, makes $\sum_iEA_i\gtrsim\sigma^2d$ whenever the risk is"
+    r" $o(1)$ at every $\beta$.",
+    kind="lemma",
+    found="With the truncated normal an M of risk 9/d at every β has the sum −1.13 σ²d.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("truncated normal", prior=TRUNCATED, least=0.25),
+    corrected=Case("density cos²(πν/2)", prior=COSINE, least=0.25),
+    mutant=Case("the same, constant 1.01", prior=COSINE, least=1.01),
+    wrong=(
+        "Integration by parts leaves the boundary term (g(1) − g(−1))π(1), which the proof"
+        " drops. Risk o(1) at every β does not make it positive when d grows: a push of"
+        " 3/√d in the first coordinate that is next to its end costs 9/d and turns all d terms"
+        " negative. A prior that vanishes at the ends has no such term, and the lemma stands."
+    ),
+    code=("attacks.regression.lemma_4_1_boundary",),
+)
+def proof_prior(prior: EndPrior, least: float) -> Result:
+    """Does risk o(1) at every beta force sum_i E A_i >= `least` sigma^2 d under this prior?"""
+    sizes = (100, 10_000, 1_000_000)
+    found = [pushed(prior, d) for d in sizes]
+    return result(
+        min(total for _, total in found) >= least,
+        largest_risk_at_d_a_million=found[-1][0],
+        sum_over_sigma_squared_d_there=found[-1][1],
+        density_at_the_end=float(prior.density(np.array(1.0))),
+    )
+
+
 # --- The inequality (B.4) ----------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "(B.4)",
+    r"$E_\pi\sum_iEA_i\ge\sigma^2d\,\{E_\pi\|\beta\|^2-"
+    r"\sqrt{E_\pi E\|M-\beta\|^2}\sqrt{E_\pi\|\beta\|^2}\}$ under the truncated normal.",
+    kind="equation",
+    found="False in the Bayes risk: −.487 against .091 for a sign flip where |ν| > .95.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("as printed", boundary=0.0),
+    corrected=Case("with the boundary term", boundary=1.0),
+    mutant=Case("1.1 times the boundary term", boundary=1.1),
+    wrong=(
+        "The boundary term σ²d(g(1) − g(−1))π(1) of Stein's identity is missing: .709 of the"
+        " 1 = .709 + .291 that an unbiased estimator has, and negative for one that errs at the"
+        " ends. The theorem survives with a prior that vanishes there."
+    ),
+    code=("attacks.regression.lemma_4_1_boundary",),
+    echoes="CWZ19:Section B.4, prior",
+)
 def stein_bound(*, boundary: float) -> Result:
     """(B.4) with `boundary` times the boundary term on its right side, for sign flips at the ends.
 
@@ -220,104 +308,3 @@ def stein_bound(*, boundary: float) -> Result:
         right_there=shown.claimed + boundary * shown.boundary,
         dropped_there=shown.boundary,
     )
-
-
-ENTRIES = (
-    Entry(
-        id="CWZ19:(4.2)",
-        kind="equation",
-        summary="Outsiders score zero exactly and members more; aimed at a wrong β they do not.",
-        statement=(
-            r"The attack $A_\beta((y,x),M)=\langle M-\beta,(y-x^\top\beta)x\rangle$ is large for"
-            r" records of the sample and zero on average for others."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form(
-            "ridge regression on two records, all designs",
-            lambda rng: tells_apart(games(TRACED, SIGN_ROWS, BETAS), off=0.0),
-        ),
-        mutant=Form(
-            "residuals of another β",
-            lambda rng: tells_apart(games(TRACED, SIGN_ROWS, BETAS), off=0.3),
-        ),
-        code=("attacks.regression.RegressionAttack",),
-    ),
-    Entry(
-        id="CWZ19:Lemma 4.1",
-        kind="lemma",
-        summary="True, but not with the prior of its proof; a cosine prior gives σ²d(1 − π√risk).",
-        statement=(
-            r"(1) $EA'_i=0$ and $E|A'_i|\le\sigma\sqrt{E\|M-\beta\|^2_{\Sigma_x}}$. (2) For every"
-            r" $M$ of risk $o(1)$ at every $\beta$, some prior makes $\sum_iE A_i\gtrsim\sigma^2d$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form(
-            "(1) exactly; (2) with constant 1/2, cosine prior, at the worst estimators",
-            lambda rng: lemma_4_1(soundness=1.0),
-        ),
-        mutant=Form("bound of part (1) halved", lambda rng: lemma_4_1(soundness=0.5)),
-        code=("attacks.regression.RegressionAttack", "minimax.methods.tracing.ScoreModel"),
-    ),
-    Entry(
-        id="CWZ19:Lemma 4.1(2)",
-        kind="lemma",
-        summary="The constant cannot exceed one: an unbiased estimator has the sum σ²d exactly.",
-        statement=(
-            r"$\sum_iE_\pi E A_i\gtrsim\sigma^2d$ under some prior, by"
-            r" $\sum_iEA_i=\sigma^2\sum_jE\,\partial g_j/\partial\beta_j\ge"
-            r"\sigma^2d(1-\sqrt{J\,\mathrm{risk}}/d)$ for a prior of information $J$."
-        ),
-        expected=Status.HOLDS,
-        method="quadrature",
-        printed=Form("constant 1/2, cosine prior", lambda rng: completeness(0.5)),
-        mutant=Form("constant 2", lambda rng: completeness(2.0)),
-        code=("minimax.methods.van_trees.cosine_information",),
-    ),
-    Entry(
-        id="CWZ19:Section B.4, prior",
-        kind="lemma",
-        summary="With the truncated normal an M of risk 9/d at every β has the sum −1.13 σ²d.",
-        statement=(
-            r"The prior of the proof, $\beta_j=\nu_j/\sqrt d$ with $\nu_j$ standard normal"
-            r" truncated to $[-1,1]$, makes $\sum_iEA_i\gtrsim\sigma^2d$ whenever the risk is"
-            r" $o(1)$ at every $\beta$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("truncated normal", lambda rng: proof_prior(TRUNCATED, 0.25)),
-        corrected=Form("density cos²(πν/2)", lambda rng: proof_prior(COSINE, 0.25)),
-        mutant=Form("the same, constant 1.01", lambda rng: proof_prior(COSINE, 1.01)),
-        wrong=(
-            "Integration by parts leaves the boundary term (g(1) − g(−1))π(1), which the proof"
-            " drops. Risk o(1) at every β does not make it positive when d grows: a push of"
-            " 3/√d in the first coordinate that is next to its end costs 9/d and turns all d terms"
-            " negative. A prior that vanishes at the ends has no such term, and the lemma stands."
-        ),
-        code=("attacks.regression.lemma_4_1_boundary",),
-    ),
-    Entry(
-        id="CWZ19:(B.4)",
-        kind="equation",
-        summary="False in the Bayes risk: −.487 against .091 for a sign flip where |ν| > .95.",
-        statement=(
-            r"$E_\pi\sum_iEA_i\ge\sigma^2d\,\{E_\pi\|\beta\|^2-"
-            r"\sqrt{E_\pi E\|M-\beta\|^2}\sqrt{E_\pi\|\beta\|^2}\}$ under the truncated normal."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("as printed", lambda rng: stein_bound(boundary=0.0)),
-        corrected=Form("with the boundary term", lambda rng: stein_bound(boundary=1.0)),
-        mutant=Form("1.1 times the boundary term", lambda rng: stein_bound(boundary=1.1)),
-        wrong=(
-            "The boundary term σ²d(g(1) − g(−1))π(1) of Stein's identity is missing: .709 of the"
-            " 1 = .709 + .291 that an unbiased estimator has, and negative for one that errs at the"
-            " ends. The theorem survives with a prior that vanishes there."
-        ),
-        code=("attacks.regression.lemma_4_1_boundary",),
-        echoes="CWZ19:Section B.4, prior",
-    ),
-)

@@ -14,7 +14,9 @@ from estimators.regression import NoisyGradientRegression, projected
 from minimax.core.calibration import Composition, gradient_sensitivity, repeated_noise
 from minimax.core.privacy import Approximate, Gaussian
 from minimax.methods.divergences import gaussian_hockey_stick
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("CWZ19")
 
 Array = NDArray[np.float64]
 
@@ -27,6 +29,18 @@ def paper_B(R: float, radius: float, row_bound: float, factor: float = 4.0) -> f
 # --- The algorithm -------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Algorithm 4.1",
+    r"$\beta^{t+1}=\Pi_C(\beta^t-\frac{\eta^0}n\sum_i(x_i^\top\beta^t-\Pi_R(y_i))x_i+w_t)$,"
+    r" $w_t$ with coordinates $N(0,(\eta^0)^22B^2\log(2T/\delta)/(n\epsilon/T)^2)$.",
+    kind="algorithm",
+    found="Run as printed: the estimator's loop and its noise agree with it to the letter.",
+    by="execution",
+    expected=Status.HOLDS,
+    printed=Case("B = 4(R + c₀cₓ)cₓ", factor=4.0),
+    mutant=Case("B = 2(R + c₀cₓ)cₓ", factor=2.0),
+    code=("estimators.regression.NoisyGradientRegression", "minimax.core.calibration"),
+)
 def algorithm_4_1(rng: np.random.Generator, *, factor: float) -> Result:
     """Is the estimator's output that of the printed loop, with noise set by `factor` (R+c0cx)cx?
 
@@ -54,6 +68,24 @@ def algorithm_4_1(rng: np.random.Generator, *, factor: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Algorithm 4.1, loss",
+    r"The algorithm descends along $\nabla L_n$,"
+    r" $L_n(\beta)=\frac1n\sum_i(y_i-x_i^\top\beta)^2$.",
+    kind="algorithm",
+    found="The step is half the gradient of the loss that the section defines.",
+    by="symbolic",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("loss with 1/n", loss_factor=1),
+    corrected=Case("loss with 1/(2n)", loss_factor=2),
+    mutant=Case("loss with 1/(4n)", loss_factor=4),
+    wrong=(
+        "The printed step, and the smoothness 2L/d and convexity 1/(2Ld) of the proof of"
+        " Theorem 4.2, belong to the loss with 1/(2n)."
+    ),
+    code=("estimators.regression.clipped_gradient",),
+)
 def printed_gradient(*, loss_factor: int) -> Result:
     """Is the step's direction the gradient of (1/(`loss_factor` n)) sum (y_i - x_i b)^2?"""
     b = sp.Symbol("b")
@@ -72,6 +104,23 @@ def needed_noise(budget: Approximate, sensitivity: float, steps: int) -> float:
     return sensitivity * math.sqrt(steps) / float(mu)
 
 
+@CHAPTER.states(
+    "Algorithm 4.1, noise",
+    r"Each of the $T$ steps gets the noise of $(\epsilon/T,\delta/T)$ for the sensitivity"
+    r" $B\eta^0/n$: at least what $(\epsilon,\delta)$ needs. (Basic composition makes the"
+    r" variance grow like $T^2\log(T/\delta)$ where $T\log(1/\delta)$ would do; one of the"
+    r" three factors $\log n$ in (4.4) comes from it.)",
+    kind="algorithm",
+    found="Enough, and at 74 steps 40 times what (ε, δ) needs: it grows with T, not √T.",
+    by="execution",
+    expected=Status.HOLDS,
+    printed=Case("as printed", composition="basic"),
+    mutant=Case("a tenth of it", composition="basic", share=0.1),
+    code=(
+        "minimax.core.calibration.repeated_noise",
+        "minimax.core.calibration.gradient_sensitivity",
+    ),
+)
 def enough_noise(*, composition: Composition, share: float = 1.0) -> Result:
     """Is the noise, times `share`, at least what the budget needs, at any T?"""
     n, budget = 1000, Approximate(0.5, 1e-6)
@@ -104,6 +153,17 @@ def worst_step(R: float, radius: float, row_bound: float) -> float:
     return float(np.linalg.norm(gradients[:, None] - gradients[None, :], axis=2).max())
 
 
+@CHAPTER.states(
+    "(D1)",
+    r"Bounded design: $\|x\|_2<c_x$ with probability 1.",
+    kind="assumption",
+    found="Bounds the change of a step by B/2; without it (rows of 3cₓ) it exceeds B.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("rows of norm at most cₓ", size=1.0),
+    mutant=Case("rows of norm up to 3cₓ", size=3.0),
+    code=("minimax.core.calibration.gradient_sensitivity",),
+)
 def bounded_rows(size: float) -> Result:
     """Is one record's change of the gradient at most B, for rows of norm up to `size` c_x?"""
     places = list(itertools.product((0.3, 1.0, 4.0), (0.2, 1.0, 3.0), (0.5, 1.0, 2.0)))
@@ -111,12 +171,21 @@ def bounded_rows(size: float) -> Result:
     return result(ratio <= 1, largest_change_over_B=ratio)
 
 
-def enough_for_a_step(factor: float) -> Result:
-    """Is one record's change of the gradient at most `factor` (R + c0 cx) cx?"""
-    found = [worst_step(R, 1.0, 1.0) / paper_B(R, 1.0, 1.0, factor) for R in (0.01, 1.0, 1000.0)]
-    return result(max(found) <= 1 + 1e-9, largest_change_over_stated=max(found))
-
-
+@CHAPTER.states(
+    "(D2)",
+    r"$Ex=0$ and $0<1/L<d\lambda_{\min}(\Sigma_x)\le d\lambda_{\max}(\Sigma_x)<L$: rows are"
+    r" normalised.",
+    kind="assumption",
+    found="Sign rows of norm one satisfy (D1) and (D2) with every L > 1.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("rows in {±1/√d}^d", scaled=True),
+    mutant=Case("rows in {±1}^d", scaled=False),
+    code=(
+        "minimax.problems.regression.problem.RegressionProblem",
+        "minimax.methods.priors.RegressionPrior",
+    ),
+)
 def normalised_rows(*, scaled: bool) -> Result:
     """Are the mean zero and all d times eigenvalue in (1/L, L), L = 1.01, for sign rows?"""
     L, worst, means = 1.01, [], []
@@ -133,6 +202,17 @@ def normalised_rows(*, scaled: bool) -> Result:
     )
 
 
+@CHAPTER.states(
+    "(P1)",
+    r"$\|\beta\|_2<c_0$, so that $\Pi_C$ with $C=c_0$ moves no iterate away from it.",
+    kind="assumption",
+    found="Needed for accuracy only: projecting never hurts; privacy needs C, not β.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("β inside the ball", norm=0.99),
+    mutant=Case("β of norm 1.5 C", norm=1.5),
+    code=("estimators.regression.projected",),
+)
 def projection_helps(rng: np.random.Generator, *, norm: float) -> Result:
     """Does projecting on the unit ball never move away from a beta of this norm?"""
     v = 3 * rng.standard_normal((4000, 3))
@@ -143,6 +223,22 @@ def projection_helps(rng: np.random.Generator, *, norm: float) -> Result:
     return result(grows.max() <= 1e-12, largest_increase_of_the_distance=float(grows.max()))
 
 
+@CHAPTER.states(
+    "Lemma 4.2",
+    r"Under (D1) and (P1) Algorithm 4.1 is $(\epsilon,\delta)$-private if"
+    r" $B\ge4(R+c_0c_x)c_x$ and $C\le c_0$ (for $\epsilon\le1$).",
+    kind="lemma",
+    found="Holds with room: 1.6 suffices for the 4 where tried, and 74 steps spend 3 % of ε.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("B = 4(R + c₀cₓ)cₓ", factor=4.0),
+    mutant=Case("1.5 for 4", factor=1.5),
+    relaxed=Case("1.6 for 4", factor=1.6),
+    code=(
+        "estimators.regression.NoisyGradientRegression",
+        "minimax.core.calibration.gradient_sensitivity",
+    ),
+)
 def lemma_4_2(*, factor: float) -> Result:
     """Is the real delta at epsilon below the stated one for B = `factor` (R + c0 cx) cx?
 
@@ -162,130 +258,20 @@ def lemma_4_2(*, factor: float) -> Result:
     )
 
 
-ENTRIES = (
-    Entry(
-        id="CWZ19:Algorithm 4.1",
-        kind="algorithm",
-        summary="Run as printed: the estimator's loop and its noise agree with it to the letter.",
-        statement=(
-            r"$\beta^{t+1}=\Pi_C(\beta^t-\frac{\eta^0}n\sum_i(x_i^\top\beta^t-\Pi_R(y_i))x_i+w_t)$,"
-            r" $w_t$ with coordinates $N(0,(\eta^0)^22B^2\log(2T/\delta)/(n\epsilon/T)^2)$."
-        ),
-        expected=Status.HOLDS,
-        method="execution",
-        printed=Form("B = 4(R + c₀cₓ)cₓ", lambda rng: algorithm_4_1(rng, factor=4.0)),
-        mutant=Form("B = 2(R + c₀cₓ)cₓ", lambda rng: algorithm_4_1(rng, factor=2.0)),
-        code=("estimators.regression.NoisyGradientRegression", "minimax.core.calibration"),
-    ),
-    Entry(
-        id="CWZ19:Algorithm 4.1, loss",
-        kind="algorithm",
-        summary="The step is half the gradient of the loss that the section defines.",
-        statement=(
-            r"The algorithm descends along $\nabla L_n$,"
-            r" $L_n(\beta)=\frac1n\sum_i(y_i-x_i^\top\beta)^2$."
-        ),
-        expected=Status.CORRECTED,
-        method="symbolic",
-        severity="harmless",
-        printed=Form("loss with 1/n", lambda rng: printed_gradient(loss_factor=1)),
-        corrected=Form("loss with 1/(2n)", lambda rng: printed_gradient(loss_factor=2)),
-        mutant=Form("loss with 1/(4n)", lambda rng: printed_gradient(loss_factor=4)),
-        wrong=(
-            "The printed step, and the smoothness 2L/d and convexity 1/(2Ld) of the proof of"
-            " Theorem 4.2, belong to the loss with 1/(2n)."
-        ),
-        code=("estimators.regression.clipped_gradient",),
-    ),
-    Entry(
-        id="CWZ19:Algorithm 4.1, noise",
-        kind="algorithm",
-        summary="Enough, and at 74 steps 40 times what (ε, δ) needs: it grows with T, not √T.",
-        statement=(
-            r"Each of the $T$ steps gets the noise of $(\epsilon/T,\delta/T)$ for the sensitivity"
-            r" $B\eta^0/n$: at least what $(\epsilon,\delta)$ needs. (Basic composition makes the"
-            r" variance grow like $T^2\log(T/\delta)$ where $T\log(1/\delta)$ would do; one of the"
-            r" three factors $\log n$ in (4.4) comes from it.)"
-        ),
-        expected=Status.HOLDS,
-        method="execution",
-        printed=Form("as printed", lambda rng: enough_noise(composition="basic")),
-        mutant=Form("a tenth of it", lambda rng: enough_noise(composition="basic", share=0.1)),
-        code=(
-            "minimax.core.calibration.repeated_noise",
-            "minimax.core.calibration.gradient_sensitivity",
-        ),
-    ),
-    Entry(
-        id="CWZ19:(D1)",
-        kind="assumption",
-        summary="Bounds the change of a step by B/2; without it (rows of 3cₓ) it exceeds B.",
-        statement=r"Bounded design: $\|x\|_2<c_x$ with probability 1.",
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("rows of norm at most cₓ", lambda rng: bounded_rows(1.0)),
-        mutant=Form("rows of norm up to 3cₓ", lambda rng: bounded_rows(3.0)),
-        code=("minimax.core.calibration.gradient_sensitivity",),
-    ),
-    Entry(
-        id="CWZ19:(D2)",
-        kind="assumption",
-        summary="Sign rows of norm one satisfy (D1) and (D2) with every L > 1.",
-        statement=(
-            r"$Ex=0$ and $0<1/L<d\lambda_{\min}(\Sigma_x)\le d\lambda_{\max}(\Sigma_x)<L$: rows are"
-            r" normalised."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("rows in {±1/√d}^d", lambda rng: normalised_rows(scaled=True)),
-        mutant=Form("rows in {±1}^d", lambda rng: normalised_rows(scaled=False)),
-        code=(
-            "minimax.problems.regression.problem.RegressionProblem",
-            "minimax.methods.priors.RegressionPrior",
-        ),
-    ),
-    Entry(
-        id="CWZ19:(P1)",
-        kind="assumption",
-        summary="Needed for accuracy only: projecting never hurts; privacy needs C, not β.",
-        statement=r"$\|\beta\|_2<c_0$, so that $\Pi_C$ with $C=c_0$ moves no iterate away from it.",
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("β inside the ball", lambda rng: projection_helps(rng, norm=0.99)),
-        mutant=Form("β of norm 1.5 C", lambda rng: projection_helps(rng, norm=1.5)),
-        code=("estimators.regression.projected",),
-    ),
-    Entry(
-        id="CWZ19:Lemma 4.2",
-        kind="lemma",
-        summary="Holds with room: 1.6 suffices for the 4 where tried, and 74 steps spend 3 % of ε.",
-        statement=(
-            r"Under (D1) and (P1) Algorithm 4.1 is $(\epsilon,\delta)$-private if"
-            r" $B\ge4(R+c_0c_x)c_x$ and $C\le c_0$ (for $\epsilon\le1$)."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("B = 4(R + c₀cₓ)cₓ", lambda rng: lemma_4_2(factor=4.0)),
-        relaxed=Form("1.6 for 4", lambda rng: lemma_4_2(factor=1.6)),
-        mutant=Form("1.5 for 4", lambda rng: lemma_4_2(factor=1.5)),
-        code=(
-            "estimators.regression.NoisyGradientRegression",
-            "minimax.core.calibration.gradient_sensitivity",
-        ),
-    ),
-    Entry(
-        id="CWZ19:Lemma 4.2, constant",
-        kind="lemma",
-        summary="Holds with room: two gradients differ by at most 2(R + c₀cₓ)cₓ, half the bound.",
-        statement=(
-            r"The sensitivity of a step is at most $\frac{\eta^0}n(|x^\top\beta^t-\Pi_R(y)|\|x\|_2+"
-            r"|x'^\top\beta^t-\Pi_R(y')|\|x'\|_2)\le\frac{\eta^0}n4(R+c_0c_x)c_x$. (Each of the two"
-            r" terms is at most $(R+c_0c_x)c_x$, so that 2 would do for 4.)"
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("4 is enough", lambda rng: enough_for_a_step(4.0)),
-        mutant=Form("1.9 is enough", lambda rng: enough_for_a_step(1.9)),
-        code=("minimax.core.calibration.gradient_sensitivity",),
-    ),
+@CHAPTER.states(
+    "Lemma 4.2, constant",
+    r"The sensitivity of a step is at most $\frac{\eta^0}n(|x^\top\beta^t-\Pi_R(y)|\|x\|_2+"
+    r"|x'^\top\beta^t-\Pi_R(y')|\|x'\|_2)\le\frac{\eta^0}n4(R+c_0c_x)c_x$. (Each of the two"
+    r" terms is at most $(R+c_0c_x)c_x$, so that 2 would do for 4.)",
+    kind="lemma",
+    found="Holds with room: two gradients differ by at most 2(R + c₀cₓ)cₓ, half the bound.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("4 is enough", factor=4.0),
+    mutant=Case("1.9 is enough", factor=1.9),
+    code=("minimax.core.calibration.gradient_sensitivity",),
 )
+def enough_for_a_step(factor: float) -> Result:
+    """Is one record's change of the gradient at most `factor` (R + c0 cx) cx?"""
+    found = [worst_step(R, 1.0, 1.0) / paper_B(R, 1.0, 1.0, factor) for R in (0.01, 1.0, 1000.0)]
+    return result(max(found) <= 1 + 1e-9, largest_change_over_stated=max(found))

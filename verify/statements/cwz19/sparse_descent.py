@@ -20,14 +20,31 @@ from estimators.mechanisms import peeling
 from minimax.core.calibration import paper_peeling_scale
 from minimax.problems.sparse_mean.upper import laplace_maximum_rms
 from verify.measure import interval
-from verify.proofs.entry import ALPHA, Entry, Form, Result, Status, result
+from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 from verify.statements.cwz19.sparse_mean import GivenNoise
 
-Array = NDArray[np.float64]
+CHAPTER = Chapter("CWZ19")
+
 
 # --- Fact 8.1 ------------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Fact 8.1",
+    r"(8.1): with high probability $\frac1{8Ls}\lVert\beta^t-\hat\beta\rVert_2^2\le\langle"
+    r"\nabla L_n(\beta^t)-\nabla L_n(\hat\beta),\beta^t-\hat\beta\rangle\le\frac{4L}s\lVert"
+    r"\beta^t-\hat\beta\rVert_2^2$ (here over all supports of size $s+s^*$).",
+    kind="fact",
+    found=(
+        "Holds for sign design with room: s·λ is .59 to 1.45 on average against [1/16, 8] at n"
+        " = 60."
+    ),
+    by="simulation",
+    expected=Status.HOLDS,
+    printed=Case("n = 60 records", n=60),
+    mutant=Case("n = 2 records", n=2),
+    code=("estimators.sparse_regression.PrivateHardThresholding",),
+)
 def restricted_eigenvalues(rng: np.random.Generator, *, n: int) -> Result:
     """The extreme eigenvalues of X_I'X_I/n over all I of size s + s*, against 1/(8Ls) and 4L/s.
 
@@ -52,6 +69,26 @@ def restricted_eigenvalues(rng: np.random.Generator, *, n: int) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Fact 8.1, probability",
+    r"Under the assumptions of Theorem 4.4, (8.1) holds with probability at least"
+    r" $1-c_1e^{-c_2n}$ (read, as restricted strong convexity is, for all $s$-sparse"
+    r" $\beta^t$ and $s^*$-sparse $\hat\beta$).",
+    kind="fact",
+    found="Fails with a chance of order e^{−cn/s}, not e^{−cn}: rows of a Hadamard matrix.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("exponent of order n", power=0),
+    corrected=Case("exponent of order n/s", power=1),
+    mutant=Case("exponent of order n/s^1.2", power=1.2),
+    wrong=(
+        "Bounded entries do not make ⟨x, u⟩ sub-Gaussian at the scale 1/√s. If x is one of m"
+        " orthogonal sign vectors over √m, m = s + s* = d, a direction is not seen with chance"
+        " (1 − 1/m)^n. As for the event E1 of Theorem 4.2, the condition on n makes n/s a"
+        " multiple of log n, and the term c₁e^{−c₂ log n} of Theorem 4.4 covers it."
+    ),
+)
 def unseen_direction(*, power: float) -> Result:
     """Does -log P((8.1) fails) grow like n/m^power, m = s + s* = d, for Hadamard rows?
 
@@ -71,7 +108,10 @@ def unseen_direction(*, power: float) -> Result:
     )
 
 
+Array = NDArray[np.float64]
+
 # --- Lemma 8.3 -----------------------------------------------------------------------------------
+
 
 RHO = 40
 """s = rho L^4 s* and the rate 1 - 1/(rho L^2); here L = 1, s* = 1."""
@@ -95,6 +135,20 @@ def algorithm_step(H: Array, b: Array, beta: Array, c0: float, noise: Array, own
     return new * min(1.0, c0 / float(np.linalg.norm(new)))
 
 
+@CHAPTER.states(
+    "Lemma 8.3",
+    r"(8.2): $L_n(\beta^{t+1})-L_n(\hat\beta)\le(1-\frac1{\rho"
+    r" L^2})(L_n(\beta^t)-L_n(\hat\beta))+c_3(\sum_i\lVert"
+    r" w_i^t\rVert_\infty^2+\lVert\tilde w^t\rVert_2^2)$ under (8.1), for an absolute"
+    r" constant $\rho$.",
+    kind="lemma",
+    found="Holds on the grid with ρ = 40 and c₃ = 1/s; c₃ = .4/s would do there.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("c₃ = 1/s", noise_weight=1.0),
+    mutant=Case("c₃ = 1/(10s)", noise_weight=0.1),
+    code=("estimators.sparse_regression.PrivateHardThresholding", "minimax.methods.recursion"),
+)
 def contraction(rng: np.random.Generator, *, noise_weight: float) -> Result:
     """(8.2) with rho = 40 and c_3 = noise_weight/s: the largest violation, in units of the noise.
 
@@ -141,6 +195,25 @@ def contraction(rng: np.random.Generator, *, noise_weight: float) -> Result:
 # --- (8.3) to (8.5) ------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "(8.3)",
+    r"$L_n(\beta^T)-L_n(\hat\beta)\le(1-\frac1{\rho L^2})^T8Lc_0^2+\sum_k(1-\frac1{\rho"
+    r" L^2})^{T-k-1}W_k$, from (8.2), the upper half of (8.1) and"
+    r" $\lVert\beta^0\rVert,\lVert\hat\beta\rVert\le c_0$.",
+    kind="equation",
+    found="L_n(0) − L_n(β̂) ≤ 8Lc₀² needs β̂ inside the ball: one record y = 10 gives 9.5 > 8.8.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("8Lc₀²", on_gradient=0.0),
+    corrected=Case("8Lc₀² + c₀‖∇L_n(β̂)‖", on_gradient=1.0),
+    mutant=Case("8Lc₀² + .99 c₀‖∇L_n(β̂)‖", on_gradient=0.99),
+    wrong=(
+        "(8.1) bounds the second-order part only. If the constraint ‖β‖ ≤ c₀ binds, ∇L_n(β̂)"
+        " does not vanish on the support and adds up to c₀‖∇L_n(β̂)‖. With high probability"
+        " that is small, and T grows by a constant."
+    ),
+)
 def starting_gap(*, on_gradient: float) -> Result:
     """L_n(0) - L_n(betahat) <= 8 L c_0^2 + on_gradient c_0 |grad L_n(betahat)|, one record x = 1?
 
@@ -163,6 +236,17 @@ def starting_gap(*, on_gradient: float) -> Result:
     return result(worst <= 1 and gap == total, largest_left_over_right=float(worst))
 
 
+@CHAPTER.states(
+    "(8.4)",
+    r"$L_n(\beta^T)-L_n(\hat\beta)\ge L_n(\beta^T)-L_n(\beta^*)\ge\frac1{16Ls}\lVert"
+    r"\beta^T-\beta^*\rVert_2^2-\langle\nabla L_n(\beta^*),\beta^*-\beta^T\rangle$.",
+    kind="equation",
+    found="Holds, with equality where all eigenvalues are 1/(8Ls); uses (8.1) at β*, not β̂.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("1/(16Ls)", share=1.0),
+    mutant=Case("1/(8Ls)", share=2.0),
+)
 def curvature(rng: np.random.Generator, *, share: float) -> Result:
     """L_n(b) - L_n(b*) >= (share/16Ls)|b - b*|^2 - <grad L_n(b*), b* - b>, eigenvalues >= 1/(8Ls)?
 
@@ -182,6 +266,18 @@ def curvature(rng: np.random.Generator, *, share: float) -> Result:
     return result(worst <= 1 + 1e-9, largest_right_over_left=worst)
 
 
+@CHAPTER.states(
+    "(8.5)",
+    r"$\frac1{16Ls}\lVert\beta^T-\beta^*\rVert_2^2\le\lVert\nabla"
+    r" L_n(\beta^*)\rVert_\infty\sqrt{s+s^*}\lVert\beta^*-\beta^T\rVert_2+\frac1n+\sum_k(1-"
+    r"\frac1{\rho L^2})^{T-k-1}W_k$ for $T=\rho L^2\log(8c_0^2Ln)$.",
+    kind="equation",
+    found="Holds: T iterations leave at most 1/n, and √(s + s*) is sharp.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("√(s + s*)", counted=12),
+    mutant=Case("√s", counted=9),
+)
 def final_inequality(*, counted: int) -> Result:
     """(8.5): T iterations leave 1/n, and <g, D> <= |g|_inf sqrt(counted) |D|_2?
 
@@ -210,6 +306,26 @@ def _cut_chance(n: float, level: float, mean: float = 0.0) -> float:
     return -math.expm1(n * math.log1p(-one))
 
 
+@CHAPTER.states(
+    "Section 8.3, E1",
+    r"With $R=\sigma\sqrt{2\log n}$, $P(\max_i|y_i|>R)\le c_1e^{-c_2\log n}$, “because"
+    r" $y_i\sim N(0,\sigma^2)$”.",
+    kind="equation",
+    found="P(some |y_i| > σ√(2 log n)) = .18, .16, .14 at n = 10³, 10⁴, 10⁶: no power of n.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("R = σ√(2 log n)", extra=0.0, mean=0.0),
+    corrected=Case("R = c₀c_x + σ√(3 log n)", extra=0.5, mean=1.0),
+    mutant=Case("R = c₀c_x + σ√(2.01 log n)", extra=0.005, mean=1.0),
+    wrong=(
+        "The chance tends to zero like 1/√(π log n), not like a power of n, and y has mean xᵀβ,"
+        " not 0. So the proof does not give the probability that Theorem 4.4 states. A larger"
+        " constant mends it: R ≥ c₀c_x + σ√(2(1 + c) log n)."
+    ),
+    code=("estimators.truncation.theoretical_truncation",),
+    echoes="CWZ19:Theorem 4.2, truncation",
+)
 def truncated_labels(*, extra: float, mean: float) -> Result:
     """Does P(some |y_i| > R) fall like a power of n, R = mean + sqrt(2 (1 + extra) log n)?
 
@@ -228,6 +344,30 @@ def truncated_labels(*, extra: float, mean: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Section 8.3, E2",
+    r"On $E_2=\{\max_tW_t\le KR^2(s^*)^3\log^2d\log(1/\delta)\log^2n/(n\epsilon)^2\}$,"
+    r" (8.5), (D1') and (D2') yield $\lVert\beta^T-\beta\rVert^2_\Sigma\lesssim\sigma^2("
+    r"\dots+(s^*\log d)^2\log(1/\delta)\log^3n/(n\epsilon)^2)$.",
+    kind="equation",
+    found="With W of order s³, (8.5) gives s³, not the s² of (4.7); c₃ of order 1/s mends it.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("c₃ constant", power=0.0),
+    corrected=Case("c₃ = L/s", power=1.0),
+    mutant=Case("c₃ = (L/s)^.9", power=0.9),
+    wrong=(
+        "(8.5) bounds ‖·‖²_Σ by a constant times W, so the cube of E₂ would stay. The proof of"
+        " Lemma 8.3 weighs the selection noise by γ ≍ 1/s but ‖w̃‖² by c/3 + γ/2, c > 1, since"
+        " one c does two jobs, and then calls both c₃. That c₃ = O(1/s) is possible is seen in"
+        " Lemma 8.3."
+    ),
+    code=(
+        "minimax.problems.sparse_regression.upper",
+        "estimators.sparse_regression.PrivateHardThresholding",
+    ),
+)
 def noise_rate(*, power: float) -> Result:
     """The exponent of s in the privacy term that (8.5) gives, against the 2 of (4.7).
 
@@ -245,167 +385,3 @@ def noise_rate(*, power: float) -> Result:
 
     exponent = math.log(term(1000.0) / term(10.0)) / math.log(100)
     return result(abs(exponent - 2) <= 0.05, exponent_of_s=exponent, claimed=2)
-
-
-ENTRIES = (
-    Entry(
-        id="CWZ19:Fact 8.1",
-        kind="fact",
-        summary=(
-            "Holds for sign design with room: s·λ is .59 to 1.45 on average against [1/16, 8] at n"
-            " = 60."
-        ),
-        statement=(
-            r"(8.1): with high probability $\frac1{8Ls}\lVert\beta^t-\hat\beta\rVert_2^2\le\langle"
-            r"\nabla L_n(\beta^t)-\nabla L_n(\hat\beta),\beta^t-\hat\beta\rangle\le\frac{4L}s\lVert"
-            r"\beta^t-\hat\beta\rVert_2^2$ (here over all supports of size $s+s^*$)."
-        ),
-        expected=Status.HOLDS,
-        method="simulation",
-        printed=Form("n = 60 records", lambda rng: restricted_eigenvalues(rng, n=60)),
-        mutant=Form("n = 2 records", lambda rng: restricted_eigenvalues(rng, n=2)),
-        code=("estimators.sparse_regression.PrivateHardThresholding",),
-    ),
-    Entry(
-        id="CWZ19:Fact 8.1, probability",
-        kind="fact",
-        summary="Fails with a chance of order e^{−cn/s}, not e^{−cn}: rows of a Hadamard matrix.",
-        statement=(
-            r"Under the assumptions of Theorem 4.4, (8.1) holds with probability at least"
-            r" $1-c_1e^{-c_2n}$ (read, as restricted strong convexity is, for all $s$-sparse"
-            r" $\beta^t$ and $s^*$-sparse $\hat\beta$)."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("exponent of order n", lambda rng: unseen_direction(power=0)),
-        corrected=Form("exponent of order n/s", lambda rng: unseen_direction(power=1)),
-        mutant=Form("exponent of order n/s^1.2", lambda rng: unseen_direction(power=1.2)),
-        wrong=(
-            "Bounded entries do not make ⟨x, u⟩ sub-Gaussian at the scale 1/√s. If x is one of m"
-            " orthogonal sign vectors over √m, m = s + s* = d, a direction is not seen with chance"
-            " (1 − 1/m)^n. As for the event E1 of Theorem 4.2, the condition on n makes n/s a"
-            " multiple of log n, and the term c₁e^{−c₂ log n} of Theorem 4.4 covers it."
-        ),
-    ),
-    Entry(
-        id="CWZ19:Lemma 8.3",
-        kind="lemma",
-        summary=("Holds on the grid with ρ = 40 and c₃ = 1/s; c₃ = .4/s would do there."),
-        statement=(
-            r"(8.2): $L_n(\beta^{t+1})-L_n(\hat\beta)\le(1-\frac1{\rho"
-            r" L^2})(L_n(\beta^t)-L_n(\hat\beta))+c_3(\sum_i\lVert"
-            r" w_i^t\rVert_\infty^2+\lVert\tilde w^t\rVert_2^2)$ under (8.1), for an absolute"
-            r" constant $\rho$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("c₃ = 1/s", lambda rng: contraction(rng, noise_weight=1.0)),
-        mutant=Form("c₃ = 1/(10s)", lambda rng: contraction(rng, noise_weight=0.1)),
-        code=("estimators.sparse_regression.PrivateHardThresholding", "minimax.methods.recursion"),
-    ),
-    Entry(
-        id="CWZ19:(8.3)",
-        kind="equation",
-        summary=(
-            "L_n(0) − L_n(β̂) ≤ 8Lc₀² needs β̂ inside the ball: one record y = 10 gives 9.5 > 8.8."
-        ),
-        statement=(
-            r"$L_n(\beta^T)-L_n(\hat\beta)\le(1-\frac1{\rho L^2})^T8Lc_0^2+\sum_k(1-\frac1{\rho"
-            r" L^2})^{T-k-1}W_k$, from (8.2), the upper half of (8.1) and"
-            r" $\lVert\beta^0\rVert,\lVert\hat\beta\rVert\le c_0$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("8Lc₀²", lambda rng: starting_gap(on_gradient=0.0)),
-        corrected=Form("8Lc₀² + c₀‖∇L_n(β̂)‖", lambda rng: starting_gap(on_gradient=1.0)),
-        mutant=Form("8Lc₀² + .99 c₀‖∇L_n(β̂)‖", lambda rng: starting_gap(on_gradient=0.99)),
-        wrong=(
-            "(8.1) bounds the second-order part only. If the constraint ‖β‖ ≤ c₀ binds, ∇L_n(β̂)"
-            " does not vanish on the support and adds up to c₀‖∇L_n(β̂)‖. With high probability"
-            " that is small, and T grows by a constant."
-        ),
-    ),
-    Entry(
-        id="CWZ19:(8.4)",
-        kind="equation",
-        summary="Holds, with equality where all eigenvalues are 1/(8Ls); uses (8.1) at β*, not β̂.",
-        statement=(
-            r"$L_n(\beta^T)-L_n(\hat\beta)\ge L_n(\beta^T)-L_n(\beta^*)\ge\frac1{16Ls}\lVert"
-            r"\beta^T-\beta^*\rVert_2^2-\langle\nabla L_n(\beta^*),\beta^*-\beta^T\rangle$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("1/(16Ls)", lambda rng: curvature(rng, share=1.0)),
-        mutant=Form("1/(8Ls)", lambda rng: curvature(rng, share=2.0)),
-    ),
-    Entry(
-        id="CWZ19:(8.5)",
-        kind="equation",
-        summary="Holds: T iterations leave at most 1/n, and √(s + s*) is sharp.",
-        statement=(
-            r"$\frac1{16Ls}\lVert\beta^T-\beta^*\rVert_2^2\le\lVert\nabla"
-            r" L_n(\beta^*)\rVert_\infty\sqrt{s+s^*}\lVert\beta^*-\beta^T\rVert_2+\frac1n+\sum_k(1-"
-            r"\frac1{\rho L^2})^{T-k-1}W_k$ for $T=\rho L^2\log(8c_0^2Ln)$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("√(s + s*)", lambda rng: final_inequality(counted=12)),
-        mutant=Form("√s", lambda rng: final_inequality(counted=9)),
-    ),
-    Entry(
-        id="CWZ19:Section 8.3, E1",
-        kind="equation",
-        summary="P(some |y_i| > σ√(2 log n)) = .18, .16, .14 at n = 10³, 10⁴, 10⁶: no power of n.",
-        statement=(
-            r"With $R=\sigma\sqrt{2\log n}$, $P(\max_i|y_i|>R)\le c_1e^{-c_2\log n}$, “because"
-            r" $y_i\sim N(0,\sigma^2)$”."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="constants",
-        printed=Form("R = σ√(2 log n)", lambda rng: truncated_labels(extra=0.0, mean=0.0)),
-        corrected=Form(
-            "R = c₀c_x + σ√(3 log n)", lambda rng: truncated_labels(extra=0.5, mean=1.0)
-        ),
-        mutant=Form(
-            "R = c₀c_x + σ√(2.01 log n)", lambda rng: truncated_labels(extra=0.005, mean=1.0)
-        ),
-        wrong=(
-            "The chance tends to zero like 1/√(π log n), not like a power of n, and y has mean xᵀβ,"
-            " not 0. So the proof does not give the probability that Theorem 4.4 states. A larger"
-            " constant mends it: R ≥ c₀c_x + σ√(2(1 + c) log n)."
-        ),
-        code=("estimators.truncation.theoretical_truncation",),
-        echoes="CWZ19:Theorem 4.2, truncation",
-    ),
-    Entry(
-        id="CWZ19:Section 8.3, E2",
-        kind="equation",
-        summary=(
-            "With W of order s³, (8.5) gives s³, not the s² of (4.7); c₃ of order 1/s mends it."
-        ),
-        statement=(
-            r"On $E_2=\{\max_tW_t\le KR^2(s^*)^3\log^2d\log(1/\delta)\log^2n/(n\epsilon)^2\}$,"
-            r" (8.5), (D1') and (D2') yield $\lVert\beta^T-\beta\rVert^2_\Sigma\lesssim\sigma^2("
-            r"\dots+(s^*\log d)^2\log(1/\delta)\log^3n/(n\epsilon)^2)$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="constants",
-        printed=Form("c₃ constant", lambda rng: noise_rate(power=0.0)),
-        corrected=Form("c₃ = L/s", lambda rng: noise_rate(power=1.0)),
-        mutant=Form("c₃ = (L/s)^.9", lambda rng: noise_rate(power=0.9)),
-        wrong=(
-            "(8.5) bounds ‖·‖²_Σ by a constant times W, so the cube of E₂ would stay. The proof of"
-            " Lemma 8.3 weighs the selection noise by γ ≍ 1/s but ‖w̃‖² by c/3 + γ/2, c > 1, since"
-            " one c does two jobs, and then calls both c₃. That c₃ = O(1/s) is possible is seen in"
-            " Lemma 8.3."
-        ),
-        code=(
-            "minimax.problems.sparse_regression.upper",
-            "estimators.sparse_regression.PrivateHardThresholding",
-        ),
-    ),
-)

@@ -22,39 +22,27 @@ from minimax.problems.sparse_mean.lower import refuted_theorem_3_3
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.upper import sparse_mean_upper
 from verify.measure import interval
-from verify.proofs.entry import ALPHA, Case, Chapter, Entry, Form, Result, Status, result
+from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 
 CHAPTER = Chapter("CWZ19")
-Array = NDArray[np.float64]
-
-
-class GivenNoise:
-    """Noise that is given, in place of a generator."""
-
-    def __init__(self, rows: Iterable[Array]) -> None:
-        self._rows = iter(rows)
-
-    def laplace(self, scale: float, size: int) -> Array:
-        return np.array(next(self._rows)[:size])
-
-
-class Reused:
-    """A generator whose last noise, of the value, is that which made the choice before."""
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-        self._drawn: Array | None = None
-
-    def laplace(self, scale: float, size: int) -> Array:
-        if self._drawn is None:
-            self._drawn = self._rng.laplace(scale=scale, size=size)
-            return self._drawn.copy()
-        return np.sort(self._drawn)[-size:]
 
 
 # --- Algorithm 3.2 -------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Algorithm 3.2",
+    r"Peeling: $s$ times, append the largest $|v_j|+w_{ij}$ not yet taken,"
+    r" $w_{ij}\sim\mathrm{Laplace}(2\lambda\sqrt{3s\log(1/\delta)}/\epsilon)$; release the"
+    r" chosen $v_j$ with fresh noise of the same scale.",
+    kind="algorithm",
+    found="Run as printed: its first choice has the law that the printed noise scale gives.",
+    by="simulation",
+    expected=Status.HOLDS,
+    printed=Case("the printed scale", share=1.0),
+    mutant=Case("half of it", share=0.5),
+    code=("estimators.mechanisms.peeling", "minimax.core.calibration.paper_peeling_scale"),
+)
 def first_choice(rng: np.random.Generator, *, share: float) -> Result:
     """How often peeling, run, prefers 1 to 0, against the law of Laplace noise at a scale b.
 
@@ -83,41 +71,6 @@ def first_choice(rng: np.random.Generator, *, share: float) -> Result:
     )
 
 
-@CHAPTER.states(
-    "Algorithm 3.2, fresh noise",
-    r"The chosen $v_j$ are released with fresh noise $\tilde w_S$,"
-    r" $\tilde w_j\sim\mathrm{Laplace}(2\lambda\sqrt{3s\log(1/\delta)}/\epsilon)$.",
-    kind="algorithm",
-    found="Run: the noise of a released value has mean 0 and mean size b; reused, it is .75 b up.",
-    printed=Case("the mechanism's noise", reused=False),
-    mutant=Case("the noise that chose the value", reused=True),
-    by="simulation",
-    code=("estimators.mechanisms.peeling",),
-    expected=Status.HOLDS,
-)
-def fresh_noise(rng: np.random.Generator, *, reused: bool) -> Result:
-    """Is the noise of a released value centred, of mean size b, though the largest was chosen?
-
-    v = (0, 0), s = 1. The noise that makes a coordinate the largest of two has mean .75 b. With
-    `reused` the mechanism is given that noise again for the value.
-    """
-    epsilon, delta, errors = 0.5, 1e-4, []
-    b = paper_peeling_scale(1.0, 1, epsilon, delta)
-    for _ in range(8000):
-        source = cast(Any, Reused(rng)) if reused else rng
-        found, _ = peeling(np.zeros(2), 1, sensitivity=1.0, scale=b, rng=source)
-        errors.append(found.values[0] / b)
-    mean = interval(np.array(errors) + 1, ALPHA, 0)  # intervals are for means that are positive
-    size = interval(np.abs(errors), ALPHA, 0)
-    return result(
-        mean.ci_low <= 1 <= mean.ci_high and size.ci_low <= 1 <= size.ci_high,
-        mean_over_b=mean.risk - 1,
-        at_least=mean.ci_low - 1,
-        at_most=mean.ci_high - 1,
-        mean_size_over_b=size.risk,
-    )
-
-
 # --- Lemma 3.3 -----------------------------------------------------------------------------------
 
 
@@ -143,6 +96,26 @@ def _advanced(epsilon: float, delta: float, s: int) -> float:
     return float(math.sqrt(10 * s * math.log(1 / delta)) * e + s * (kl_pure(2 * e) + kl_pure(e)))
 
 
+@CHAPTER.states(
+    "Lemma 3.3",
+    r"If $\lVert v(Z)-v(Z')\rVert_\infty<\lambda$ for adjacent data sets, peeling is"
+    r" $(\epsilon,\delta)$-private; no range of $\epsilon,\delta$ is stated.",
+    kind="lemma",
+    found="Proved for ε ≤ .418 log(1/δ), which covers the theorems; false far outside.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("every ε (up to 100)", longest=100.0, most=math.inf),
+    corrected=Case("ε ≤ .418 log(1/δ)", longest=10.0, most=0.418),
+    mutant=Case("that with .4 of the noise", longest=10.0, most=0.418, share=0.4),
+    wrong=(
+        "The noise shrinks with log(1/δ) and 1/ε without end: for large ε the released values"
+        " alone give more away. In the range ε < 1, δ < .09 the lemma is true, by zCDP: ρ ="
+        " (5/24) ε²/log(1/δ). Advanced composition, which the constants suggest, ends earlier:"
+        " it gives 1.086 at ε = 1, δ = .3, where peeling is still private."
+    ),
+    code=("estimators.mechanisms.peeling", "minimax.core.calibration.sparse_scales"),
+)
 def peeling_privacy(*, longest: float, most: float, share: float = 1.0) -> Result:
     """Is peeling (eps, delta)-private for eps <= longest and eps <= most log(1/delta)?
 
@@ -173,9 +146,35 @@ def peeling_privacy(*, longest: float, most: float, share: float = 1.0) -> Resul
     )
 
 
+Array = NDArray[np.float64]
+
+
+class GivenNoise:
+    """Noise that is given, in place of a generator."""
+
+    def __init__(self, rows: Iterable[Array]) -> None:
+        self._rows = iter(rows)
+
+    def laplace(self, scale: float, size: int) -> Array:
+        return np.array(next(self._rows)[:size])
+
+
 # --- Lemma 3.4 -----------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Lemma 3.4",
+    r"For $R_1\subseteq S$, $R_2\subseteq S^c$, $|R_1|=|R_2|$ and $c>0$: $\lVert"
+    r" v_{R_2}\rVert_2^2\le(1+c)\lVert v_{R_1}\rVert_2^2+4(1+1/c)\sum_i\lVert"
+    r" w_i\rVert_\infty^2$.",
+    kind="lemma",
+    found="Holds, with equality at v = (1, 3), c = 2; its proof has c and 1/c exchanged.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("factor 4", factor=4.0),
+    mutant=Case("factor 3.9", factor=3.9),
+    code=("estimators.mechanisms.peeling",),
+)
 def peeling_accuracy(rng: np.random.Generator, *, factor: float) -> Result:
     """|v_R2|^2 <= (1+c)|v_R1|^2 + factor (1+1/c) sum |w_i|_inf^2, on a grid of v and noise.
 
@@ -207,6 +206,18 @@ def peeling_accuracy(rng: np.random.Generator, *, factor: float) -> Result:
 # --- Algorithm 3.3 and Theorem 3.4 ---------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Algorithm 3.3",
+    r"Clip the coordinates to $[-R,R]$, average, apply peeling with $\lambda=2R/n$:"
+    r" $(\epsilon,\delta)$-private.",
+    kind="algorithm",
+    found="Private as printed where the theorems are: the ledger's δ is below a thousandth of it.",
+    by="execution",
+    expected=Status.HOLDS,
+    printed=Case("as printed", asked=1.0),
+    mutant=Case("half the noise", asked=2.0),
+    code=("estimators.sparse_mean.SparseMean",),
+)
 def release_privacy(*, asked: float) -> Result:
     """The ledger's delta of Algorithm 3.3, run at `asked` times epsilon, at epsilon itself."""
     ratios = []
@@ -247,6 +258,23 @@ def _privacy_risk(n: float, s: int, log_d: float, log_term: float) -> float:
     return cast(float, bound.parts().privacy) * (n * epsilon) ** 2
 
 
+@CHAPTER.states(
+    "Theorem 3.4",
+    r"With $R=K\sigma\sqrt{\log n}$ and $s\asymp s^*$, $s\ge s^*$, with high probability"
+    r" $\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2\bigl(\frac{s^*\log d}n+\frac{(s^*\log"
+    r" d)^2\log(1/\delta)\log n}{n^2\epsilon^2}\bigr)$.",
+    kind="theorem",
+    found="The risk proven in expectation has these exponents: s², log² d, log(1/δ), log n.",
+    by="optimisation",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("log n", log_n_exponent=1.0),
+    mutant=Case("log² n", log_n_exponent=2.0),
+    code=(
+        "minimax.problems.sparse_mean.upper.sparse_mean_upper",
+        "estimators.sparse_mean.SparseMean.risk_bound",
+    ),
+)
 def upper_rate(*, log_n_exponent: float) -> Result:
     """Are the proven risk's exponents in s, log d, log(1/delta) and log n those of the theorem?"""
     start: dict[str, Any] = {"n": 1e4, "s": 10, "log_d": 20.0, "log_term": 20.0}
@@ -270,6 +298,28 @@ def upper_rate(*, log_n_exponent: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Theorem 3.4, truncation",
+    r"The proof replaces the clipped mean by $\bar X$ “by the choice of"
+    r" $R=K\sigma\sqrt{\log n}$”, that is, none of the $nd$ entries exceeds $R$.",
+    kind="theorem",
+    found="For log d ≫ log n some entry is cut for sure; the clipped mean hardly moves, though.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("no entry is cut", entries=True),
+    corrected=Case("the mean moves by less than σ/n", entries=False),
+    mutant=Case("that at K = √2", entries=False, K=math.sqrt(2)),
+    wrong=(
+        "The largest of nd Gaussians is near σ√(2 log nd), above R once log d exceeds a"
+        " multiple of log n (at n = 10⁸, log d = 10⁴, K = 10). What the proof needs is true all"
+        " the same: clipped coordinates are sub-Gaussian about a mean within σ/n of μ."
+    ),
+    code=(
+        "minimax.problems.mean.upper.clip_bias",
+        "minimax.problems.sparse_mean.upper.clip_distance",
+    ),
+)
 def truncation(*, entries: bool, K: float = 10.0) -> Result:
     """At R = K sqrt(log n), log d = sqrt(n): is no entry cut; is the mean hardly moved?
 
@@ -284,6 +334,55 @@ def truncation(*, entries: bool, K: float = 10.0) -> Result:
         moved = math.log(max(n * clip_bias(R, 1.0, 1.0), 1e-300))
         logs.append(cut if entries else moved)
     return result(max(logs) < 0, log_at_n_1e4=logs[0], log_at_n_1e8=logs[-1])
+
+
+class Reused:
+    """A generator whose last noise, of the value, is that which made the choice before."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._drawn: Array | None = None
+
+    def laplace(self, scale: float, size: int) -> Array:
+        if self._drawn is None:
+            self._drawn = self._rng.laplace(scale=scale, size=size)
+            return self._drawn.copy()
+        return np.sort(self._drawn)[-size:]
+
+
+@CHAPTER.states(
+    "Algorithm 3.2, fresh noise",
+    r"The chosen $v_j$ are released with fresh noise $\tilde w_S$,"
+    r" $\tilde w_j\sim\mathrm{Laplace}(2\lambda\sqrt{3s\log(1/\delta)}/\epsilon)$.",
+    kind="algorithm",
+    found="Run: the noise of a released value has mean 0 and mean size b; reused, it is .75 b up.",
+    printed=Case("the mechanism's noise", reused=False),
+    mutant=Case("the noise that chose the value", reused=True),
+    by="simulation",
+    code=("estimators.mechanisms.peeling",),
+    expected=Status.HOLDS,
+)
+def fresh_noise(rng: np.random.Generator, *, reused: bool) -> Result:
+    """Is the noise of a released value centred, of mean size b, though the largest was chosen?
+
+    v = (0, 0), s = 1. The noise that makes a coordinate the largest of two has mean .75 b. With
+    `reused` the mechanism is given that noise again for the value.
+    """
+    epsilon, delta, errors = 0.5, 1e-4, []
+    b = paper_peeling_scale(1.0, 1, epsilon, delta)
+    for _ in range(8000):
+        source = cast(Any, Reused(rng)) if reused else rng
+        found, _ = peeling(np.zeros(2), 1, sensitivity=1.0, scale=b, rng=source)
+        errors.append(found.values[0] / b)
+    mean = interval(np.array(errors) + 1, ALPHA, 0)  # intervals are for means that are positive
+    size = interval(np.abs(errors), ALPHA, 0)
+    return result(
+        mean.ci_low <= 1 <= mean.ci_high and size.ci_low <= 1 <= size.ci_high,
+        mean_over_b=mean.risk - 1,
+        at_least=mean.ci_low - 1,
+        at_most=mean.ci_high - 1,
+        mean_size_over_b=size.risk,
+    )
 
 
 @CHAPTER.states(
@@ -320,126 +419,3 @@ def gap_of_the_formulas(*, power: float) -> Result:
     return result(
         max(ratios) <= 1 + omega, largest_gap_over_log_power=max(ratios), stated=1 + omega
     )
-
-
-ENTRIES = (
-    Entry(
-        id="CWZ19:Algorithm 3.2",
-        kind="algorithm",
-        summary="Run as printed: its first choice has the law that the printed noise scale gives.",
-        statement=(
-            r"Peeling: $s$ times, append the largest $|v_j|+w_{ij}$ not yet taken,"
-            r" $w_{ij}\sim\mathrm{Laplace}(2\lambda\sqrt{3s\log(1/\delta)}/\epsilon)$; release the"
-            r" chosen $v_j$ with fresh noise of the same scale."
-        ),
-        expected=Status.HOLDS,
-        method="simulation",
-        printed=Form("the printed scale", lambda rng: first_choice(rng, share=1.0)),
-        mutant=Form("half of it", lambda rng: first_choice(rng, share=0.5)),
-        code=("estimators.mechanisms.peeling", "minimax.core.calibration.paper_peeling_scale"),
-    ),
-    Entry(
-        id="CWZ19:Lemma 3.3",
-        kind="lemma",
-        summary="Proved for ε ≤ .418 log(1/δ), which covers the theorems; false far outside.",
-        statement=(
-            r"If $\lVert v(Z)-v(Z')\rVert_\infty<\lambda$ for adjacent data sets, peeling is"
-            r" $(\epsilon,\delta)$-private; no range of $\epsilon,\delta$ is stated."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="harmless",
-        printed=Form(
-            "every ε (up to 100)", lambda rng: peeling_privacy(longest=100.0, most=math.inf)
-        ),
-        corrected=Form("ε ≤ .418 log(1/δ)", lambda rng: peeling_privacy(longest=10.0, most=0.418)),
-        mutant=Form(
-            "that with .4 of the noise",
-            lambda rng: peeling_privacy(longest=10.0, most=0.418, share=0.4),
-        ),
-        wrong=(
-            "The noise shrinks with log(1/δ) and 1/ε without end: for large ε the released values"
-            " alone give more away. In the range ε < 1, δ < .09 the lemma is true, by zCDP: ρ ="
-            " (5/24) ε²/log(1/δ). Advanced composition, which the constants suggest, ends earlier:"
-            " it gives 1.086 at ε = 1, δ = .3, where peeling is still private."
-        ),
-        code=("estimators.mechanisms.peeling", "minimax.core.calibration.sparse_scales"),
-    ),
-    Entry(
-        id="CWZ19:Lemma 3.4",
-        kind="lemma",
-        summary="Holds, with equality at v = (1, 3), c = 2; its proof has c and 1/c exchanged.",
-        statement=(
-            r"For $R_1\subseteq S$, $R_2\subseteq S^c$, $|R_1|=|R_2|$ and $c>0$: $\lVert"
-            r" v_{R_2}\rVert_2^2\le(1+c)\lVert v_{R_1}\rVert_2^2+4(1+1/c)\sum_i\lVert"
-            r" w_i\rVert_\infty^2$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("factor 4", lambda rng: peeling_accuracy(rng, factor=4.0)),
-        mutant=Form("factor 3.9", lambda rng: peeling_accuracy(rng, factor=3.9)),
-        code=("estimators.mechanisms.peeling",),
-    ),
-    Entry(
-        id="CWZ19:Algorithm 3.3",
-        kind="algorithm",
-        summary=(
-            "Private as printed where the theorems are: the ledger's δ is below a thousandth of it."
-        ),
-        statement=(
-            r"Clip the coordinates to $[-R,R]$, average, apply peeling with $\lambda=2R/n$:"
-            r" $(\epsilon,\delta)$-private."
-        ),
-        expected=Status.HOLDS,
-        method="execution",
-        printed=Form("as printed", lambda rng: release_privacy(asked=1.0)),
-        mutant=Form("half the noise", lambda rng: release_privacy(asked=2.0)),
-        code=("estimators.sparse_mean.SparseMean",),
-    ),
-    Entry(
-        id="CWZ19:Theorem 3.4",
-        kind="theorem",
-        summary="The risk proven in expectation has these exponents: s², log² d, log(1/δ), log n.",
-        statement=(
-            r"With $R=K\sigma\sqrt{\log n}$ and $s\asymp s^*$, $s\ge s^*$, with high probability"
-            r" $\lVert\hat\mu-\mu\rVert_2^2\lesssim\sigma^2\bigl(\frac{s^*\log d}n+\frac{(s^*\log"
-            r" d)^2\log(1/\delta)\log n}{n^2\epsilon^2}\bigr)$."
-        ),
-        expected=Status.RATE,
-        method="optimisation",
-        rate=True,
-        printed=Form("log n", lambda rng: upper_rate(log_n_exponent=1.0)),
-        mutant=Form("log² n", lambda rng: upper_rate(log_n_exponent=2.0)),
-        code=(
-            "minimax.problems.sparse_mean.upper.sparse_mean_upper",
-            "estimators.sparse_mean.SparseMean.risk_bound",
-        ),
-    ),
-    Entry(
-        id="CWZ19:Theorem 3.4, truncation",
-        kind="theorem",
-        summary=(
-            "For log d ≫ log n some entry is cut for sure; the clipped mean hardly moves, though."
-        ),
-        statement=(
-            r"The proof replaces the clipped mean by $\bar X$ “by the choice of"
-            r" $R=K\sigma\sqrt{\log n}$”, that is, none of the $nd$ entries exceeds $R$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("no entry is cut", lambda rng: truncation(entries=True)),
-        corrected=Form("the mean moves by less than σ/n", lambda rng: truncation(entries=False)),
-        mutant=Form("that at K = √2", lambda rng: truncation(entries=False, K=math.sqrt(2))),
-        wrong=(
-            "The largest of nd Gaussians is near σ√(2 log nd), above R once log d exceeds a"
-            " multiple of log n (at n = 10⁸, log d = 10⁴, K = 10). What the proof needs is true all"
-            " the same: clipped coordinates are sub-Gaussian about a mean within σ/n of μ."
-        ),
-        code=(
-            "minimax.problems.mean.upper.clip_bias",
-            "minimax.problems.sparse_mean.upper.clip_distance",
-        ),
-    ),
-    *CHAPTER.entries,
-)

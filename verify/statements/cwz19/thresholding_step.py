@@ -15,11 +15,83 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.cwz19.appendix_a import peel
 
-Array = NDArray[np.float64]
+CHAPTER = Chapter("CWZ19")
 Rng = np.random.Generator
+
+
+# --- The checks ----------------------------------------------------------------------------------
+
+
+@CHAPTER.states(
+    "Lemma A.3",
+    r"$\|\tilde P_s(v)-v\|^2\le(1+\frac1c)\frac{|I|-s}{|I|-\hat s}\|\hat v-v\|^2"
+    r"+4(1+c)\sum_{i\le s}\|w_i\|_\infty^2$ for every $\hat v$ with $\hat s\le s$ entries.",
+    kind="lemma",
+    found="Holds for |I| > s, and the 4 is sharp: v = (2, 4), noise (1, −1), c = 1.",
+    by="execution",
+    expected=Status.HOLDS,
+    printed=Case("4 on the noise", on_noise=4.0),
+    mutant=Case("3.5 on the noise", on_noise=3.5),
+    code=("estimators.mechanisms.peeling", "minimax.methods.recursion.thresholding_factor"),
+)
+def peeling_error(rng: Rng, *, on_noise: float) -> Result:
+    """Lemma A.3: |P_s(v) - v|^2 <= (1+1/c)(|I|-s)/(|I|-s^)|v^ - v|^2 + on_noise (1+c) sum |w_i|^2?
+
+    v^ is the best s^-sparse vector. First the sharp case v = (2, 4-), noise (1, -1), c = 1.
+    """
+    cases = [(np.array([2.0, 4 - 1e-9]), np.array([[1.0, -1.0]]))]
+    for _ in range(300):
+        d = int(rng.integers(2, 8))
+        s = int(rng.integers(1, d))
+        rows = rng.exponential(size=(s, 1)) * rng.choice([-1, 1], (s, d))
+        cases.append((rng.exponential(size=d), rows))
+    ratios = []
+    for v, rows in cases:
+        s, d = rows.shape
+        left = np.sum(np.delete(v, peel(v, rows)) ** 2)
+        square = np.sum(np.abs(rows).max(1) ** 2)
+        for s_hat, c in itertools.product(range(1, s + 1), (0.2, 1.0, 5.0)):
+            rest = np.sum(np.sort(v**2)[: d - s_hat])
+            right = (1 + 1 / c) * (d - s) / (d - s_hat) * rest + on_noise * (1 + c) * square
+            ratios.append(left / right)
+    return result(max(ratios) <= 1, cases=len(ratios), largest_ratio=max(ratios))
+
+
+@CHAPTER.states(
+    "(A.7)",
+    r"$\alpha\|\beta^t-\hat\beta\|^2\le\langle\nabla L_n(\beta^t)-\nabla L_n(\hat\beta),"
+    r"\beta^t-\hat\beta\rangle\le\gamma\|\beta^t-\hat\beta\|^2$, $\alpha=1/8Ls$,"
+    r" $\gamma=4L/s$.",
+    kind="equation",
+    found="Follows from (D2') on s to s + s* places when the sample is within a factor 2.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("γ = 4L/s", smoothness=4),
+    mutant=Case("γ = 2L/s", smoothness=2),
+)
+def restricted_constants(*, smoothness: int) -> Result:
+    """(A.7) from (D2'): is the Hessian of L_n within [1/8Ls, smoothness L/s] on s + s* places?
+
+    (D2') puts Sigma_I within [1/(L|I|), L/|I|], |I| from s to s + s*; on the event the sample
+    covariance is within factors 1/2 and 2 of it, and L_n has twice that Hessian. In units of L/s.
+    """
+    lowest, highest = [], []
+    for s, extra in itertools.product((1, 2, 10, 100), (0, 1, 2, 10, 100)):
+        size = s + min(extra, s)
+        lowest.append(2 * Fraction(1, 2) * Fraction(s, size))
+        highest.append(2 * 2 * Fraction(s, size))
+    return result(
+        min(lowest) >= Fraction(1, 8) and max(highest) <= smoothness,
+        least_of_s_L_times_curvature=float(min(lowest)),
+        largest_of_s_over_L_times_smoothness=float(max(highest)),
+    )
+
+
+Array = NDArray[np.float64]
+
 ETA = 2 / 3
 
 
@@ -99,50 +171,25 @@ def small_steps(rng: Rng, count: int = 150) -> list[Step]:
     ]
 
 
-# --- The checks ----------------------------------------------------------------------------------
-
-
-def peeling_error(rng: Rng, *, on_noise: float) -> Result:
-    """Lemma A.3: |P_s(v) - v|^2 <= (1+1/c)(|I|-s)/(|I|-s^)|v^ - v|^2 + on_noise (1+c) sum |w_i|^2?
-
-    v^ is the best s^-sparse vector. First the sharp case v = (2, 4-), noise (1, -1), c = 1.
-    """
-    cases = [(np.array([2.0, 4 - 1e-9]), np.array([[1.0, -1.0]]))]
-    for _ in range(300):
-        d = int(rng.integers(2, 8))
-        s = int(rng.integers(1, d))
-        rows = rng.exponential(size=(s, 1)) * rng.choice([-1, 1], (s, d))
-        cases.append((rng.exponential(size=d), rows))
-    ratios = []
-    for v, rows in cases:
-        s, d = rows.shape
-        left = np.sum(np.delete(v, peel(v, rows)) ** 2)
-        square = np.sum(np.abs(rows).max(1) ** 2)
-        for s_hat, c in itertools.product(range(1, s + 1), (0.2, 1.0, 5.0)):
-            rest = np.sum(np.sort(v**2)[: d - s_hat])
-            right = (1 + 1 / c) * (d - s) / (d - s_hat) * rest + on_noise * (1 + c) * square
-            ratios.append(left / right)
-    return result(max(ratios) <= 1, cases=len(ratios), largest_ratio=max(ratios))
-
-
-def restricted_constants(*, smoothness: int) -> Result:
-    """(A.7) from (D2'): is the Hessian of L_n within [1/8Ls, smoothness L/s] on s + s* places?
-
-    (D2') puts Sigma_I within [1/(L|I|), L/|I|], |I| from s to s + s*; on the event the sample
-    covariance is within factors 1/2 and 2 of it, and L_n has twice that Hessian. In units of L/s.
-    """
-    lowest, highest = [], []
-    for s, extra in itertools.product((1, 2, 10, 100), (0, 1, 2, 10, 100)):
-        size = s + min(extra, s)
-        lowest.append(2 * Fraction(1, 2) * Fraction(s, size))
-        highest.append(2 * 2 * Fraction(s, size))
-    return result(
-        min(lowest) >= Fraction(1, 8) and max(highest) <= smoothness,
-        least_of_s_L_times_curvature=float(min(lowest)),
-        largest_of_s_over_L_times_smoothness=float(max(highest)),
-    )
-
-
+@CHAPTER.states(
+    "(A.8)",
+    r"By (A.7), $L_n(\beta^{t+1})-L_n(\beta^t)\le\langle\beta^{t+1}-\beta^t,g^t\rangle"
+    r"+\frac\gamma2\|\beta^{t+1}-\beta^t\|^2$, which is then completed to a square.",
+    kind="equation",
+    found="Needs smoothness between β^t and β^{t+1}, of which (A.7) says nothing.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("γ of (A.7) for β^t − β̂", pairwise=False),
+    corrected=Case("γ for all pairs of s-sparse vectors", pairwise=True),
+    mutant=Case(".95 of that γ", pairwise=True, share=0.95),
+    wrong=(
+        "(A.7), assumed for β^t − β̂ only, does not bound L_n along β^{t+1} − β^t, which has 2s"
+        " other coordinates. Restricted smoothness on 2s + s* coordinates is what is meant. The"
+        " proof also writes β^{t+1} for what peeling returns, before its projection on the"
+        " ball."
+    ),
+)
 def descent_lemma(rng: Rng, *, pairwise: bool, share: float = 1.0) -> Result:
     """(A.8), first line: L(b_{t+1}) - L(b_t) <= <b_{t+1} - b_t, g> + (gamma/2)|b_{t+1} - b_t|^2?
 
@@ -171,6 +218,18 @@ def descent_lemma(rng: Rng, *, pairwise: bool, share: float = 1.0) -> Result:
     )
 
 
+@CHAPTER.states(
+    "(A.9)",
+    r"$\langle\beta^{t+1}-\beta^t,g\rangle\le-\frac\eta\gamma\|g_{S_{t+1}}\|^2"
+    r"+c\|\tilde w_{S_{t+1}}\|^2+\frac1{4c}\|g_{S_{t+1}}\|^2"
+    r"-\langle\beta^t,g\rangle_{S_t\setminus S_{t+1}}$.",
+    kind="equation",
+    found="Holds, with equality at w̃ = g/2c.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("1/4c", spread=1.0),
+    mutant=Case("1/5c", spread=0.8),
+)
 def first_order_term(rng: Rng, *, spread: float) -> Result:
     """(A.9) with spread/(4c) on |g|^2 over the new support; w~ is also chosen as g/2c."""
     excess = -math.inf
@@ -188,6 +247,20 @@ def first_order_term(rng: Rng, *, spread: float) -> Result:
     return result(excess <= 1e-9, largest_excess=excess)
 
 
+@CHAPTER.states(
+    "(A.10)",
+    r"$L_n(\beta^{t+1})-L_n(\beta^t)$ is at most $\frac\gamma2\|\beta^{t+1}-\beta^t"
+    r"+\frac\eta\gamma g\|^2_{I_t}$ less $\frac{\eta^2}{2\gamma}\|g\|^2$ on"
+    r" $I_t\setminus(S_t\cup S^*)$ and on $S_t\cup S^*$ and $\frac{\eta(1-\eta)}{2\gamma}"
+    r"\|g_{S_{t+1}\setminus(S_t\cup S^*)}\|^2$, plus $\frac{1-\eta}c(4+\frac\eta{2\gamma})"
+    r"\|g_{S_{t+1}}\|^2+(1-\eta)c\|\tilde w\|^2+(1-\eta)(1+c)\frac\gamma{2\eta}W$.",
+    kind="equation",
+    found="Holds for every step tried; without its noise terms it does not.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("as printed", on_noise=1.0),
+    mutant=Case("without the noise terms", on_noise=0.0),
+)
 def whole_step(rng: Rng, *, on_noise: float) -> Result:
     """(A.10), with the terms in w~ and W multiplied by on_noise."""
     excess = -math.inf
@@ -208,6 +281,19 @@ def whole_step(rng: Rng, *, on_noise: float) -> Result:
     return result(excess <= 1e-9, largest_excess=excess)
 
 
+@CHAPTER.states(
+    "(A.11)",
+    r"$L_n(\beta^{t+1})-L_n(\beta^t)\le\frac{3s^*}{s+s^*}\eta(L_n(\hat\beta)-L_n(\beta^t))"
+    r"-\frac3{36\gamma}(\|g_{S_t\cup S^*}\|^2-\frac{\alpha^2}4\|\hat\beta-\beta^t\|^2)"
+    r"+\frac\gamma2\cdot\frac{3c+7}2W+(\frac c3+\frac\gamma2)\|\tilde w\|^2$ for"
+    r" $s=72(\gamma/\alpha)^2s^*$.",
+    kind="equation",
+    found="Holds for s = 72(γ/α)²s*, which is 73,728 L⁴s*; at s = s* it fails.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("s = 72(γ/α)²s*", enough=True),
+    mutant=Case("s = s*", enough=False),
+)
 def recursion(rng: Rng, *, enough: bool) -> Result:
     """(A.11) for s = 72 (gamma/alpha)^2 s* (enough) or s = s*; c as large as the proof asks."""
     excess, kappa = -math.inf, 1.1
@@ -227,6 +313,26 @@ def recursion(rng: Rng, *, enough: bool) -> Result:
     return result(excess <= 1e-9, s=s, largest_excess=excess)
 
 
+@CHAPTER.states(
+    "Lemma A.4",
+    r"$\|g_{S_t\cup S^*}\|^2-\frac{\alpha^2}4\|\hat\beta-\beta^t\|^2\ge\frac\alpha2"
+    r"(L_n(\beta^t)-L_n(\hat\beta))$.",
+    kind="lemma",
+    found="α/2 fails where L(β^t) < L(β̂), which s > s* allows; α in its place always holds.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("α/2", factor=0.5),
+    corrected=Case("α", factor=1.0),
+    mutant=Case("1.1 α", factor=1.1),
+    wrong=(
+        "β̂ has s* entries and β^t has s > s*, so L_n(β^t) may be the smaller; with minimum"
+        " (2, 1), β^t = (2, 3/2), β̂ = (2, 0) the left side is −.3125 and the right −.1875."
+        " Strong convexity gives α(L_n(β^t) − L_n(β̂)) ≤ −α⟨g, Δ⟩ − α²|Δ|²/2 ≤"
+        " |g|² − α²|Δ|²/4 for every β^t, as |g + αΔ/2|² ≥ 0. Where L_n(β^t) < L_n(β̂) the last"
+        " display of A.7 turns round too; there L_n(β^{t+1}) ≤ L_n(β^t) + noise is enough."
+    ),
+)
 def gradient_domination(rng: Rng, *, factor: float) -> Result:
     """Lemma A.4: is |g|^2 - (alpha^2/4)|bhat - b|^2 >= factor alpha (L(b) - L(bhat))?
 
@@ -247,125 +353,3 @@ def gradient_domination(rng: Rng, *, factor: float) -> Result:
         left -= step.alpha**2 / 4 * float(np.sum((step.best - step.beta) ** 2))
         gaps.append(left - factor * step.alpha * (step.loss(step.beta) - step.loss(step.best)))
     return result(min(gaps) >= -1e-9, least_left_minus_right=min(gaps), in_the_first_case=gaps[0])
-
-
-ENTRIES = (
-    Entry(
-        id="CWZ19:Lemma A.3",
-        kind="lemma",
-        summary="Holds for |I| > s, and the 4 is sharp: v = (2, 4), noise (1, −1), c = 1.",
-        statement=(
-            r"$\|\tilde P_s(v)-v\|^2\le(1+\frac1c)\frac{|I|-s}{|I|-\hat s}\|\hat v-v\|^2"
-            r"+4(1+c)\sum_{i\le s}\|w_i\|_\infty^2$ for every $\hat v$ with $\hat s\le s$ entries."
-        ),
-        expected=Status.HOLDS,
-        method="execution",
-        printed=Form("4 on the noise", lambda rng: peeling_error(rng, on_noise=4.0)),
-        mutant=Form("3.5 on the noise", lambda rng: peeling_error(rng, on_noise=3.5)),
-        code=("estimators.mechanisms.peeling", "minimax.methods.recursion.thresholding_factor"),
-    ),
-    Entry(
-        id="CWZ19:(A.7)",
-        kind="equation",
-        summary="Follows from (D2') on s to s + s* places when the sample is within a factor 2.",
-        statement=(
-            r"$\alpha\|\beta^t-\hat\beta\|^2\le\langle\nabla L_n(\beta^t)-\nabla L_n(\hat\beta),"
-            r"\beta^t-\hat\beta\rangle\le\gamma\|\beta^t-\hat\beta\|^2$, $\alpha=1/8Ls$,"
-            r" $\gamma=4L/s$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("γ = 4L/s", lambda rng: restricted_constants(smoothness=4)),
-        mutant=Form("γ = 2L/s", lambda rng: restricted_constants(smoothness=2)),
-    ),
-    Entry(
-        id="CWZ19:(A.8)",
-        kind="equation",
-        summary="Needs smoothness between β^t and β^{t+1}, of which (A.7) says nothing.",
-        statement=(
-            r"By (A.7), $L_n(\beta^{t+1})-L_n(\beta^t)\le\langle\beta^{t+1}-\beta^t,g^t\rangle"
-            r"+\frac\gamma2\|\beta^{t+1}-\beta^t\|^2$, which is then completed to a square."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="harmless",
-        printed=Form("γ of (A.7) for β^t − β̂", lambda rng: descent_lemma(rng, pairwise=False)),
-        corrected=Form(
-            "γ for all pairs of s-sparse vectors", lambda rng: descent_lemma(rng, pairwise=True)
-        ),
-        mutant=Form(".95 of that γ", lambda rng: descent_lemma(rng, pairwise=True, share=0.95)),
-        wrong=(
-            "(A.7), assumed for β^t − β̂ only, does not bound L_n along β^{t+1} − β^t, which has 2s"
-            " other coordinates. Restricted smoothness on 2s + s* coordinates is what is meant. The"
-            " proof also writes β^{t+1} for what peeling returns, before its projection on the"
-            " ball."
-        ),
-    ),
-    Entry(
-        id="CWZ19:(A.9)",
-        kind="equation",
-        summary="Holds, with equality at w̃ = g/2c.",
-        statement=(
-            r"$\langle\beta^{t+1}-\beta^t,g\rangle\le-\frac\eta\gamma\|g_{S_{t+1}}\|^2"
-            r"+c\|\tilde w_{S_{t+1}}\|^2+\frac1{4c}\|g_{S_{t+1}}\|^2"
-            r"-\langle\beta^t,g\rangle_{S_t\setminus S_{t+1}}$."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("1/4c", lambda rng: first_order_term(rng, spread=1.0)),
-        mutant=Form("1/5c", lambda rng: first_order_term(rng, spread=0.8)),
-    ),
-    Entry(
-        id="CWZ19:(A.10)",
-        kind="equation",
-        summary="Holds for every step tried; without its noise terms it does not.",
-        statement=(
-            r"$L_n(\beta^{t+1})-L_n(\beta^t)$ is at most $\frac\gamma2\|\beta^{t+1}-\beta^t"
-            r"+\frac\eta\gamma g\|^2_{I_t}$ less $\frac{\eta^2}{2\gamma}\|g\|^2$ on"
-            r" $I_t\setminus(S_t\cup S^*)$ and on $S_t\cup S^*$ and $\frac{\eta(1-\eta)}{2\gamma}"
-            r"\|g_{S_{t+1}\setminus(S_t\cup S^*)}\|^2$, plus $\frac{1-\eta}c(4+\frac\eta{2\gamma})"
-            r"\|g_{S_{t+1}}\|^2+(1-\eta)c\|\tilde w\|^2+(1-\eta)(1+c)\frac\gamma{2\eta}W$."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("as printed", lambda rng: whole_step(rng, on_noise=1.0)),
-        mutant=Form("without the noise terms", lambda rng: whole_step(rng, on_noise=0.0)),
-    ),
-    Entry(
-        id="CWZ19:(A.11)",
-        kind="equation",
-        summary="Holds for s = 72(γ/α)²s*, which is 73,728 L⁴s*; at s = s* it fails.",
-        statement=(
-            r"$L_n(\beta^{t+1})-L_n(\beta^t)\le\frac{3s^*}{s+s^*}\eta(L_n(\hat\beta)-L_n(\beta^t))"
-            r"-\frac3{36\gamma}(\|g_{S_t\cup S^*}\|^2-\frac{\alpha^2}4\|\hat\beta-\beta^t\|^2)"
-            r"+\frac\gamma2\cdot\frac{3c+7}2W+(\frac c3+\frac\gamma2)\|\tilde w\|^2$ for"
-            r" $s=72(\gamma/\alpha)^2s^*$."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("s = 72(γ/α)²s*", lambda rng: recursion(rng, enough=True)),
-        mutant=Form("s = s*", lambda rng: recursion(rng, enough=False)),
-    ),
-    Entry(
-        id="CWZ19:Lemma A.4",
-        kind="lemma",
-        summary="α/2 fails where L(β^t) < L(β̂), which s > s* allows; α in its place always holds.",
-        statement=(
-            r"$\|g_{S_t\cup S^*}\|^2-\frac{\alpha^2}4\|\hat\beta-\beta^t\|^2\ge\frac\alpha2"
-            r"(L_n(\beta^t)-L_n(\hat\beta))$."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="harmless",
-        printed=Form("α/2", lambda rng: gradient_domination(rng, factor=0.5)),
-        corrected=Form("α", lambda rng: gradient_domination(rng, factor=1.0)),
-        mutant=Form("1.1 α", lambda rng: gradient_domination(rng, factor=1.1)),
-        wrong=(
-            "β̂ has s* entries and β^t has s > s*, so L_n(β^t) may be the smaller; with minimum"
-            " (2, 1), β^t = (2, 3/2), β̂ = (2, 0) the left side is −.3125 and the right −.1875."
-            " Strong convexity gives α(L_n(β^t) − L_n(β̂)) ≤ −α⟨g, Δ⟩ − α²|Δ|²/2 ≤"
-            " |g|² − α²|Δ|²/4 for every β^t, as |g + αΔ/2|² ≥ 0. Where L_n(β^t) < L_n(β̂) the last"
-            " display of A.7 turns round too; there L_n(β^{t+1}) ≤ L_n(β^t) + noise is enough."
-        ),
-    ),
-)

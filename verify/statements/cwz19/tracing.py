@@ -18,11 +18,9 @@ from attacks.mean import lemma_2_1_threshold
 from minimax.core.calibration import noise_variance
 from minimax.core.privacy import Approximate
 from minimax.problems.bounded_mean.diluted import in_sample
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-C = 0.5
-C_1 = 1 / (12 * math.sqrt(8))
-C_2 = 1 / 36
+CHAPTER = Chapter("CWZ19")
 
 
 def _upper_tail(d: int, mean: float, threshold: float) -> float:
@@ -31,6 +29,26 @@ def _upper_tail(d: int, mean: float, threshold: float) -> float:
     return float(stats.binom.sf(math.floor(ups), d, (1 + mean) / 2))
 
 
+@CHAPTER.states(
+    "Lemma 2.1",
+    r"Part 1. For sign data in $\{-\sigma,\sigma\}^d$ with mean $\mu\in[-1,1]^d$ and $x$"
+    r" independent of $M\in[-1,1]^d$ (estimators take values where the parameter does):"
+    r" $P(\langle x-\mu,M\rangle>\sigma^2\sqrt{8d\log(1/\delta)})<\delta$.",
+    kind="lemma",
+    found="Part 1 is true on [−σ, σ]^d, as the proof has it, not on the printed [−1, 1]^d.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("M and μ in [−1, 1]^d, σ = 1/10", size=10.0),
+    corrected=Case("M and μ in [−σ, σ]^d", size=1.0),
+    mutant=Case("|M_j| ≤ σ, a third of the threshold", size=1.0, share=1 / 3),
+    wrong=(
+        "A misprint: the text before the lemma has μ in [−σ, σ]^d, and the proof uses"
+        " |M_j| ≤ σ. With [−1, 1] the scores are of order σ and the threshold σ². (The terms"
+        " lie in an interval of length 2σ², not 4σ², so √(2d log(1/δ)) suffices.)"
+    ),
+    code=("attacks.mean.SignAttack", "attacks.mean.lemma_2_1_threshold"),
+)
 def outsiders(*, size: float, share: float = 1.0) -> Result:
     """Lemma 2.1(1) for M = size sigma (1, ..., 1): the chance against delta, exactly.
 
@@ -55,6 +73,11 @@ def outsiders(*, size: float, share: float = 1.0) -> Result:
     )
 
 
+C = 0.5
+C_1 = 1 / (12 * math.sqrt(8))
+C_2 = 1 / 36
+
+
 def _least_mgf(n: int, S: int, weight: float) -> float:
     """max over M in [-1, 1] of E[e^{-u W} | S], sigma = 1: the posterior of p is a Beta law.
 
@@ -69,6 +92,19 @@ def _least_mgf(n: int, S: int, weight: float) -> float:
     return float(np.max(np.exp(-u * (M * S + weight * np.abs(M - S / n))) * posterior))
 
 
+@CHAPTER.states(
+    "Lemma 2.1(2)",
+    r"Part 2. If $n<c_1\sqrt{d/\log(1/\delta)}$, there is a prior of $\mu$ with"
+    r" $P(\sum_i\langle x_i-\mu,M\rangle\le n\sigma^2\sqrt{8d\log(1/\delta)},\;  \lVert"
+    r" M-\bar X\rVert_2<c_2\sigma\sqrt d)<\delta$.",
+    kind="lemma",
+    found="Holds with c₁ = 1/(12√8) and c₂ = 1/36, for |M_j| ≤ σ and the uniform prior.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("W with weight 1/α = 3, as in the proof", weight=3.0),
+    mutant=Case("weight 1/α = 0.1", weight=0.1),
+    code=("attacks.mean.SignAttack", "minimax.problems.bounded_mean.diluted.in_sample"),
+)
 def members(*, weight: float) -> Result:
     """Per coordinate, is P(sum_j W_j <= sigma d/6) <= exp(-d/(147 n^2)) for the best M?
 
@@ -87,6 +123,23 @@ def members(*, weight: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Lemma 2.1, proof: range",
+    r"For $\varphi=-M_j n p_j$ with $|M_j|\le\sigma$, given the data,"
+    r" $|\varphi-E\varphi|\le n\sigma$.",
+    kind="equation",
+    found="|φ − Eφ| reaches 2(n+1)/(n+2) nσ, not nσ; the proof works with C = 1/2.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("nσ", factor=1.0),
+    corrected=Case("2nσ", factor=2.0),
+    mutant=Case("1.9 nσ", factor=1.9),
+    wrong=(
+        "If all records are +σ the posterior mean of p is n/(n+2), and p = −1 is 2(n+1)/(n+2)"
+        " away. Only the interval's length 2nσ matters: Hoeffding's lemma gives C = 1/2."
+    ),
+)
 def posterior_range(*, factor: float) -> Result:
     """Is |phi - E phi| <= factor n sigma for phi = -M n p, |M| <= sigma, p in [-1, 1]?"""
     worst = max(
@@ -99,6 +152,20 @@ def posterior_range(*, factor: float) -> Result:
     return result(worst <= factor, largest_deviation_over_n_sigma=worst, stated=factor)
 
 
+@CHAPTER.states(
+    "Lemma 2.1, proof: counts",
+    r"For $\tilde S$ the sum of $n$ signs, $(\tilde S+1)/2\sim\mathrm{Bin}(n,\tilde p)$,"
+    r" and under the uniform prior $\tilde S$ is uniform on $\{-n,-n+2,\dots,n\}$.",
+    kind="equation",
+    found="The binomial count is (S̃ + n)/2, not (S̃ + 1)/2.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("(S̃ + 1)/2", shift=1),
+    corrected=Case("(S̃ + n)/2", shift=None),
+    mutant=Case("that, with chance 1/n each", shift=None, values=0),
+    wrong="A typing error: the next line of the proof uses k = (k̃ + n)/2.",
+)
 def uniform_counts(*, shift: int | None, values: int = 1) -> Result:
     """Is (S + shift)/2 a number of successes of n trials, S = sum of n signs? None: shift = n.
 
@@ -116,6 +183,19 @@ def uniform_counts(*, shift: int | None, values: int = 1) -> Result:
     return result(uniform, n=8, chance_of_each_count=chance, stated=1 / (8 + values))
 
 
+@CHAPTER.states(
+    "(2.3)",
+    r"If $n<c_1\sqrt{d/\log(1/\delta)}$, $\epsilon<1$ and $\delta=o(1/n)$, every"
+    r" $(\epsilon,\delta)$-private $M$ has $\sup_\mu E\lVert M-\bar"
+    r" X\rVert_2\gtrsim\sigma\sqrt d$.",
+    kind="equation",
+    found="Holds with c₂ = 1/36; the certified in-sample bound is 9.8 times larger or more.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("n = c₁√(d/log(1/δ))", stretch=1.0),
+    mutant=Case("n 100,000 times larger", stretch=1e5),
+    code=("minimax.problems.bounded_mean.diluted.in_sample",),
+)
 def preliminary(*, stretch: float) -> Result:
     """(2.3) with its constants: is E|M - xbar| certified to be c_2 sigma sqrt(d) (1 - chance)?
 
@@ -139,96 +219,3 @@ def preliminary(*, stretch: float) -> Result:
         smallest_certified_over_claimed=min(ratios),
         smallest_error_of_the_gaussian_mechanism_over_claimed=min(noises),
     )
-
-
-ENTRIES = (
-    Entry(
-        id="CWZ19:Lemma 2.1",
-        kind="lemma",
-        summary="Part 1 is true on [−σ, σ]^d, as the proof has it, not on the printed [−1, 1]^d.",
-        statement=(
-            r"Part 1. For sign data in $\{-\sigma,\sigma\}^d$ with mean $\mu\in[-1,1]^d$ and $x$"
-            r" independent of $M\in[-1,1]^d$ (estimators take values where the parameter does):"
-            r" $P(\langle x-\mu,M\rangle>\sigma^2\sqrt{8d\log(1/\delta)})<\delta$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("M and μ in [−1, 1]^d, σ = 1/10", lambda rng: outsiders(size=10.0)),
-        corrected=Form("M and μ in [−σ, σ]^d", lambda rng: outsiders(size=1.0)),
-        mutant=Form(
-            "|M_j| ≤ σ, a third of the threshold", lambda rng: outsiders(size=1.0, share=1 / 3)
-        ),
-        wrong=(
-            "A misprint: the text before the lemma has μ in [−σ, σ]^d, and the proof uses"
-            " |M_j| ≤ σ. With [−1, 1] the scores are of order σ and the threshold σ². (The terms"
-            " lie in an interval of length 2σ², not 4σ², so √(2d log(1/δ)) suffices.)"
-        ),
-        code=("attacks.mean.SignAttack", "attacks.mean.lemma_2_1_threshold"),
-    ),
-    Entry(
-        id="CWZ19:Lemma 2.1(2)",
-        kind="lemma",
-        summary="Holds with c₁ = 1/(12√8) and c₂ = 1/36, for |M_j| ≤ σ and the uniform prior.",
-        statement=(
-            r"Part 2. If $n<c_1\sqrt{d/\log(1/\delta)}$, there is a prior of $\mu$ with"
-            r" $P(\sum_i\langle x_i-\mu,M\rangle\le n\sigma^2\sqrt{8d\log(1/\delta)},\;  \lVert"
-            r" M-\bar X\rVert_2<c_2\sigma\sqrt d)<\delta$."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("W with weight 1/α = 3, as in the proof", lambda rng: members(weight=3.0)),
-        mutant=Form("weight 1/α = 0.1", lambda rng: members(weight=0.1)),
-        code=("attacks.mean.SignAttack", "minimax.problems.bounded_mean.diluted.in_sample"),
-    ),
-    Entry(
-        id="CWZ19:Lemma 2.1, proof: range",
-        kind="equation",
-        summary="|φ − Eφ| reaches 2(n+1)/(n+2) nσ, not nσ; the proof works with C = 1/2.",
-        statement=(
-            r"For $\varphi=-M_j n p_j$ with $|M_j|\le\sigma$, given the data,"
-            r" $|\varphi-E\varphi|\le n\sigma$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("nσ", lambda rng: posterior_range(factor=1.0)),
-        corrected=Form("2nσ", lambda rng: posterior_range(factor=2.0)),
-        mutant=Form("1.9 nσ", lambda rng: posterior_range(factor=1.9)),
-        wrong=(
-            "If all records are +σ the posterior mean of p is n/(n+2), and p = −1 is 2(n+1)/(n+2)"
-            " away. Only the interval's length 2nσ matters: Hoeffding's lemma gives C = 1/2."
-        ),
-    ),
-    Entry(
-        id="CWZ19:Lemma 2.1, proof: counts",
-        kind="equation",
-        summary="The binomial count is (S̃ + n)/2, not (S̃ + 1)/2.",
-        statement=(
-            r"For $\tilde S$ the sum of $n$ signs, $(\tilde S+1)/2\sim\mathrm{Bin}(n,\tilde p)$,"
-            r" and under the uniform prior $\tilde S$ is uniform on $\{-n,-n+2,\dots,n\}$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("(S̃ + 1)/2", lambda rng: uniform_counts(shift=1)),
-        corrected=Form("(S̃ + n)/2", lambda rng: uniform_counts(shift=None)),
-        mutant=Form("that, with chance 1/n each", lambda rng: uniform_counts(shift=None, values=0)),
-        wrong="A typing error: the next line of the proof uses k = (k̃ + n)/2.",
-    ),
-    Entry(
-        id="CWZ19:(2.3)",
-        kind="equation",
-        summary="Holds with c₂ = 1/36; the certified in-sample bound is 9.8 times larger or more.",
-        statement=(
-            r"If $n<c_1\sqrt{d/\log(1/\delta)}$, $\epsilon<1$ and $\delta=o(1/n)$, every"
-            r" $(\epsilon,\delta)$-private $M$ has $\sup_\mu E\lVert M-\bar"
-            r" X\rVert_2\gtrsim\sigma\sqrt d$."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("n = c₁√(d/log(1/δ))", lambda rng: preliminary(stretch=1.0)),
-        mutant=Form("n 100,000 times larger", lambda rng: preliminary(stretch=1e5)),
-        code=("minimax.problems.bounded_mean.diluted.in_sample",),
-    ),
-)

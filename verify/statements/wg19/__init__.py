@@ -13,16 +13,17 @@ from verify.statements.wg19 import (
     problems,
 )
 
-ENTRIES: tuple[Entry, ...] = (
-    *problems.INTRODUCTION.entries,
-    *preliminaries.ENTRIES,
-    *descent.ENTRIES,
-    *descent_error.ENTRIES,
-    *problems.LINEAR.entries,
-    *applications.LINEAR,
-    *dimension.LINEAR,
-    *problems.LOGISTIC.entries,
-    *applications.LOGISTIC,
-    *dimension.LOGISTIC,
-    *experiments.ENTRIES,
+CHAPTERS = (
+    problems.INTRODUCTION,
+    preliminaries.CHAPTER,
+    descent.CHAPTER,
+    descent_error.CHAPTER,
+    problems.LINEAR,
+    applications.LINEAR,
+    dimension.LINEAR,
+    problems.LOGISTIC,
+    applications.LOGISTIC,
+    dimension.LOGISTIC,
+    experiments.CHAPTER,
 )
+ENTRIES: tuple[Entry, ...] = tuple(entry for chapter in CHAPTERS for entry in chapter.entries)

@@ -24,16 +24,37 @@ from minimax.core.privacy import Approximate, ZeroConcentrated
 from minimax.methods.divergences import gaussian_hockey_stick
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-Array = NDArray[np.float64]
-Rng = np.random.Generator
+LINEAR = Chapter("WG19")
+LOGISTIC = Chapter("WG19")
 BUDGET = Approximate(1.0, 1e-5)
 
 
 # --- Corollary 5.6: squared loss -----------------------------------------------------------------
 
 
+@LINEAR.states(
+    "Corollary 5.6",
+    r"Sparse linear regression with $\|x_i\|\le K$, $\sigma^2=2\lambda TK^2(\sqrt{2s}"
+    r"\|\theta^*\|+\nu\log n)^2\log(1/\delta)/(n\epsilon)^2$, is"
+    r" $(\epsilon,\delta)$-private.",
+    kind="corollary",
+    found="Not private for any ε: squared loss has no finite G. Clipping repairs it.",
+    by="execution",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("no clipping, λ = 6", clipped=False),
+    corrected=Case("gradients clipped to G, λ = 6", clipped=True),
+    mutant=Case("clipped, λ = 1", clipped=True, slack=1.0),
+    wrong=(
+        "y is unbounded and θ_t is not kept in a ball, so a record moves the gradient as far"
+        " as it likes: at y = ±10⁶ the real δ is 1. Remark 5.3 says that G can be calculated;"
+        " there is none. Privacy cannot rest on y following the model, whose noise is unbounded"
+        " too. λ is never defined; once gradients are clipped 6 is enough."
+    ),
+    code=("estimators.sparse_erm.NoisyHardThresholding",),
+)
 def squared_loss(*, clipped: bool, slack: float = 6.0) -> Result:
     """Corollary 5.6: the delta at eps = 1 of one step from 0, when a record's y is 10^6.
 
@@ -58,6 +79,29 @@ def squared_loss(*, clipped: bool, slack: float = 6.0) -> Result:
     )
 
 
+Array = NDArray[np.float64]
+Rng = np.random.Generator
+
+
+@LINEAR.states(
+    "Corollary 5.6, Lipschitz constant",
+    r"$K(\sqrt{2s}\|\theta^*\|+\nu\log n)$, which the variance has in place of $G$, bounds"
+    r" the gradients of the squared loss for $\|x\|\le K$.",
+    kind="corollary",
+    found="G = K(√(2s)|θ*| + ν log n) is too small for some rows of length K when K > √(2s).",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("√(2s)|θ*|", reach=None),
+    corrected=Case("2K|θ*|, for |θ| ≤ |θ*|", reach=2.0),
+    mutant=Case("1.98K|θ*|, for |θ| ≤ |θ*|", reach=1.98),
+    wrong=(
+        "|⟨x, θ − θ*⟩| is at most K|θ − θ*|, and √(2s)|θ*| bounds it only if entries of x are"
+        " at most 1, which is not asked, and |θ| is under control. With the K = 2s* = 20 and"
+        " √(2s) = 4.5 of §6 a row of length K along θ* has, already at θ = 0, a gradient of 3.3"
+        " times G (the rows of §6 itself have small entries). Privacy needs the worst row."
+    ),
+)
 def gradient_bound(rng: Rng, *, reach: float | None) -> Result:
     """Corollary 5.6: are gradients within G for rows of length K, |theta| <= |theta*|?
 
@@ -82,6 +126,24 @@ def gradient_bound(rng: Rng, *, reach: float | None) -> Result:
     )
 
 
+@LINEAR.states(
+    "Corollary 5.6, probability",
+    r"The error bound, with its term $C_4\nu^2K^2s^*\log d/n$, holds with probability at"
+    r" least $1-e^{-C_3n}$.",
+    kind="corollary",
+    found="Fails with a chance that does not fall with n; Corollary 5.8 has the missing C/d.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("e^{−n/1000}", allowed=lambda n, d: n / 1000),
+    corrected=Case("1/d", allowed=lambda n, d: math.log(d)),
+    mutant=Case("e^{−2d log n}", allowed=lambda n, d: 2 * d * math.log(n)),
+    wrong=(
+        "‖X^⊤ξ/n‖_∞ exceeds Cν√(log d/n) with a chance of order d^{−c} whatever n is: for an"
+        " orthogonal design and d = 3 the error is χ²₃ν²/n, whose tail at a multiple of ν²/n is"
+        " a constant, and at log n times it a power of n; no C₃ > 0 does for all n."
+    ),
+)
 def failure_chance(allowed: Callable[[int, int], float]) -> Result:
     """Corollary 5.6: is the chance of exceeding C4 nu^2 s* log(d)/n at most exp(-allowed(n, d))?
 
@@ -96,36 +158,21 @@ def failure_chance(allowed: Callable[[int, int], float]) -> Result:
     return result(worst <= 0, largest_log_chance_over_allowed=worst, log_chance_there=chance)
 
 
-# --- Corollary 5.8: logistic loss ----------------------------------------------------------------
-
-
-def logistic_noise(
-    rng: Rng, *, calibration: Literal["analytic", "paper"], quieter: float = 1.0
-) -> Result:
-    """Corollary 5.8 at (1, 10^-5): the privacy of the fit, from its ledger.
-
-    Also the first step from theta = 0 alone (T = 1), where slopes are 1/2 and relabelling a record
-    moves the average gradient by K/n only.
-    """
-    X, y = rng.normal(size=(50, 3)), (rng.random(50) < 0.5).astype(float)
-    fitted = NoisyHardThresholding(
-        BUDGET, s=2, loss="logistic", steps=5, calibration=calibration, random_state=0
-    ).fit(X, y)
-    rho = total(fitted.ledger_, ZeroConcentrated).parameters["rho"] / quieter**2
-    mu = math.sqrt(2 * rho)
-    epsilon = ZeroConcentrated(rho).to_gaussian().to_approximate(BUDGET.delta).epsilon
-    return result(
-        epsilon <= BUDGET.epsilon * (1 + 1e-9),
-        real_epsilon=epsilon,
-        epsilon_by_the_usual_conversion=rho + 2 * math.sqrt(rho * math.log(1 / BUDGET.delta)),
-        rho=rho,
-        delta_of_a_first_step_alone=gaussian_hockey_stick(mu / 2, BUDGET.epsilon),
-    )
-
-
 # --- Rates ---------------------------------------------------------------------------------------
 
 
+@LINEAR.states(
+    "Corollary 5.6, rate",
+    r"The second term of the error is of order $1/\epsilon^2$ for small $\epsilon$.",
+    kind="corollary",
+    found="The certified privacy term falls like 1/ε², as claimed.",
+    by="exact",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("1/ε²", loss="squared", exponent=-2.0),
+    mutant=Case("1/ε", loss="squared", exponent=-1.0),
+    code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
+)
 def certified_rate(*, loss: Literal["squared", "logistic"], exponent: float) -> Result:
     """Exponent in eps of the certified privacy term, gradients clipped and noise put right.
 
@@ -155,126 +202,65 @@ def certified_rate(*, loss: Literal["squared", "logistic"], exponent: float) -> 
     return result(abs(slope - exponent) < 0.1, slope_in_eps=slope)
 
 
-LINEAR = (
-    Entry(
-        id="WG19:Corollary 5.6",
-        kind="corollary",
-        summary="Not private for any ε: squared loss has no finite G. Clipping repairs it.",
-        statement=(
-            r"Sparse linear regression with $\|x_i\|\le K$, $\sigma^2=2\lambda TK^2(\sqrt{2s}"
-            r"\|\theta^*\|+\nu\log n)^2\log(1/\delta)/(n\epsilon)^2$, is"
-            r" $(\epsilon,\delta)$-private."
-        ),
-        expected=Status.CORRECTED,
-        method="execution",
-        severity="breaks a claim",
-        printed=Form("no clipping, λ = 6", lambda rng: squared_loss(clipped=False)),
-        corrected=Form("gradients clipped to G, λ = 6", lambda rng: squared_loss(clipped=True)),
-        mutant=Form("clipped, λ = 1", lambda rng: squared_loss(clipped=True, slack=1.0)),
-        wrong=(
-            "y is unbounded and θ_t is not kept in a ball, so a record moves the gradient as far"
-            " as it likes: at y = ±10⁶ the real δ is 1. Remark 5.3 says that G can be calculated;"
-            " there is none. Privacy cannot rest on y following the model, whose noise is unbounded"
-            " too. λ is never defined; once gradients are clipped 6 is enough."
-        ),
-        code=("estimators.sparse_erm.NoisyHardThresholding",),
-    ),
-    Entry(
-        id="WG19:Corollary 5.6, Lipschitz constant",
-        kind="corollary",
-        summary="G = K(√(2s)|θ*| + ν log n) is too small for some rows of length K when K > √(2s).",
-        statement=(
-            r"$K(\sqrt{2s}\|\theta^*\|+\nu\log n)$, which the variance has in place of $G$, bounds"
-            r" the gradients of the squared loss for $\|x\|\le K$."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="constants",
-        printed=Form("√(2s)|θ*|", lambda rng: gradient_bound(rng, reach=None)),
-        corrected=Form("2K|θ*|, for |θ| ≤ |θ*|", lambda rng: gradient_bound(rng, reach=2.0)),
-        mutant=Form("1.98K|θ*|, for |θ| ≤ |θ*|", lambda rng: gradient_bound(rng, reach=1.98)),
-        wrong=(
-            "|⟨x, θ − θ*⟩| is at most K|θ − θ*|, and √(2s)|θ*| bounds it only if entries of x are"
-            " at most 1, which is not asked, and |θ| is under control. With the K = 2s* = 20 and"
-            " √(2s) = 4.5 of §6 a row of length K along θ* has, already at θ = 0, a gradient of 3.3"
-            " times G (the rows of §6 itself have small entries). Privacy needs the worst row."
-        ),
-    ),
-    Entry(
-        id="WG19:Corollary 5.6, probability",
-        kind="corollary",
-        summary="Fails with a chance that does not fall with n; Corollary 5.8 has the missing C/d.",
-        statement=(
-            r"The error bound, with its term $C_4\nu^2K^2s^*\log d/n$, holds with probability at"
-            r" least $1-e^{-C_3n}$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="constants",
-        printed=Form("e^{−n/1000}", lambda rng: failure_chance(lambda n, d: n / 1000)),
-        corrected=Form("1/d", lambda rng: failure_chance(lambda n, d: math.log(d))),
-        mutant=Form("e^{−2d log n}", lambda rng: failure_chance(lambda n, d: 2 * d * math.log(n))),
-        wrong=(
-            "‖X^⊤ξ/n‖_∞ exceeds Cν√(log d/n) with a chance of order d^{−c} whatever n is: for an"
-            " orthogonal design and d = 3 the error is χ²₃ν²/n, whose tail at a multiple of ν²/n is"
-            " a constant, and at log n times it a power of n; no C₃ > 0 does for all n."
-        ),
-    ),
-    Entry(
-        id="WG19:Corollary 5.6, rate",
-        kind="corollary",
-        summary="The certified privacy term falls like 1/ε², as claimed.",
-        statement=r"The second term of the error is of order $1/\epsilon^2$ for small $\epsilon$.",
-        expected=Status.RATE,
-        method="exact",
-        rate=True,
-        printed=Form("1/ε²", lambda rng: certified_rate(loss="squared", exponent=-2.0)),
-        mutant=Form("1/ε", lambda rng: certified_rate(loss="squared", exponent=-1.0)),
-        code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
-    ),
-)
+# --- Corollary 5.8: logistic loss ----------------------------------------------------------------
 
-LOGISTIC = (
-    Entry(
-        id="WG19:Corollary 5.8",
-        kind="corollary",
-        summary="At (1, 10⁻⁵) the noise gives ε = 2.40 (3.0 by Lemma 3.4); one step breaks it.",
-        statement=(
-            r"Sparse logistic regression with $\|x_i\|\le K$ and"
-            r" $\sigma^2=TK^2\log(1/\delta)/(n\epsilon)^2$ is $(\epsilon,\delta)$-private."
-        ),
-        expected=Status.CORRECTED,
-        method="execution",
-        severity="breaks a claim",
-        printed=Form("TK² log(1/δ)/(nε)²", lambda rng: logistic_noise(rng, calibration="paper")),
-        corrected=Form(
-            "the exact Gaussian curve", lambda rng: logistic_noise(rng, calibration="analytic")
-        ),
-        mutant=Form(
-            "corrected, 5 % less noise",
-            lambda rng: logistic_noise(rng, calibration="analytic", quieter=0.95),
-        ),
-        wrong=(
-            "Lemma 3.4 asks for about 4 log(1/δ), and replacement for twice the sensitivity. The"
-            " T noisy gradients spend ρ = 2ε²/log(1/δ) together, and so does the output where"
-            " T = 1. Even one step from θ = 0, where the gradient moves by K/n only (as it does"
-            " anywhere if a record is removed, not replaced), has δ = 4.3 × 10⁻⁵ in place of 10⁻⁵."
-        ),
-        code=(
-            "estimators.sparse_erm.paper_noise",
-            "minimax.problems.sparse_regression.upper.claimed_corollary_5_8",
-        ),
+
+@LOGISTIC.states(
+    "Corollary 5.8",
+    r"Sparse logistic regression with $\|x_i\|\le K$ and"
+    r" $\sigma^2=TK^2\log(1/\delta)/(n\epsilon)^2$ is $(\epsilon,\delta)$-private.",
+    kind="corollary",
+    found="At (1, 10⁻⁵) the noise gives ε = 2.40 (3.0 by Lemma 3.4); one step breaks it.",
+    by="execution",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("TK² log(1/δ)/(nε)²", calibration="paper"),
+    corrected=Case("the exact Gaussian curve", calibration="analytic"),
+    mutant=Case("corrected, 5 % less noise", calibration="analytic", quieter=0.95),
+    wrong=(
+        "Lemma 3.4 asks for about 4 log(1/δ), and replacement for twice the sensitivity. The"
+        " T noisy gradients spend ρ = 2ε²/log(1/δ) together, and so does the output where"
+        " T = 1. Even one step from θ = 0, where the gradient moves by K/n only (as it does"
+        " anywhere if a record is removed, not replaced), has δ = 4.3 × 10⁻⁵ in place of 10⁻⁵."
     ),
-    Entry(
-        id="WG19:Corollary 5.8, rate",
-        kind="corollary",
-        summary="The certified privacy term falls like 1/ε², as claimed.",
-        statement=r"The second term of the error is of order $1/\epsilon^2$ for small $\epsilon$.",
-        expected=Status.RATE,
-        method="exact",
-        rate=True,
-        printed=Form("1/ε²", lambda rng: certified_rate(loss="logistic", exponent=-2.0)),
-        mutant=Form("1/ε", lambda rng: certified_rate(loss="logistic", exponent=-1.0)),
-        code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
+    code=(
+        "estimators.sparse_erm.paper_noise",
+        "minimax.problems.sparse_regression.upper.claimed_corollary_5_8",
     ),
 )
+def logistic_noise(
+    rng: Rng, *, calibration: Literal["analytic", "paper"], quieter: float = 1.0
+) -> Result:
+    """Corollary 5.8 at (1, 10^-5): the privacy of the fit, from its ledger.
+
+    Also the first step from theta = 0 alone (T = 1), where slopes are 1/2 and relabelling a record
+    moves the average gradient by K/n only.
+    """
+    X, y = rng.normal(size=(50, 3)), (rng.random(50) < 0.5).astype(float)
+    fitted = NoisyHardThresholding(
+        BUDGET, s=2, loss="logistic", steps=5, calibration=calibration, random_state=0
+    ).fit(X, y)
+    rho = total(fitted.ledger_, ZeroConcentrated).parameters["rho"] / quieter**2
+    mu = math.sqrt(2 * rho)
+    epsilon = ZeroConcentrated(rho).to_gaussian().to_approximate(BUDGET.delta).epsilon
+    return result(
+        epsilon <= BUDGET.epsilon * (1 + 1e-9),
+        real_epsilon=epsilon,
+        epsilon_by_the_usual_conversion=rho + 2 * math.sqrt(rho * math.log(1 / BUDGET.delta)),
+        rho=rho,
+        delta_of_a_first_step_alone=gaussian_hockey_stick(mu / 2, BUDGET.epsilon),
+    )
+
+
+LOGISTIC.states(
+    "Corollary 5.8, rate",
+    r"The second term of the error is of order $1/\epsilon^2$ for small $\epsilon$.",
+    kind="corollary",
+    found="The certified privacy term falls like 1/ε², as claimed.",
+    by="exact",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("1/ε²", loss="logistic", exponent=-2.0),
+    mutant=Case("1/ε", loss="logistic", exponent=-1.0),
+    code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
+)(certified_rate)

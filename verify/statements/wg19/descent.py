@@ -21,15 +21,27 @@ from estimators.sparse_erm import (
     slope_caps,
 )
 from minimax.core.privacy import Gaussian, ZeroConcentrated
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-Array = NDArray[np.float64]
+CHAPTER = Chapter("WG19")
 Rng = np.random.Generator
 
 
 # --- The algorithm -------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Algorithm 1",
+    r"$\theta^t=H_s(\theta^{t-1}-\eta(\nabla L_S(\theta^{t-1})+u))$,"
+    r" $u\sim N(0,\sigma^2I)$, $\sigma^2=TG^2/(n^2\rho)$, $t=1,\dots,T$.",
+    kind="algorithm",
+    found="Our estimator with the paper's noise is the algorithm, to the last digit.",
+    by="execution",
+    expected=Status.HOLDS,
+    printed=Case("descent", descent=1.0),
+    mutant=Case("ascent", descent=-1.0),
+    code=("estimators.sparse_erm.NoisyHardThresholding",),
+)
 def as_written(rng: Rng, *, descent: float) -> Result:
     """Algorithm 1 line by line against the estimator with the paper's noise, same random numbers.
 
@@ -62,6 +74,25 @@ def as_written(rng: Rng, *, descent: float) -> Result:
     )
 
 
+Array = NDArray[np.float64]
+
+
+def first_entries(v: Array, s: int) -> Array:
+    """Keeps the first s entries, whatever their size."""
+    return np.where(np.arange(len(v)) < s, v, 0.0)
+
+
+@CHAPTER.states(
+    "(4.1)",
+    r"$[H_s(\theta)]_i=\theta_i$ if $i$ is among the $s$ largest in magnitude, else 0.",
+    kind="equation",
+    found="Keeping the s largest entries is the nearest s-sparse vector, over all supports.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("the s largest", operator=hard_threshold),
+    mutant=Case("the first s", operator=first_entries),
+    code=("estimators.sparse_erm.hard_threshold",),
+)
 def best_sparse(rng: Rng, *, operator: Callable[[Array, int], Array]) -> Result:
     """(4.1): is the operator's output the nearest vector with s entries, over all supports?"""
     excess = 0.0
@@ -77,11 +108,18 @@ def best_sparse(rng: Rng, *, operator: Callable[[Array, int], Array]) -> Result:
     return result(excess <= 1e-12, largest_excess=excess)
 
 
-def first_entries(v: Array, s: int) -> Array:
-    """Keeps the first s entries, whatever their size."""
-    return np.where(np.arange(len(v)) < s, v, 0.0)
-
-
+@CHAPTER.states(
+    "Condition 5.1",
+    r"$\epsilon(n,\gamma)$ is the smallest number with $\|\nabla L_S(\theta^*)\|_\infty\le"
+    r"\epsilon(n,\gamma)$ with probability at least $1-\gamma$; of order"
+    r" $\sqrt{\log(d/\gamma)/n}$ in the examples.",
+    kind="assumption",
+    found="Met by the linear model at ν√(2 log(2d/γ)/n), which is sharp within a factor.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("ν√(2 log(2d/γ)/n)", scale=1.0),
+    mutant=Case("half of it", scale=0.5),
+)
 def gradient_level(*, scale: float) -> Result:
     """Condition 5.1, linear model: is eps(n, gamma) <= scale nu sqrt(2 log(2d/gamma)/n)?
 
@@ -98,6 +136,26 @@ def gradient_level(*, scale: float) -> Result:
 # --- Privacy -------------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Theorem 5.2",
+    r"If every $\ell_i$ is $G$-Lipschitz and $\sigma^2=TG^2/(n^2\rho)$, the output is"
+    r" $\rho$-zCDP.",
+    kind="theorem",
+    found="Spends 2ρ: replacing an example moves the average gradient by 2G/n, not √2 G/n.",
+    by="execution",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("σ² = TG²/(n²ρ)", calibration="paper"),
+    corrected=Case("σ² = 2TG²/(n²ρ)", calibration="analytic"),
+    mutant=Case("σ² = 1.98TG²/(n²ρ)", calibration="analytic", quieter=0.99),
+    wrong=(
+        "S and S' both have n examples (Definition 1.1), so the sensitivity is 2G/n and by"
+        " Lemma 3.6 each step costs (2G/n)²/(2σ²) = 2ρ/T. Two records of logistic regression"
+        " that do move it by almost 2G/n are exhibited; at T = 1 the output itself then spends"
+        " almost 2ρ. (If neighbours had one record less and n were kept, ρ/2 would be spent.)"
+    ),
+    code=("estimators.sparse_erm.NoisyHardThresholding", "estimators.sparse_erm.paper_noise"),
+)
 def spent(rng: Rng, *, calibration: str, quieter: float = 1.0) -> Result:
     """Theorem 5.2: what the output of one step spends at rho = .5, on two data sets.
 
@@ -134,6 +192,25 @@ def spent(rng: Rng, *, calibration: str, quieter: float = 1.0) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Remark 5.3",
+    r"The output is $(\epsilon,\delta)$-private if $\sigma^2=TG^2/(n(\sqrt{\log(1/\delta)"
+    r"+\epsilon}-\sqrt{\log(1/\delta)}))^2$.",
+    kind="remark",
+    found="Inherits the factor 2 of Theorem 5.2: on a grid the real δ is up to 658 times δ.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("TG²", factor=1.0),
+    corrected=Case("2TG²", factor=2.0),
+    mutant=Case("1.5TG²", factor=1.5),
+    wrong=(
+        "As Theorem 5.2; twice the variance is enough. Where ε and log(1/δ) are small, as at"
+        " (1, .01), Lemma 3.4 has enough room to make up for it and the claim is true."
+    ),
+    code=("minimax.core.privacy.Gaussian.delta",),
+    echoes="WG19:Theorem 5.2",
+)
 def remark_privacy(*, factor: float) -> Result:
     """Remark 5.3: does variance factor T G^2/(n (sqrt(L + eps) - sqrt L))^2 give (eps, delta)?
 
@@ -152,6 +229,17 @@ def remark_privacy(*, factor: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Remark 5.3, constant",
+    r"For $\epsilon\le\log(1/\delta)$ the variance is at most"
+    r" $6TG^2\log(1/\delta)/(n\epsilon)^2$.",
+    kind="remark",
+    found="The algebra is right: for ε ≤ log(1/δ) the constant is (1 + √2)² = 5.83 ≤ 6.",
+    by="symbolic",
+    expected=Status.HOLDS,
+    printed=Case("6", constant=6.0),
+    mutant=Case("5.8", constant=5.8),
+)
 def remark_constant(*, constant: float) -> Result:
     """Remark 5.3: with u = eps/L <= 1, is (eps^2/L)/(sqrt(L + eps) - sqrt L)^2 <= constant?
 
@@ -162,106 +250,3 @@ def remark_constant(*, constant: float) -> Result:
     same = sp.expand((root - 1) * (root + 1)) == u
     largest = ((root + 1) ** 2).subs(u, 1)
     return result(same and bool(largest <= constant), largest_constant=float(largest))
-
-
-ENTRIES = (
-    Entry(
-        id="WG19:Algorithm 1",
-        kind="algorithm",
-        summary="Our estimator with the paper's noise is the algorithm, to the last digit.",
-        statement=(
-            r"$\theta^t=H_s(\theta^{t-1}-\eta(\nabla L_S(\theta^{t-1})+u))$,"
-            r" $u\sim N(0,\sigma^2I)$, $\sigma^2=TG^2/(n^2\rho)$, $t=1,\dots,T$."
-        ),
-        expected=Status.HOLDS,
-        method="execution",
-        printed=Form("descent", lambda rng: as_written(rng, descent=1.0)),
-        mutant=Form("ascent", lambda rng: as_written(rng, descent=-1.0)),
-        code=("estimators.sparse_erm.NoisyHardThresholding",),
-    ),
-    Entry(
-        id="WG19:(4.1)",
-        kind="equation",
-        summary="Keeping the s largest entries is the nearest s-sparse vector, over all supports.",
-        statement=(
-            r"$[H_s(\theta)]_i=\theta_i$ if $i$ is among the $s$ largest in magnitude, else 0."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("the s largest", lambda rng: best_sparse(rng, operator=hard_threshold)),
-        mutant=Form("the first s", lambda rng: best_sparse(rng, operator=first_entries)),
-        code=("estimators.sparse_erm.hard_threshold",),
-    ),
-    Entry(
-        id="WG19:Condition 5.1",
-        kind="assumption",
-        summary="Met by the linear model at ν√(2 log(2d/γ)/n), which is sharp within a factor.",
-        statement=(
-            r"$\epsilon(n,\gamma)$ is the smallest number with $\|\nabla L_S(\theta^*)\|_\infty\le"
-            r"\epsilon(n,\gamma)$ with probability at least $1-\gamma$; of order"
-            r" $\sqrt{\log(d/\gamma)/n}$ in the examples."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("ν√(2 log(2d/γ)/n)", lambda rng: gradient_level(scale=1.0)),
-        mutant=Form("half of it", lambda rng: gradient_level(scale=0.5)),
-    ),
-    Entry(
-        id="WG19:Theorem 5.2",
-        kind="theorem",
-        summary="Spends 2ρ: replacing an example moves the average gradient by 2G/n, not √2 G/n.",
-        statement=(
-            r"If every $\ell_i$ is $G$-Lipschitz and $\sigma^2=TG^2/(n^2\rho)$, the output is"
-            r" $\rho$-zCDP."
-        ),
-        expected=Status.CORRECTED,
-        method="execution",
-        severity="breaks a claim",
-        printed=Form("σ² = TG²/(n²ρ)", lambda rng: spent(rng, calibration="paper")),
-        corrected=Form("σ² = 2TG²/(n²ρ)", lambda rng: spent(rng, calibration="analytic")),
-        mutant=Form(
-            "σ² = 1.98TG²/(n²ρ)", lambda rng: spent(rng, calibration="analytic", quieter=0.99)
-        ),
-        wrong=(
-            "S and S' both have n examples (Definition 1.1), so the sensitivity is 2G/n and by"
-            " Lemma 3.6 each step costs (2G/n)²/(2σ²) = 2ρ/T. Two records of logistic regression"
-            " that do move it by almost 2G/n are exhibited; at T = 1 the output itself then spends"
-            " almost 2ρ. (If neighbours had one record less and n were kept, ρ/2 would be spent.)"
-        ),
-        code=("estimators.sparse_erm.NoisyHardThresholding", "estimators.sparse_erm.paper_noise"),
-    ),
-    Entry(
-        id="WG19:Remark 5.3",
-        kind="remark",
-        summary="Inherits the factor 2 of Theorem 5.2: on a grid the real δ is up to 658 times δ.",
-        statement=(
-            r"The output is $(\epsilon,\delta)$-private if $\sigma^2=TG^2/(n(\sqrt{\log(1/\delta)"
-            r"+\epsilon}-\sqrt{\log(1/\delta)}))^2$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="breaks a claim",
-        printed=Form("TG²", lambda rng: remark_privacy(factor=1.0)),
-        corrected=Form("2TG²", lambda rng: remark_privacy(factor=2.0)),
-        mutant=Form("1.5TG²", lambda rng: remark_privacy(factor=1.5)),
-        wrong=(
-            "As Theorem 5.2; twice the variance is enough. Where ε and log(1/δ) are small, as at"
-            " (1, .01), Lemma 3.4 has enough room to make up for it and the claim is true."
-        ),
-        code=("minimax.core.privacy.Gaussian.delta",),
-        echoes="WG19:Theorem 5.2",
-    ),
-    Entry(
-        id="WG19:Remark 5.3, constant",
-        kind="remark",
-        summary="The algebra is right: for ε ≤ log(1/δ) the constant is (1 + √2)² = 5.83 ≤ 6.",
-        statement=(
-            r"For $\epsilon\le\log(1/\delta)$ the variance is at most"
-            r" $6TG^2\log(1/\delta)/(n\epsilon)^2$."
-        ),
-        expected=Status.HOLDS,
-        method="symbolic",
-        printed=Form("6", lambda rng: remark_constant(constant=6.0)),
-        mutant=Form("5.8", lambda rng: remark_constant(constant=5.8)),
-    ),
-)

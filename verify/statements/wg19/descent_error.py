@@ -9,9 +9,33 @@ import numpy as np
 from scipy import optimize
 
 from minimax.problems.erm.upper import theorem_5_4
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("WG19")
 
 
+@CHAPTER.states(
+    "Theorem 5.4",
+    r"$E\|\theta^T-\theta^*\|^2\le C_4\frac{\kappa^2s^*}{\mu^2}\epsilon(n,\gamma)^2"
+    r"+C_5\frac{\kappa^3G^2s^*\log d}{n^2\mu^2\rho}\log\frac{\rho n\mu\|\theta^*\|_2}"
+    r"{s^*\kappa G}$, where $T=C_3\kappa\log\frac{\rho n^2\mu^2\|\theta^*\|^2}"
+    r"{\kappa^2G^2s\log d}$.",
+    kind="theorem",
+    found="Its logarithm is 0 at ρ ≈ 1/n; with that of T it holds (C₅ = 8 where tried).",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("log(ρnμ|θ*|/(s*κG))", printed=True),
+    corrected=Case("the logarithm of T, C₅ = 8", printed=False),
+    mutant=Case("that with C₅ = 2.9, too small for the exact error", printed=False, constant=2.9),
+    wrong=(
+        "The second term is the variance of T noises, so its logarithm must be that of T; ρn"
+        " has come in for ρn² (√ρ for ρ would put it right too). At ρ = 1/n the printed term is"
+        " 0 and the noise is not: C₅ cannot help. For ρ of constant order only constants"
+        " change."
+    ),
+    code=("minimax.problems.erm.upper.theorem_5_4",),
+)
 def second_term(*, printed: bool, constant: float = 8.0) -> Result:
     """(5.1) without statistical error: is the certified error at most C_5 times the second term?
 
@@ -69,6 +93,18 @@ def second_term(*, printed: bool, constant: float = 8.0) -> Result:
     )
 
 
+@CHAPTER.states(
+    "(5.1)",
+    r"$E\|\theta^T-\theta^*\|_2^2\le C_4\frac{\kappa^2s^*}{\mu^2}"
+    r"\epsilon(n,\gamma)^2+\dots$: the statistical error, which is left without noise.",
+    kind="equation",
+    found="Its first term holds with C₄ = 10; its second has a wrong logarithm: Theorem 5.4.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("κ², C₄ = 10", power=2.0),
+    mutant=Case("κ^1.8, C₄ = 10", power=1.8),
+    code=("minimax.problems.erm.upper.theorem_5_4",),
+)
 def first_term(*, power: float, constant: float = 10.0) -> Result:
     """(5.1) without noise: is the certified error at most constant kappa^power s* eps(n, gamma)^2?
 
@@ -93,6 +129,26 @@ def first_term(*, power: float, constant: float = 10.0) -> Result:
     return result(max(ratios) <= constant, largest_ratio=max(ratios), constant=constant)
 
 
+@CHAPTER.states(
+    "Theorem 5.4, assumptions",
+    r"$L_S$ has sparse eigenvalues at least $\mu>0$ at every $\theta$ and every $\ell_i$"
+    r" is $G$-Lipschitz on $\mathbb R^d$.",
+    kind="theorem",
+    found="No loss on ℝ^d is G-Lipschitz with curvature μ > 0; up to radius G/μ some is.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("radius 1000 G/μ", radius=1e3),
+    corrected=Case("radius G/μ", radius=1.0),
+    mutant=Case("radius 1.01 G/μ", radius=1.01),
+    wrong=(
+        "Along a coordinate the slope grows by at least μ per unit, so it passes G beyond a"
+        " distance G/μ: on ℝ^d the theorem, though true, is about no loss. Definitions 3.1 and"
+        " 3.2 speak of θ in dom f, and on a ball both can hold; but then θ must be kept there,"
+        " or gradients be clipped, and the algorithm does neither (Remark 5.3 names clipping)."
+    ),
+    code=("minimax.problems.erm.upper.theorem_5_4", "estimators.sparse_erm.clipped_gradient"),
+)
 def both_assumptions(*, radius: float) -> Result:
     """Can a loss be 1-Lipschitz and have curvature at least 1 on |theta| <= radius?
 
@@ -112,6 +168,21 @@ def both_assumptions(*, radius: float) -> Result:
     return result(found.fun <= 1 + 1e-9, radius=radius, least_lipschitz_constant=float(found.fun))
 
 
+@CHAPTER.states(
+    "Theorem 5.4, sparsity",
+    r"There is $C_2$ such that $s\ge C_2\kappa^2s^*$ gives a linear rate.",
+    kind="theorem",
+    found="s of order κ²s* makes the certified recursion contract; order κs* does not.",
+    by="exact",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("s = κ²s*", power=2),
+    mutant=Case("s = κs*", power=1),
+    code=(
+        "minimax.problems.erm.upper.theorem_5_4",
+        "minimax.methods.recursion.thresholding_factor",
+    ),
+)
 def enough_entries(*, power: int) -> Result:
     """Theorem 5.4: does s = kappa^power s* make the certified recursion contract for all kappa?"""
     rates = []
@@ -132,6 +203,19 @@ def enough_entries(*, power: int) -> Result:
     return result(max(rates) < 1, rate_at_kappa_3=rates[0], rate_at_kappa_30=rates[-1])
 
 
+@CHAPTER.states(
+    "Theorem 5.4, dimension",
+    r"The second term of (5.1) is of order $\kappa^2s^*\log d\,\sigma^2/\mu^2$ with"
+    r" $\sigma^2=TG^2/(n^2\rho)$.",
+    kind="theorem",
+    found="At a given noise the certified error grows like log d; but see Remark 5.7.",
+    by="exact",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("log d", exponent=1.0),
+    mutant=Case("log² d", exponent=2.0),
+    code=("minimax.problems.erm.upper.theorem_5_4",),
+)
 def dimension_rate(*, exponent: float) -> Result:
     """(5.1): does the certified error at a given noise grow like (log d)^exponent?"""
 
@@ -154,6 +238,19 @@ def dimension_rate(*, exponent: float) -> Result:
     return result(abs(slope - exponent) < 0.2, slope_in_log_d=slope)
 
 
+@CHAPTER.states(
+    "Remark 5.5",
+    r"By Lemma 3.4 the second term becomes $\kappa^3G^2s^*\log d\log(1/\delta)/"
+    r"(n^2\epsilon^2\mu^2)$ under $(\epsilon,\delta)$-privacy, up to the logarithm of (5.1)"
+    r" and for $\epsilon\le\log(1/\delta)$. (Beyond, $1/\rho$ falls like $1/\epsilon$ only."
+    r" That $G$ hides a power of $d$ is told at Remarks 5.7 and 5.9.)",
+    kind="remark",
+    found="Right for ε ≤ log(1/δ), as in Remark 5.3; §6 leaves that: ε = 10, log(1/δ) = 4.6.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("ε ≤ log(1/δ)", largest=1.0),
+    mutant=Case("every ε", largest=math.inf),
+)
 def approximate_rate(*, largest: float) -> Result:
     """Remark 5.5: is 1/rho <= 6 log(1/delta)/eps^2 for eps up to `largest` log(1/delta)?
 
@@ -166,115 +263,3 @@ def approximate_rate(*, largest: float) -> Result:
             rho = (math.sqrt(L + epsilon) - math.sqrt(L)) ** 2
             ratios.append(epsilon**2 / (rho * L))
     return result(max(ratios) <= 6, largest_ratio=max(ratios))
-
-
-ENTRIES = (
-    Entry(
-        id="WG19:Theorem 5.4",
-        kind="theorem",
-        summary="Its logarithm is 0 at ρ ≈ 1/n; with that of T it holds (C₅ = 8 where tried).",
-        statement=(
-            r"$E\|\theta^T-\theta^*\|^2\le C_4\frac{\kappa^2s^*}{\mu^2}\epsilon(n,\gamma)^2"
-            r"+C_5\frac{\kappa^3G^2s^*\log d}{n^2\mu^2\rho}\log\frac{\rho n\mu\|\theta^*\|_2}"
-            r"{s^*\kappa G}$, where $T=C_3\kappa\log\frac{\rho n^2\mu^2\|\theta^*\|^2}"
-            r"{\kappa^2G^2s\log d}$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="constants",
-        printed=Form("log(ρnμ|θ*|/(s*κG))", lambda rng: second_term(printed=True)),
-        corrected=Form("the logarithm of T, C₅ = 8", lambda rng: second_term(printed=False)),
-        mutant=Form(
-            "that with C₅ = 2.9, too small for the exact error",
-            lambda rng: second_term(printed=False, constant=2.9),
-        ),
-        wrong=(
-            "The second term is the variance of T noises, so its logarithm must be that of T; ρn"
-            " has come in for ρn² (√ρ for ρ would put it right too). At ρ = 1/n the printed term is"
-            " 0 and the noise is not: C₅ cannot help. For ρ of constant order only constants"
-            " change."
-        ),
-        code=("minimax.problems.erm.upper.theorem_5_4",),
-    ),
-    Entry(
-        id="WG19:(5.1)",
-        kind="equation",
-        summary="Its first term holds with C₄ = 10; its second has a wrong logarithm: Theorem 5.4.",
-        statement=(
-            r"$E\|\theta^T-\theta^*\|_2^2\le C_4\frac{\kappa^2s^*}{\mu^2}"
-            r"\epsilon(n,\gamma)^2+\dots$: the statistical error, which is left without noise."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("κ², C₄ = 10", lambda rng: first_term(power=2.0)),
-        mutant=Form("κ^1.8, C₄ = 10", lambda rng: first_term(power=1.8)),
-        code=("minimax.problems.erm.upper.theorem_5_4",),
-    ),
-    Entry(
-        id="WG19:Theorem 5.4, assumptions",
-        kind="theorem",
-        summary="No loss on ℝ^d is G-Lipschitz with curvature μ > 0; up to radius G/μ some is.",
-        statement=(
-            r"$L_S$ has sparse eigenvalues at least $\mu>0$ at every $\theta$ and every $\ell_i$"
-            r" is $G$-Lipschitz on $\mathbb R^d$."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="constants",
-        printed=Form("radius 1000 G/μ", lambda rng: both_assumptions(radius=1e3)),
-        corrected=Form("radius G/μ", lambda rng: both_assumptions(radius=1.0)),
-        mutant=Form("radius 1.01 G/μ", lambda rng: both_assumptions(radius=1.01)),
-        wrong=(
-            "Along a coordinate the slope grows by at least μ per unit, so it passes G beyond a"
-            " distance G/μ: on ℝ^d the theorem, though true, is about no loss. Definitions 3.1 and"
-            " 3.2 speak of θ in dom f, and on a ball both can hold; but then θ must be kept there,"
-            " or gradients be clipped, and the algorithm does neither (Remark 5.3 names clipping)."
-        ),
-        code=("minimax.problems.erm.upper.theorem_5_4", "estimators.sparse_erm.clipped_gradient"),
-    ),
-    Entry(
-        id="WG19:Theorem 5.4, sparsity",
-        kind="theorem",
-        summary="s of order κ²s* makes the certified recursion contract; order κs* does not.",
-        statement=r"There is $C_2$ such that $s\ge C_2\kappa^2s^*$ gives a linear rate.",
-        expected=Status.RATE,
-        method="exact",
-        rate=True,
-        printed=Form("s = κ²s*", lambda rng: enough_entries(power=2)),
-        mutant=Form("s = κs*", lambda rng: enough_entries(power=1)),
-        code=(
-            "minimax.problems.erm.upper.theorem_5_4",
-            "minimax.methods.recursion.thresholding_factor",
-        ),
-    ),
-    Entry(
-        id="WG19:Theorem 5.4, dimension",
-        kind="theorem",
-        summary="At a given noise the certified error grows like log d; but see Remark 5.7.",
-        statement=(
-            r"The second term of (5.1) is of order $\kappa^2s^*\log d\,\sigma^2/\mu^2$ with"
-            r" $\sigma^2=TG^2/(n^2\rho)$."
-        ),
-        expected=Status.RATE,
-        method="exact",
-        rate=True,
-        printed=Form("log d", lambda rng: dimension_rate(exponent=1.0)),
-        mutant=Form("log² d", lambda rng: dimension_rate(exponent=2.0)),
-        code=("minimax.problems.erm.upper.theorem_5_4",),
-    ),
-    Entry(
-        id="WG19:Remark 5.5",
-        kind="remark",
-        summary="Right for ε ≤ log(1/δ), as in Remark 5.3; §6 leaves that: ε = 10, log(1/δ) = 4.6.",
-        statement=(
-            r"By Lemma 3.4 the second term becomes $\kappa^3G^2s^*\log d\log(1/\delta)/"
-            r"(n^2\epsilon^2\mu^2)$ under $(\epsilon,\delta)$-privacy, up to the logarithm of (5.1)"
-            r" and for $\epsilon\le\log(1/\delta)$. (Beyond, $1/\rho$ falls like $1/\epsilon$ only."
-            r" That $G$ hides a power of $d$ is told at Remarks 5.7 and 5.9.)"
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("ε ≤ log(1/δ)", lambda rng: approximate_rate(largest=1.0)),
-        mutant=Form("every ε", lambda rng: approximate_rate(largest=math.inf)),
-    ),
-)

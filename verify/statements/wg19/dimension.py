@@ -10,36 +10,33 @@ from scipy.linalg import hadamard
 from estimators.sparse_baselines import best_rounds
 from estimators.sparse_erm import paper_noise
 from minimax.problems.erm.upper import theorem_5_4
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.wg19.applications import BUDGET
 
-Rng = np.random.Generator
+LINEAR = Chapter("WG19")
+LOGISTIC = Chapter("WG19")
 
 
-def row_length(rng: Rng, *, constant: bool, share: float = 1.0) -> Result:
-    """Is K^2 at least share d mu (or is a constant K possible), diagonals being at least mu?
-
-    The trace of X'X/n is the mean of |x_i|^2 <= K^2, and each of its d diagonal entries is at
-    least mu. Signs, Gaussian rows, rows of one entry, rows of unequal length.
-    """
-    ratios = []
-    for d in (4, 32, 256):
-        signs = hadamard(d).astype(float)
-        designs = [
-            signs,
-            rng.normal(size=(4 * d, d)),
-            math.sqrt(d) * np.eye(d),
-            signs * rng.uniform(0.5, 2.0, size=(d, 1)),
-        ]
-        for X in designs:
-            mu = float(np.mean(X**2, axis=0).min())
-            K2 = float(np.max(np.sum(X**2, axis=1)))
-            ratios.append(K2 / mu / (4 if constant else share * d))
-    if constant:
-        return result(max(ratios) <= 4, largest_K2_over_mu=4 * max(ratios))
-    return result(min(ratios) >= 1 - 1e-9, least_K2_over_mu_d=min(ratios))
-
-
+@LINEAR.states(
+    "Remark 5.7",
+    r"The algorithm achieves $O(s^*\log d/n+s^{*2}\log d\log(1/\delta)/(n\epsilon)^2)$ for"
+    r" sparse linear regression.",
+    kind="remark",
+    found="K is no constant: K² ≥ μd for every design, which puts a d into the privacy term.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("s*² log d", loss="squared", power=0),
+    corrected=Case("d s*² log d", loss="squared", power=1),
+    mutant=Case("d^(3/4) s*² log d", loss="squared", power=0.75),
+    wrong=(
+        "The remark drops K² of Corollary 5.6. But Σ_j (X^⊤X/n)_jj is the mean of |x_i|², so"
+        " sparse eigenvalues of at least μ force K² ≥ μd: K and μ cannot both be constants. The"
+        " noise is scaled to K, so at μ = 1 the error of the algorithm itself, not only its"
+        " bound, has a factor d; the claimed dependence on log d alone is lost."
+    ),
+    code=("minimax.problems.sparse_regression.upper.claimed_corollary_5_6",),
+)
 def dimension(*, loss: str, power: float) -> Result:
     """Is the error from the noise at most 200 times the claimed term times d^power, d to 2^60?
 
@@ -83,6 +80,100 @@ def dimension(*, loss: str, power: float) -> Result:
     )
 
 
+Rng = np.random.Generator
+
+
+@LINEAR.states(
+    "Remark 5.7, length of rows",
+    r"$\|x_i\|\le K$ with $K$ of constant order and sparse eigenvalues of constant order.",
+    kind="remark",
+    found="K²/μ ≥ d for signs, Gaussian, one-entry and unequal rows; equality for signs.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("K²/μ at most 16", constant=True),
+    corrected=Case("K²/μ at least d", constant=False),
+    mutant=Case("K²/μ at least 1.01d", constant=False, share=1.01),
+    wrong="Max is at least mean: K² ≥ tr(X^⊤X/n) ≥ dμ.",
+    echoes="WG19:Remark 5.7",
+)
+def row_length(rng: Rng, *, constant: bool, share: float = 1.0) -> Result:
+    """Is K^2 at least share d mu (or is a constant K possible), diagonals being at least mu?
+
+    The trace of X'X/n is the mean of |x_i|^2 <= K^2, and each of its d diagonal entries is at
+    least mu. Signs, Gaussian rows, rows of one entry, rows of unequal length.
+    """
+    ratios = []
+    for d in (4, 32, 256):
+        signs = hadamard(d).astype(float)
+        designs = [
+            signs,
+            rng.normal(size=(4 * d, d)),
+            math.sqrt(d) * np.eye(d),
+            signs * rng.uniform(0.5, 2.0, size=(d, 1)),
+        ]
+        for X in designs:
+            mu = float(np.mean(X**2, axis=0).min())
+            K2 = float(np.max(np.sum(X**2, axis=1)))
+            ratios.append(K2 / mu / (4 if constant else share * d))
+    if constant:
+        return result(max(ratios) <= 4, largest_K2_over_mu=4 * max(ratios))
+    return result(min(ratios) >= 1 - 1e-9, least_K2_over_mu_d=min(ratios))
+
+
+LOGISTIC.states(
+    "Remark 5.9",
+    r"The algorithm achieves $O(s^*\log d/n+s^*\log d\log(1/\delta)/(n\epsilon)^2)$ for"
+    r" sparse logistic regression, the logarithmic dependence on $d$ of the abstract.",
+    kind="remark",
+    found="As Remark 5.7: K² ≥ 4μd for logistic loss, so the privacy term is d times larger.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("s* log d", loss="logistic", power=0),
+    corrected=Case("d s* log d", loss="logistic", power=1),
+    mutant=Case("d^(3/4) s* log d", loss="logistic", power=0.75),
+    wrong=(
+        "K² of Corollary 5.8 is dropped; the Hessian is at most X^⊤X/4n, so K² ≥ 4μd and the"
+        " noise, scaled to K, puts a factor d into the error."
+    ),
+    code=("minimax.problems.sparse_regression.upper.claimed_corollary_5_8",),
+    echoes="WG19:Remark 5.7",
+)(dimension)
+
+LOGISTIC.states(
+    "Table 1",
+    r"Utility for sparse linear regression: Frank-Wolfe $\log(nd)/(n\epsilon)^{2/3}$, two"
+    r" stage $s^{*2}\log(2/\gamma)/(n\epsilon)^2$, DP-IGHT $s^{*2}\log d/(n\epsilon)^2$.",
+    kind="equation",
+    found="The row of DP-IGHT lacks the factor K² ≥ μd; its advantage is not shown.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("DP-IGHT: s*² log d", loss="squared", power=0),
+    corrected=Case("DP-IGHT: d s*² log d", loss="squared", power=1),
+    mutant=Case("DP-IGHT: d^(3/4) s*² log d", loss="squared", power=0.75),
+    wrong=(
+        "As Remark 5.7. The rows also measure different things: Frank-Wolfe's is excess"
+        " empirical risk, the others' a squared distance."
+    ),
+    same_as="WG19:Remark 5.7",
+)(dimension)
+
+
+@LOGISTIC.states(
+    "Table 1, Frank-Wolfe",
+    r"Frank-Wolfe has utility of order $(n\epsilon)^{-2/3}$ (Table 1); §2 prints"
+    r" $(n\epsilon)^{-3/2}$.",
+    kind="equation",
+    found="(nε)^{−2/3} is right; the (nε)^{−3/2} of §2 for the same method is not.",
+    by="optimisation",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("−2/3", exponent=-2 / 3),
+    mutant=Case("−3/2, as in §2", exponent=-1.5),
+    code=("estimators.sparse_baselines.PrivateFrankWolfe",),
+)
 def frank_wolfe(*, exponent: float) -> Result:
     """Table 1: exponent of 2/(T + 2) + sqrt(T)/(n eps) in n eps at the best number of rounds T."""
 
@@ -95,106 +186,3 @@ def frank_wolfe(*, exponent: float) -> Result:
 
     slope = math.log(error(1e3) / error(1e2)) / math.log(10)
     return result(abs(slope - exponent) < 0.05, slope_in_n_eps=slope)
-
-
-LINEAR = (
-    Entry(
-        id="WG19:Remark 5.7",
-        kind="remark",
-        summary="K is no constant: K² ≥ μd for every design, which puts a d into the privacy term.",
-        statement=(
-            r"The algorithm achieves $O(s^*\log d/n+s^{*2}\log d\log(1/\delta)/(n\epsilon)^2)$ for"
-            r" sparse linear regression."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="breaks a claim",
-        printed=Form("s*² log d", lambda rng: dimension(loss="squared", power=0)),
-        corrected=Form("d s*² log d", lambda rng: dimension(loss="squared", power=1)),
-        mutant=Form("d^(3/4) s*² log d", lambda rng: dimension(loss="squared", power=0.75)),
-        wrong=(
-            "The remark drops K² of Corollary 5.6. But Σ_j (X^⊤X/n)_jj is the mean of |x_i|², so"
-            " sparse eigenvalues of at least μ force K² ≥ μd: K and μ cannot both be constants. The"
-            " noise is scaled to K, so at μ = 1 the error of the algorithm itself, not only its"
-            " bound, has a factor d; the claimed dependence on log d alone is lost."
-        ),
-        code=("minimax.problems.sparse_regression.upper.claimed_corollary_5_6",),
-    ),
-    Entry(
-        id="WG19:Remark 5.7, length of rows",
-        kind="remark",
-        summary="K²/μ ≥ d for signs, Gaussian, one-entry and unequal rows; equality for signs.",
-        statement=(
-            r"$\|x_i\|\le K$ with $K$ of constant order and sparse eigenvalues of constant order."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="breaks a claim",
-        printed=Form("K²/μ at most 16", lambda rng: row_length(rng, constant=True)),
-        corrected=Form("K²/μ at least d", lambda rng: row_length(rng, constant=False)),
-        mutant=Form("K²/μ at least 1.01d", lambda rng: row_length(rng, constant=False, share=1.01)),
-        wrong="Max is at least mean: K² ≥ tr(X^⊤X/n) ≥ dμ.",
-        echoes="WG19:Remark 5.7",
-    ),
-)
-
-LOGISTIC = (
-    Entry(
-        id="WG19:Remark 5.9",
-        kind="remark",
-        summary="As Remark 5.7: K² ≥ 4μd for logistic loss, so the privacy term is d times larger.",
-        statement=(
-            r"The algorithm achieves $O(s^*\log d/n+s^*\log d\log(1/\delta)/(n\epsilon)^2)$ for"
-            r" sparse logistic regression, the logarithmic dependence on $d$ of the abstract."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="breaks a claim",
-        printed=Form("s* log d", lambda rng: dimension(loss="logistic", power=0)),
-        corrected=Form("d s* log d", lambda rng: dimension(loss="logistic", power=1)),
-        mutant=Form("d^(3/4) s* log d", lambda rng: dimension(loss="logistic", power=0.75)),
-        wrong=(
-            "K² of Corollary 5.8 is dropped; the Hessian is at most X^⊤X/4n, so K² ≥ 4μd and the"
-            " noise, scaled to K, puts a factor d into the error."
-        ),
-        code=("minimax.problems.sparse_regression.upper.claimed_corollary_5_8",),
-        echoes="WG19:Remark 5.7",
-    ),
-    Entry(
-        id="WG19:Table 1",
-        kind="equation",
-        summary="The row of DP-IGHT lacks the factor K² ≥ μd; its advantage is not shown.",
-        statement=(
-            r"Utility for sparse linear regression: Frank-Wolfe $\log(nd)/(n\epsilon)^{2/3}$, two"
-            r" stage $s^{*2}\log(2/\gamma)/(n\epsilon)^2$, DP-IGHT $s^{*2}\log d/(n\epsilon)^2$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="breaks a claim",
-        printed=Form("DP-IGHT: s*² log d", lambda rng: dimension(loss="squared", power=0)),
-        corrected=Form("DP-IGHT: d s*² log d", lambda rng: dimension(loss="squared", power=1)),
-        mutant=Form(
-            "DP-IGHT: d^(3/4) s*² log d", lambda rng: dimension(loss="squared", power=0.75)
-        ),
-        wrong=(
-            "As Remark 5.7. The rows also measure different things: Frank-Wolfe's is excess"
-            " empirical risk, the others' a squared distance."
-        ),
-        same_as="WG19:Remark 5.7",
-    ),
-    Entry(
-        id="WG19:Table 1, Frank-Wolfe",
-        kind="equation",
-        summary="(nε)^{−2/3} is right; the (nε)^{−3/2} of §2 for the same method is not.",
-        statement=(
-            r"Frank-Wolfe has utility of order $(n\epsilon)^{-2/3}$ (Table 1); §2 prints"
-            r" $(n\epsilon)^{-3/2}$."
-        ),
-        expected=Status.RATE,
-        method="optimisation",
-        rate=True,
-        printed=Form("−2/3", lambda rng: frank_wolfe(exponent=-2 / 3)),
-        mutant=Form("−3/2, as in §2", lambda rng: frank_wolfe(exponent=-1.5)),
-        code=("estimators.sparse_baselines.PrivateFrankWolfe",),
-    ),
-)

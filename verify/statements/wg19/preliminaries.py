@@ -11,24 +11,26 @@ from scipy import integrate, optimize, special
 
 from estimators.losses import LogisticLoss
 from minimax.core.privacy import Gaussian
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-Array = NDArray[np.float64]
-Rng = np.random.Generator
-ORDERS = np.concatenate([1 + np.logspace(-3, 0, 13), np.logspace(0.5, 2.5, 15)])
-"""Renyi orders at which a definition or lemma for all of them is checked."""
-
-
-def renyi(p: Array, q: Array) -> Array:
-    """The Renyi divergences of finite laws at ORDERS."""
-    order = ORDERS[:, None]
-    powers = order * np.log(p) + (1 - order) * np.log(q)
-    return np.asarray(special.logsumexp(powers, axis=1) / (ORDERS - 1))
+CHAPTER = Chapter("WG19")
 
 
 # --- Definitions ---------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Definition 1.1",
+    r"$M$ is $(\epsilon,\delta)$-private if $P(M(S)\in O)\le e^\epsilon P(M(S')\in O)"
+    r"+\delta$ for all $S,S'\in\mathcal S^n$ differing by one example and all $O$.",
+    kind="definition",
+    found="Gaussian noise as large as the sensitivity: δ = .127 at ε = 1, more at ε = 1/2.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("ε = 1, Gaussian noise", epsilon=1.0),
+    mutant=Case("ε = 1/2, the same δ", epsilon=0.5),
+    code=("minimax.core.privacy.Approximate",),
+)
 def private(*, epsilon: float) -> Result:
     """Definition 1.1 for a Gaussian release that a record moves by one deviation, 2^12 events.
 
@@ -49,6 +51,18 @@ def private(*, epsilon: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Definition 3.1",
+    r"$f$ is $G$-Lipschitz if $|f(\theta_1)-f(\theta_2)|\le G\|\theta_1-\theta_2\|_2$;"
+    r" then $\|\nabla f\|_2\le G$.",
+    kind="definition",
+    found="The logistic loss is |x|-Lipschitz with gradients that short, and no better.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("G = |x|", constant=1.0),
+    mutant=Case("G = |x|/2", constant=0.5),
+    code=("estimators.losses.LogisticLoss",),
+)
 def lipschitz(*, constant: float) -> Result:
     """Definition 3.1: is the logistic loss constant |x|-Lipschitz, and its gradient that short?
 
@@ -69,6 +83,10 @@ def lipschitz(*, constant: float) -> Result:
     )
 
 
+Array = NDArray[np.float64]
+Rng = np.random.Generator
+
+
 def sparse_eigenvalues(H: Array, s: int) -> tuple[float, float]:
     """The extreme eigenvalues over all s x s principal submatrices."""
     found = [
@@ -78,6 +96,17 @@ def sparse_eigenvalues(H: Array, s: int) -> tuple[float, float]:
     return float(min(f[0] for f in found)), float(max(f[1] for f in found))
 
 
+@CHAPTER.states(
+    "Definition 3.2",
+    r"$\mu=\inf v^\top\nabla^2f(\theta)v$, $\beta=\sup v^\top\nabla^2f(\theta)v$ over unit"
+    r" $v$ with at most $s$ entries, for all $\theta$.",
+    kind="definition",
+    found="For squared loss μ and β are the extreme eigenvalues of the s × s submatrices.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("v with s entries", sparsity=2),
+    mutant=Case("v with s + 1 entries", sparsity=3),
+)
 def sparse_directions(rng: Rng, *, sparsity: int) -> Result:
     """Definition 3.2 for squared loss, s = 2, d = 6: do v'Hv stay in [mu, beta], v of `sparsity`?
 
@@ -103,6 +132,25 @@ def sparse_directions(rng: Rng, *, sparsity: int) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Definition 3.2, logistic loss",
+    r"The condition of Definition 3.2, with $\mu>0$ for all $\theta$ in the domain, holds"
+    r" for logistic regression (Corollary 5.8 speaks of its $\kappa=\beta/\mu$).",
+    kind="definition",
+    found="No μ > 0 serves all θ of ℝ^d for logistic loss; a ball of θ is needed.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("θ up to length 1000", radius=1000.0),
+    corrected=Case("θ up to length 3", radius=3.0),
+    mutant=Case("θ up to length 20", radius=20.0),
+    wrong=(
+        "The curvature of log(1 + e^p) falls like e^{−|p|}, so its infimum over ℝ^d is 0. On a"
+        " ball, which dom f may mean, μ > 0; but Algorithm 1 does not keep θ there. With"
+        " `radius` our estimator does."
+    ),
+    code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
+)
 def logistic_curvature(rng: Rng, *, radius: float) -> Result:
     """Definition 3.2 for logistic loss: is mu at least 1 % of that at 0 for |theta| <= radius?
 
@@ -121,6 +169,25 @@ def logistic_curvature(rng: Rng, *, radius: float) -> Result:
     return result(relative >= 0.01, radius=radius, least_curvature_relative_to_that_at_0=relative)
 
 
+@CHAPTER.states(
+    "Definition 3.2, level",
+    r"$\mu$ and $\beta$ of Definition 3.2, at level $s$, serve between $\theta^t$ and"
+    r" $\theta^*$, which are up to $s+s^*$ entries apart.",
+    kind="definition",
+    found="Read with the s of Algorithm 1 it needs a higher level; only constants change.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("the same μ and β", widened=False),
+    corrected=Case("μ(√s − √(κs*))²/(s + s*) and 2β", widened=True),
+    mutant=Case("μs/(s + s*) and 2β", widened=True, price=0.0),
+    wrong=(
+        "μ at level s + s* is smaller. (The level may be meant loosely: the proof is in a"
+        " supplement not seen here.) Splitting off the s* smallest entries gives"
+        " √μ' ≥ (√(μs) − √(βs*))/√(s + s*), which is of order √μ as s ≥ C₂κ²s*, so only"
+        " constants change."
+    ),
+)
 def larger_level(rng: Rng, *, widened: bool, price: float = 1.0) -> Result:
     """Do the constants of level s serve theta_t - theta*, which has s + s* entries?
 
@@ -140,6 +207,28 @@ def larger_level(rng: Rng, *, widened: bool, price: float = 1.0) -> Result:
     return result(excess <= 1e-9, largest_excess=excess)
 
 
+ORDERS = np.concatenate([1 + np.logspace(-3, 0, 13), np.logspace(0.5, 2.5, 15)])
+"""Renyi orders at which a definition or lemma for all of them is checked."""
+
+
+def renyi(p: Array, q: Array) -> Array:
+    """The Renyi divergences of finite laws at ORDERS."""
+    order = ORDERS[:, None]
+    powers = order * np.log(p) + (1 - order) * np.log(q)
+    return np.asarray(special.logsumexp(powers, axis=1) / (ORDERS - 1))
+
+
+@CHAPTER.states(
+    "Definition 3.3",
+    r"$M$ is $\rho$-zCDP if $D_\alpha(M(S)\|M(S'))\le\rho\alpha$ for all $\alpha>1$.",
+    kind="definition",
+    found="Randomised response is ε²/2-zCDP; half of that is too little.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("ρ = ε²/2", factor=1.0),
+    mutant=Case("ρ = ε²/4", factor=0.5),
+    code=("minimax.core.privacy.ZeroConcentrated", "minimax.core.privacy.Pure.to_zcdp"),
+)
 def concentrated(*, factor: float) -> Result:
     """Definition 3.3: is randomised response (factor eps^2/2)-zCDP at every order tried?"""
     ratios = []
@@ -150,6 +239,18 @@ def concentrated(*, factor: float) -> Result:
     return result(max(ratios) <= 1 + 1e-9, largest_divergence_over_allowed=max(ratios))
 
 
+@CHAPTER.states(
+    "(3.1)",
+    r"$D_\alpha(M(S)\|M(S'))\le\rho\alpha$ for any two $S,S'$ that differ by one example,"
+    r" so for $S',S$ as well, and all $\alpha\in(1,\infty)$.",
+    kind="equation",
+    found="Must be asked of S, S' in both orders, as it is: one may show nine times less.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("both orders", ordered=False),
+    mutant=Case("one order", ordered=True),
+    code=("minimax.core.privacy.ZeroConcentrated",),
+)
 def both_ways(*, ordered: bool) -> Result:
     """(3.1): does the least rho bound D(M(S')|M(S)) too, when it is asked of both or one order?
 
@@ -164,21 +265,21 @@ def both_ways(*, ordered: bool) -> Result:
     return result(worst <= 1 + 1e-12, largest_divergence_over_rho_times_order=worst)
 
 
-def sensitivity(rng: Rng, *, factor: float) -> Result:
-    """Definition 3.5 for the mean of n vectors of length at most G: factor 2G/n?
-
-    Largest over 2000 random neighbours and the pair v, -v. n = 5, G = 1, d = 3.
-    """
-    points = rng.normal(size=(2000, 2, 3))
-    points /= np.linalg.norm(points, axis=2, keepdims=True)
-    points[0, 1] = -points[0, 0]
-    found = float(np.linalg.norm(points[:, 0] - points[:, 1], axis=1).max()) / 5
-    return result(found <= factor * 2 / 5 + 1e-12, found=found, G_over_n=0.2)
-
-
 # --- Lemmas --------------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Lemma 3.4",
+    r"$\rho$-zCDP implies $(\rho+2\sqrt{\rho\log(1/\delta)},\delta)$-privacy for every"
+    r" $\delta>0$ (that is, $\delta<1$).",
+    kind="lemma",
+    found="Holds; with √2 in place of 2 the Gaussian mechanism breaks it.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("factor 2", factor=2.0),
+    mutant=Case("factor √2", factor=math.sqrt(2)),
+    code=("minimax.core.privacy.ZeroConcentrated.to_approximate",),
+)
 def conversion(*, factor: float) -> Result:
     """Lemma 3.4: is delta enough at epsilon = rho + factor sqrt(rho log 1/delta)?
 
@@ -205,6 +306,41 @@ def conversion(*, factor: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Definition 3.5",
+    r"$\Delta_2(q)=\sup\|q(S)-q(S')\|_2$ over $S,S'\in\mathcal S^n$ differing by one"
+    r" example: $2G/n$ for an average of vectors of length at most $G$.",
+    kind="definition",
+    found="Both data sets have n examples, so the mean of vectors of length G moves by 2G/n.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("2G/n", factor=1.0),
+    mutant=Case("√2 G/n, which Theorem 5.2's noise amounts to", factor=math.sqrt(0.5)),
+    code=("estimators.sparse_erm.clipped_gradient",),
+)
+def sensitivity(rng: Rng, *, factor: float) -> Result:
+    """Definition 3.5 for the mean of n vectors of length at most G: factor 2G/n?
+
+    Largest over 2000 random neighbours and the pair v, -v. n = 5, G = 1, d = 3.
+    """
+    points = rng.normal(size=(2000, 2, 3))
+    points /= np.linalg.norm(points, axis=2, keepdims=True)
+    points[0, 1] = -points[0, 0]
+    found = float(np.linalg.norm(points[:, 0] - points[:, 1], axis=1).max()) / 5
+    return result(found <= factor * 2 / 5 + 1e-12, found=found, G_over_n=0.2)
+
+
+@CHAPTER.states(
+    "Lemma 3.6",
+    r"$q(S)+N(0,\sigma^2I)$ is $\Delta_2(q)^2/(2\sigma^2)$-zCDP.",
+    kind="lemma",
+    found="Holds with equality at every order.",
+    by="quadrature",
+    expected=Status.HOLDS,
+    printed=Case("Δ²/2σ²", factor=1.0),
+    mutant=Case("Δ²/4σ²", factor=0.5),
+    code=("estimators.mechanisms.gaussian", "minimax.core.privacy.Gaussian.to_zcdp"),
+)
 def gaussian_mechanism(*, factor: float) -> Result:
     """Lemma 3.6: is the Renyi divergence of N(Delta, sigma^2) from N(0, sigma^2) at most
     factor a Delta^2/(2 sigma^2)? By quadrature; in d dimensions only the direction of Delta counts.
@@ -225,6 +361,18 @@ def gaussian_mechanism(*, factor: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Lemma 3.7",
+    r"If $M_1$ is $\rho_1$-zCDP and $M_2(\cdot,y)$ is $\rho_2$-zCDP for every $y$, then"
+    r" $M_2(S,M_1(S))$ is $(\rho_1+\rho_2)$-zCDP.",
+    kind="lemma",
+    found="Holds, also when the second depends on the first output; the sum is sharp.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("ρ₁ + ρ₂", largest_only=False),
+    mutant=Case("max(ρ₁, ρ₂)", largest_only=True),
+    code=("estimators.accounting.total",),
+)
 def composition(rng: Rng, *, largest_only: bool) -> Result:
     """Lemma 3.7 for finite mechanisms, the second chosen by the output of the first.
 
@@ -254,175 +402,3 @@ def composition(rng: Rng, *, largest_only: bool) -> Result:
     return result(
         max(ratios) <= 1 + 1e-9, largest_spent_over_stated=max(ratios), near_equality=ratios[0]
     )
-
-
-ENTRIES = (
-    Entry(
-        id="WG19:Definition 1.1",
-        kind="definition",
-        summary="Gaussian noise as large as the sensitivity: δ = .127 at ε = 1, more at ε = 1/2.",
-        statement=(
-            r"$M$ is $(\epsilon,\delta)$-private if $P(M(S)\in O)\le e^\epsilon P(M(S')\in O)"
-            r"+\delta$ for all $S,S'\in\mathcal S^n$ differing by one example and all $O$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("ε = 1, Gaussian noise", lambda rng: private(epsilon=1.0)),
-        mutant=Form("ε = 1/2, the same δ", lambda rng: private(epsilon=0.5)),
-        code=("minimax.core.privacy.Approximate",),
-    ),
-    Entry(
-        id="WG19:Definition 3.1",
-        kind="definition",
-        summary="The logistic loss is |x|-Lipschitz with gradients that short, and no better.",
-        statement=(
-            r"$f$ is $G$-Lipschitz if $|f(\theta_1)-f(\theta_2)|\le G\|\theta_1-\theta_2\|_2$;"
-            r" then $\|\nabla f\|_2\le G$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("G = |x|", lambda rng: lipschitz(constant=1.0)),
-        mutant=Form("G = |x|/2", lambda rng: lipschitz(constant=0.5)),
-        code=("estimators.losses.LogisticLoss",),
-    ),
-    Entry(
-        id="WG19:Definition 3.2",
-        kind="definition",
-        summary="For squared loss μ and β are the extreme eigenvalues of the s × s submatrices.",
-        statement=(
-            r"$\mu=\inf v^\top\nabla^2f(\theta)v$, $\beta=\sup v^\top\nabla^2f(\theta)v$ over unit"
-            r" $v$ with at most $s$ entries, for all $\theta$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("v with s entries", lambda rng: sparse_directions(rng, sparsity=2)),
-        mutant=Form("v with s + 1 entries", lambda rng: sparse_directions(rng, sparsity=3)),
-    ),
-    Entry(
-        id="WG19:Definition 3.2, logistic loss",
-        kind="definition",
-        summary="No μ > 0 serves all θ of ℝ^d for logistic loss; a ball of θ is needed.",
-        statement=(
-            r"The condition of Definition 3.2, with $\mu>0$ for all $\theta$ in the domain, holds"
-            r" for logistic regression (Corollary 5.8 speaks of its $\kappa=\beta/\mu$)."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="constants",
-        printed=Form("θ up to length 1000", lambda rng: logistic_curvature(rng, radius=1000.0)),
-        corrected=Form("θ up to length 3", lambda rng: logistic_curvature(rng, radius=3.0)),
-        mutant=Form("θ up to length 20", lambda rng: logistic_curvature(rng, radius=20.0)),
-        wrong=(
-            "The curvature of log(1 + e^p) falls like e^{−|p|}, so its infimum over ℝ^d is 0. On a"
-            " ball, which dom f may mean, μ > 0; but Algorithm 1 does not keep θ there. With"
-            " `radius` our estimator does."
-        ),
-        code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
-    ),
-    Entry(
-        id="WG19:Definition 3.2, level",
-        kind="definition",
-        summary="Read with the s of Algorithm 1 it needs a higher level; only constants change.",
-        statement=(
-            r"$\mu$ and $\beta$ of Definition 3.2, at level $s$, serve between $\theta^t$ and"
-            r" $\theta^*$, which are up to $s+s^*$ entries apart."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("the same μ and β", lambda rng: larger_level(rng, widened=False)),
-        corrected=Form(
-            "μ(√s − √(κs*))²/(s + s*) and 2β", lambda rng: larger_level(rng, widened=True)
-        ),
-        mutant=Form("μs/(s + s*) and 2β", lambda rng: larger_level(rng, widened=True, price=0.0)),
-        wrong=(
-            "μ at level s + s* is smaller. (The level may be meant loosely: the proof is in a"
-            " supplement not seen here.) Splitting off the s* smallest entries gives"
-            " √μ' ≥ (√(μs) − √(βs*))/√(s + s*), which is of order √μ as s ≥ C₂κ²s*, so only"
-            " constants change."
-        ),
-    ),
-    Entry(
-        id="WG19:Definition 3.3",
-        kind="definition",
-        summary="Randomised response is ε²/2-zCDP; half of that is too little.",
-        statement=(
-            r"$M$ is $\rho$-zCDP if $D_\alpha(M(S)\|M(S'))\le\rho\alpha$ for all $\alpha>1$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("ρ = ε²/2", lambda rng: concentrated(factor=1.0)),
-        mutant=Form("ρ = ε²/4", lambda rng: concentrated(factor=0.5)),
-        code=("minimax.core.privacy.ZeroConcentrated", "minimax.core.privacy.Pure.to_zcdp"),
-    ),
-    Entry(
-        id="WG19:(3.1)",
-        kind="equation",
-        summary="Must be asked of S, S' in both orders, as it is: one may show nine times less.",
-        statement=(
-            r"$D_\alpha(M(S)\|M(S'))\le\rho\alpha$ for any two $S,S'$ that differ by one example,"
-            r" so for $S',S$ as well, and all $\alpha\in(1,\infty)$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("both orders", lambda rng: both_ways(ordered=False)),
-        mutant=Form("one order", lambda rng: both_ways(ordered=True)),
-        code=("minimax.core.privacy.ZeroConcentrated",),
-    ),
-    Entry(
-        id="WG19:Lemma 3.4",
-        kind="lemma",
-        summary="Holds; with √2 in place of 2 the Gaussian mechanism breaks it.",
-        statement=(
-            r"$\rho$-zCDP implies $(\rho+2\sqrt{\rho\log(1/\delta)},\delta)$-privacy for every"
-            r" $\delta>0$ (that is, $\delta<1$)."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("factor 2", lambda rng: conversion(factor=2.0)),
-        mutant=Form("factor √2", lambda rng: conversion(factor=math.sqrt(2))),
-        code=("minimax.core.privacy.ZeroConcentrated.to_approximate",),
-    ),
-    Entry(
-        id="WG19:Definition 3.5",
-        kind="definition",
-        summary="Both data sets have n examples, so the mean of vectors of length G moves by 2G/n.",
-        statement=(
-            r"$\Delta_2(q)=\sup\|q(S)-q(S')\|_2$ over $S,S'\in\mathcal S^n$ differing by one"
-            r" example: $2G/n$ for an average of vectors of length at most $G$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("2G/n", lambda rng: sensitivity(rng, factor=1.0)),
-        mutant=Form(
-            "√2 G/n, which Theorem 5.2's noise amounts to",
-            lambda rng: sensitivity(rng, factor=math.sqrt(0.5)),
-        ),
-        code=("estimators.sparse_erm.clipped_gradient",),
-    ),
-    Entry(
-        id="WG19:Lemma 3.6",
-        kind="lemma",
-        summary="Holds with equality at every order.",
-        statement=(r"$q(S)+N(0,\sigma^2I)$ is $\Delta_2(q)^2/(2\sigma^2)$-zCDP."),
-        expected=Status.HOLDS,
-        method="quadrature",
-        printed=Form("Δ²/2σ²", lambda rng: gaussian_mechanism(factor=1.0)),
-        mutant=Form("Δ²/4σ²", lambda rng: gaussian_mechanism(factor=0.5)),
-        code=("estimators.mechanisms.gaussian", "minimax.core.privacy.Gaussian.to_zcdp"),
-    ),
-    Entry(
-        id="WG19:Lemma 3.7",
-        kind="lemma",
-        summary="Holds, also when the second depends on the first output; the sum is sharp.",
-        statement=(
-            r"If $M_1$ is $\rho_1$-zCDP and $M_2(\cdot,y)$ is $\rho_2$-zCDP for every $y$, then"
-            r" $M_2(S,M_1(S))$ is $(\rho_1+\rho_2)$-zCDP."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("ρ₁ + ρ₂", lambda rng: composition(rng, largest_only=False)),
-        mutant=Form("max(ρ₁, ρ₂)", lambda rng: composition(rng, largest_only=True)),
-        code=("estimators.accounting.total",),
-    ),
-)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from verify.proofs.entry import Entry
 from verify.statements.wsx18 import labels, records
 
-ENTRIES: tuple[Entry, ...] = (
-    *records.PRELIMINARIES,
-    *records.LOWER_BOUNDS,
-    *labels.ENTRIES,
+CHAPTERS = (
+    records.PRELIMINARIES,
+    records.LOWER_BOUNDS,
+    labels.CHAPTER,
 )
+ENTRIES: tuple[Entry, ...] = tuple(entry for chapter in CHAPTERS for entry in chapter.entries)

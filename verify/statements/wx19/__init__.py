@@ -5,11 +5,12 @@ from __future__ import annotations
 from verify.proofs.entry import Entry
 from verify.statements.wx19 import erm, labels, records, thresholding
 
-ENTRIES: tuple[Entry, ...] = (
-    *records.PRELIMINARIES,
-    *records.LOWER_BOUNDS,
-    *thresholding.ENTRIES,
-    *labels.ENTRIES,
-    *erm.ENTRIES,
-    *labels.EXPERIMENTS,
+CHAPTERS = (
+    records.PRELIMINARIES,
+    records.LOWER_BOUNDS,
+    thresholding.CHAPTER,
+    labels.CHAPTER,
+    erm.CHAPTER,
+    labels.EXPERIMENTS,
 )
+ENTRIES: tuple[Entry, ...] = tuple(entry for chapter in CHAPTERS for entry in chapter.entries)

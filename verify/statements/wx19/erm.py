@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from verify.statements.repeats import repeat
+from verify.statements.repeats import EarlierVersion
+
+CHAPTER = EarlierVersion("WX19")
+
+CHAPTER.repeats("Definition 3", of="Definition 5")
+CHAPTER.repeats("Definition 4", of="Definition 7")
+CHAPTER.repeats("Definition 5", of="Definition 8")
 
 NUMBERS = {"Theorem 8": "Theorem 7", "(10)": "(9)"}
 
-ENTRIES = (
-    repeat("WX21:Definition 5", "WX19:Definition 3"),
-    repeat("WX21:Definition 7", "WX19:Definition 4"),
-    repeat("WX21:Definition 8", "WX19:Definition 5"),
-    repeat("WX21:Assumption 3", "WX19:Assumption 3", numbers=NUMBERS),
-    repeat("WX21:Assumption 3, sparsity", "WX19:Assumption 3, sparsity", numbers=NUMBERS),
-    repeat("WX21:Theorem 8", "WX19:Theorem 7"),
-    repeat("WX21:(10)", "WX19:(9)"),
-    repeat("WX21:Algorithm 3", "WX19:Algorithm 3"),
-    repeat("WX21:Remark 3", "WX19:Remark 3", numbers=NUMBERS),
-)
+CHAPTER.repeats("Assumption 3", numbers=NUMBERS)
+CHAPTER.repeats("Assumption 3, sparsity", numbers=NUMBERS)
+CHAPTER.repeats("Theorem 7", of="Theorem 8")
+CHAPTER.repeats("(9)", of="(10)")
+CHAPTER.repeats("Algorithm 3")
+CHAPTER.repeats("Remark 3", numbers=NUMBERS)

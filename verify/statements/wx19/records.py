@@ -22,27 +22,101 @@ from minimax.problems.local_regression.lower import (
 )
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
-from verify.proofs.entry import Entry, Form, Result, Status, result
-from verify.statements.repeats import repeat
+from verify.proofs.entry import Case, Result, Status, result
+from verify.statements.repeats import EarlierVersion
 from verify.statements.wx21.interaction import blow_up, central_rate
 from verify.statements.wx21.local_bounds import NOISE
 from verify.statements.wx21.local_privacy import closest_laws, identified, linear
 
-EPSILON = 0.5
-ROUTE = {
-    "the paper's own route": "the route of WX21",
-    "by Lemmas 7 and 10": "by the proof in WX21",
-    "by Lemma 9": "by the proof in WX21",
-}
+PRELIMINARIES = EarlierVersion("WX19")
+LOWER_BOUNDS = EarlierVersion("WX19")
+
+PRELIMINARIES.repeats(
+    "Definition 1",
+    found="Pure ε only; WX21 adds δ. Privacy given each past bounds the transcript's leak.",
+    statement=(
+        r"$Z_i$ is an $\epsilon$ sequentially locally private view of $X_i$ if for all"
+        r" $z_{1:i-1}$, $x$, $x'$ and events $S$:"
+        r" $Q_i(S\mid x,z_{1:i-1})\le e^\epsilon Q_i(S\mid x',z_{1:i-1})$; non-interactively"
+        r" if $Q_i$ does not depend on $z_{1:i-1}$. (No $\delta$, though Theorems 1 and 5"
+        r" speak of $(\epsilon,\delta)$.)"
+    ),
+)
+
+PRELIMINARIES.repeats("Definition 2")
+
 BOUNDED_NOISE = (
     "With σ = −⟨x, θ⟩, which the text allows (“could depend on x”) and which is at most C for"
     " |θ|₁ ≤ C, the data of θ are those of 0. WX21 adds E[σ|x] = 0."
 )
 
+LOWER_BOUNDS.states(
+    "(1)",
+    r"$\mathcal P_{s,p,C}$: $x$ uniform on $\{\pm1\}^p$, $y=\langle\theta,x\rangle+\sigma$,"
+    r" $|\sigma|\le C$, $\|\theta\|_2\le1$, $\|\theta\|_0\le s$; $\sigma$ may depend on"
+    r" $x$. $\theta$ is to be estimated.",
+    kind="equation",
+    found="The class lacks E[σ|x] = 0 (WX21 has it): θ and 0 may have the same data.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("noise bounded by C", link=linear, b=1.0, bias=1.0),
+    corrected=Case("and of mean zero", link=linear, b=1.0, bias=0.0),
+    mutant=Case("and of mean at most C/8", link=linear, b=1.0, bias=0.125),
+    wrong=(
+        BOUNDED_NOISE
+        + " The lower bounds stay true, for a trivial reason: no estimator, private or not, has a"
+        " risk below 1/4 for any n. The upper bounds of Theorems 1 and 4 are false on this class."
+    ),
+    code=("minimax.problems.local_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
+)(identified)
+
+ROUTE = {
+    "the paper's own route": "the route of WX21",
+    "by Lemmas 7 and 10": "by the proof in WX21",
+    "by Lemma 9": "by the proof in WX21",
+}
+
+LOWER_BOUNDS.repeats(
+    "(2)",
+    found="Constant 1/5 by the route of the proof, for noise of mean zero, a smaller class.",
+    numbers=ROUTE,
+)
+
+EPSILON = 0.5
+
 
 # --- The upper bound of Theorem 1 -----------------------------------------------------------------
 
 
+@LOWER_BOUNDS.states(
+    "Theorem 1",
+    r"For $\epsilon\in(0,\frac12]$ the non-interactive risk over $\mathcal P_{1,p,2}$ is"
+    r" $\ge\Omega(\min\{1,\frac{p\log p}{n\epsilon^2}\})$, and some $(\epsilon,\delta)$"
+    r" non-interactive algorithm has squared error $O(\min\{1,\frac{p\log p}"
+    r"{n\epsilon^2}\})$ (lower bound: see (2); probability: see the next entry).",
+    kind="theorem",
+    found="The upper bound, dropped in WX21, needs E[σ|x] = 0; then pure ε is enough.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    slow=True,
+    printed=Case("over the class (1)", centred=False, constant=1000.0),
+    corrected=Case("with E[σ|x] = 0", centred=True, constant=1000.0),
+    mutant=Case("corrected, constant 1/10", centred=True, constant=0.1),
+    wrong=(
+        BOUNDED_NOISE
+        + " So the upper bound, whose proof was left to an appendix and which WX21 does not repeat,"
+        " is false over (1) for every n. With noise of mean zero it is true, and better than"
+        " claimed: one bit from each user is ε-LDP, so that the rate is Θ without a δ, which the"
+        " lower bound does not cover."
+    ),
+    code=(
+        "minimax.problems.local_regression.upper.one_shot_upper",
+        "estimators.local_regression.OneShotThreshold",
+        "minimax.problems.local_regression.lower.theorem_1",
+    ),
+)
 def upper_rate(*, centred: bool, constant: float) -> Result:
     """Is the risk over P_{1,p,2} at most constant * min{1, p log p/(n eps^2)}?
 
@@ -72,6 +146,31 @@ def upper_rate(*, centred: bool, constant: float) -> Result:
     )
 
 
+@LOWER_BOUNDS.states(
+    "Theorem 1, probability",
+    r"The algorithm's squared error is $O(\min\{1,\frac{p\log p}{n\epsilon^2}\})$ with"
+    r" probability at least $1-\exp(-\Omega(p))$.",
+    kind="theorem",
+    found="1 − exp(−Ω(p)) is impossible as δ → 0: a coordinate is missed w.p. p^(−O(1)).",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("but for chance exp(−p/1000)", exponential=True, constant=1000.0),
+    corrected=Case("but for chance 1/p", exponential=False, constant=1000.0),
+    mutant=Case("corrected, constant 1", exponential=False, constant=1.0),
+    wrong=(
+        "n reports tell about some coordinate at most 1/p of what they tell in all, so ±d e_j"
+        " with d² = K p log p/(nε²) are confused with chance at least p^(−cK)/4, c about .07."
+        " exp(−Ω(p)) is the tail of a dense mean. This is for ε-LDP, and so for δ → 0, which"
+        " the bound allows as it has no δ (an (ε, δ) channel on the finite set {±1}^(p+1) is"
+        " then as good as an ε-LDP one). For a fixed δ > 0 hidden in the O it says nothing: a"
+        " share δ of all records may then be sent as they are."
+    ),
+    code=(
+        "minimax.problems.local_regression.lower.interactive",
+        "minimax.problems.local_regression.upper.one_shot_upper",
+    ),
+)
 def upper_tail(*, exponential: bool, constant: float) -> Result:
     r"""Is |error|^2 <= h^2 = constant p log p/(n eps^2) but for chance e^{-p/1000}, or else 1/p?
 
@@ -102,154 +201,47 @@ def upper_tail(*, exponential: bool, constant: float) -> Result:
     )
 
 
-PRELIMINARIES = (
-    repeat(
-        "WX21:Definition 1",
-        "WX19:Definition 1",
-        summary="Pure ε only; WX21 adds δ. Privacy given each past bounds the transcript's leak.",
-        statement=(
-            r"$Z_i$ is an $\epsilon$ sequentially locally private view of $X_i$ if for all"
-            r" $z_{1:i-1}$, $x$, $x'$ and events $S$:"
-            r" $Q_i(S\mid x,z_{1:i-1})\le e^\epsilon Q_i(S\mid x',z_{1:i-1})$; non-interactively"
-            r" if $Q_i$ does not depend on $z_{1:i-1}$. (No $\delta$, though Theorems 1 and 5"
-            r" speak of $(\epsilon,\delta)$.)"
-        ),
-    ),
-    repeat("WX21:Definition 2", "WX19:Definition 2"),
-)
+LOWER_BOUNDS.repeats("(3)", numbers=ROUTE)
+LOWER_BOUNDS.repeats("Theorem 2")
+LOWER_BOUNDS.repeats("Remark 1")
 
-LOWER_BOUNDS = (
-    Entry(
-        id="WX19:(1)",
-        kind="equation",
-        summary="The class lacks E[σ|x] = 0 (WX21 has it): θ and 0 may have the same data.",
-        statement=(
-            r"$\mathcal P_{s,p,C}$: $x$ uniform on $\{\pm1\}^p$, $y=\langle\theta,x\rangle+\sigma$,"
-            r" $|\sigma|\le C$, $\|\theta\|_2\le1$, $\|\theta\|_0\le s$; $\sigma$ may depend on"
-            r" $x$. $\theta$ is to be estimated."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="breaks a claim",
-        printed=Form("noise bounded by C", lambda rng: identified(linear, 1.0, bias=1.0)),
-        corrected=Form("and of mean zero", lambda rng: identified(linear, 1.0, bias=0.0)),
-        mutant=Form("and of mean at most C/8", lambda rng: identified(linear, 1.0, bias=0.125)),
-        wrong=BOUNDED_NOISE
-        + " The lower bounds stay true, for a trivial reason: no estimator, private or not, has a"
-        " risk below 1/4 for any n. The upper bounds of Theorems 1 and 4 are false on this class.",
-        code=("minimax.problems.local_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
+LOWER_BOUNDS.states(
+    "Corollary 1",
+    r"A $k$-compositional fully interactive protocol becomes sequentially interactive with"
+    r" $O(k)$ times the samples, so by Theorem 2 the polynomial dependence on $p$ cannot be"
+    r" avoided in the fully interactive model (WX21: for $O(p)$-compositional protocols).",
+    kind="corollary",
+    found="Claimed for every fully interactive protocol; an O(k) blow-up shows it for k ≪ p.",
+    by="symbolic",
+    expected=Status.UNPROVED,
+    severity="breaks a claim",
+    step=Case("any k, such as k = p²", exponent=sp.Integer(2)),
+    relaxed=Case("k = p^(1/2) leaves a power of p", exponent=sp.Rational(1, 2)),
+    wrong=(
+        "Theorem 2 for the sequential protocol gives n ≥ p/(kε²), and k is not bounded in the"
+        " fully interactive model. WX21 restricts k to O(p), where nothing is left either. (The"
+        " claim may be true; it does not follow.)"
     ),
-    repeat(
-        "WX21:(2)",
-        "WX19:(2)",
-        summary="Constant 1/5 by the route of the proof, for noise of mean zero, a smaller class.",
-        numbers=ROUTE,
+    code=("minimax.problems.local_regression.lower.theorem_2",),
+    same_as="WX21:Corollary 1",
+)(blow_up)
+
+LOWER_BOUNDS.states(
+    "Remark 2",
+    r"In the central model [CWZ19] the $\ell_2$ risk is at least of order"
+    r" $\sqrt{s\log p/n}+s\log p/(n\epsilon)$, and for dense parameters"
+    r" $\sqrt{p/n}+p/(n\epsilon)$, all optimal; so local and central privacy differ.",
+    kind="remark",
+    found="The cited lower bounds are quoted rightly, without the log(1/δ) that WX21 adds.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("without log(1/δ)", power=0.0),
+    mutant=Case("with it, as in WX21", power=1.0),
+    code=(
+        "minimax.problems.regression.lower.claimed_theorem_4_1",
+        "minimax.problems.sparse_regression.lower.claimed_theorem_4_3",
     ),
-    Entry(
-        id="WX19:Theorem 1",
-        kind="theorem",
-        summary="The upper bound, dropped in WX21, needs E[σ|x] = 0; then pure ε is enough.",
-        statement=(
-            r"For $\epsilon\in(0,\frac12]$ the non-interactive risk over $\mathcal P_{1,p,2}$ is"
-            r" $\ge\Omega(\min\{1,\frac{p\log p}{n\epsilon^2}\})$, and some $(\epsilon,\delta)$"
-            r" non-interactive algorithm has squared error $O(\min\{1,\frac{p\log p}"
-            r"{n\epsilon^2}\})$ (lower bound: see (2); probability: see the next entry)."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="breaks a claim",
-        printed=Form("over the class (1)", lambda rng: upper_rate(centred=False, constant=1000.0)),
-        corrected=Form("with E[σ|x] = 0", lambda rng: upper_rate(centred=True, constant=1000.0)),
-        mutant=Form("corrected, constant 1/10", lambda rng: upper_rate(centred=True, constant=0.1)),
-        wrong=BOUNDED_NOISE
-        + " So the upper bound, whose proof was left to an appendix and which WX21 does not repeat,"
-        " is false over (1) for every n. With noise of mean zero it is true, and better than"
-        " claimed: one bit from each user is ε-LDP, so that the rate is Θ without a δ, which the"
-        " lower bound does not cover.",
-        code=(
-            "minimax.problems.local_regression.upper.one_shot_upper",
-            "estimators.local_regression.OneShotThreshold",
-            "minimax.problems.local_regression.lower.theorem_1",
-        ),
-        slow=True,
-    ),
-    Entry(
-        id="WX19:Theorem 1, probability",
-        kind="theorem",
-        summary="1 − exp(−Ω(p)) is impossible as δ → 0: a coordinate is missed w.p. p^(−O(1)).",
-        statement=(
-            r"The algorithm's squared error is $O(\min\{1,\frac{p\log p}{n\epsilon^2}\})$ with"
-            r" probability at least $1-\exp(-\Omega(p))$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="constants",
-        printed=Form(
-            "but for chance exp(−p/1000)",
-            lambda rng: upper_tail(exponential=True, constant=1000.0),
-        ),
-        corrected=Form(
-            "but for chance 1/p", lambda rng: upper_tail(exponential=False, constant=1000.0)
-        ),
-        mutant=Form(
-            "corrected, constant 1", lambda rng: upper_tail(exponential=False, constant=1.0)
-        ),
-        wrong=(
-            "n reports tell about some coordinate at most 1/p of what they tell in all, so ±d e_j"
-            " with d² = K p log p/(nε²) are confused with chance at least p^(−cK)/4, c about .07."
-            " exp(−Ω(p)) is the tail of a dense mean. This is for ε-LDP, and so for δ → 0, which"
-            " the bound allows as it has no δ (an (ε, δ) channel on the finite set {±1}^(p+1) is"
-            " then as good as an ε-LDP one). For a fixed δ > 0 hidden in the O it says nothing: a"
-            " share δ of all records may then be sent as they are."
-        ),
-        code=(
-            "minimax.problems.local_regression.lower.interactive",
-            "minimax.problems.local_regression.upper.one_shot_upper",
-        ),
-    ),
-    repeat("WX21:(3)", "WX19:(3)", numbers=ROUTE),
-    repeat("WX21:Theorem 2", "WX19:Theorem 2"),
-    repeat("WX21:Remark 1", "WX19:Remark 1"),
-    Entry(
-        id="WX19:Corollary 1",
-        kind="corollary",
-        summary="Claimed for every fully interactive protocol; an O(k) blow-up shows it for k ≪ p.",
-        statement=(
-            r"A $k$-compositional fully interactive protocol becomes sequentially interactive with"
-            r" $O(k)$ times the samples, so by Theorem 2 the polynomial dependence on $p$ cannot be"
-            r" avoided in the fully interactive model (WX21: for $O(p)$-compositional protocols)."
-        ),
-        expected=Status.UNPROVED,
-        method="symbolic",
-        severity="breaks a claim",
-        step=Form("any k, such as k = p²", lambda rng: blow_up(sp.Integer(2))),
-        relaxed=Form("k = p^(1/2) leaves a power of p", lambda rng: blow_up(sp.Rational(1, 2))),
-        wrong=(
-            "Theorem 2 for the sequential protocol gives n ≥ p/(kε²), and k is not bounded in the"
-            " fully interactive model. WX21 restricts k to O(p), where nothing is left either. (The"
-            " claim may be true; it does not follow.)"
-        ),
-        code=("minimax.problems.local_regression.lower.theorem_2",),
-        same_as="WX21:Corollary 1",
-    ),
-    Entry(
-        id="WX19:Remark 2",
-        kind="remark",
-        summary="The cited lower bounds are quoted rightly, without the log(1/δ) that WX21 adds.",
-        statement=(
-            r"In the central model [CWZ19] the $\ell_2$ risk is at least of order"
-            r" $\sqrt{s\log p/n}+s\log p/(n\epsilon)$, and for dense parameters"
-            r" $\sqrt{p/n}+p/(n\epsilon)$, all optimal; so local and central privacy differ."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("without log(1/δ)", lambda rng: central_rate(power=0.0)),
-        mutant=Form("with it, as in WX21", lambda rng: central_rate(power=1.0)),
-        code=(
-            "minimax.problems.regression.lower.claimed_theorem_4_1",
-            "minimax.problems.sparse_regression.lower.claimed_theorem_4_3",
-        ),
-    ),
-    repeat("WX21:Theorem 3", "WX19:Theorem 3"),
-    repeat("WX21:(4)", "WX19:(4)", numbers=ROUTE),
-)
+)(central_rate)
+
+LOWER_BOUNDS.repeats("Theorem 3")
+LOWER_BOUNDS.repeats("(4)", numbers=ROUTE)

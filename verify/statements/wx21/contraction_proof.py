@@ -13,9 +13,35 @@ from estimators.links import IDENTITY, RATE, Link
 from estimators.randomisers import SphereRandomiser
 from estimators.regression import projected
 from verify.local_claims import PAPER_LINK
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("WX21")
 
 
+@CHAPTER.states(
+    "Theorem 9",
+    r"If the design has isometry constant at most $\frac{9a^2-5b^2}{14}$, some step size"
+    r" makes $\|I-\eta D\|\le\frac27$, so that Algorithm 4 with $s=8s^*$ halves the error"
+    r" in every step up to noise: (13).",
+    kind="theorem",
+    found="Δ ≤ (9a²−5b²)/14 is 2.57 for the paper's f; (9a²−5b²)/(9a²+5b²), .043, is true.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("(9a² − 5b²)/14", isometry=lambda f: (9 * f.a**2 - 5 * f.b**2) / 14),
+    corrected=Case("(9a² − 5b²)/(9a² + 5b²)", isometry=lambda f: f.largest_isometry),
+    mutant=Case("corrected, 1 per cent more", isometry=lambda f: 1.01 * f.largest_isometry),
+    wrong=(
+        "The window 5/(7a²(1−Δ)) ≤ η ≤ 9/(7b²(1+Δ)) (the proof has a for a²) is not empty up to"
+        " (9a²−5b²)/(9a²+5b²), which does not change when f is scaled; the two agree only where"
+        " 9a²+5b² = 14. The proof prints 5a²−9b², which is negative. As rows are random here,"
+        " more users give any Δ: it costs a constant in n (for fixed rows see Theorem 11)."
+        " Besides, the class (11) does not repeat E[σ|x] = 0 of (1), and the noise term has to"
+        " be mended as in Theorem 5."
+    ),
+    code=("estimators.links.step_window", "estimators.links.Link.largest_isometry"),
+    echoes="WX21:Assumption 1, range of Delta",
+)
 def window(isometry: Callable[[Link], float]) -> Result:
     """Up to this Delta, is there a step with max{1 - eta a^2 (1-D), eta b^2 (1+D) - 1} <= 2/7?
 
@@ -69,6 +95,26 @@ def halved(isometry: Callable[[Link], float]) -> Result:
     )
 
 
+@CHAPTER.states(
+    "(27)",
+    r"With $F^{t-1}=S^{t-1}\cup S^t$ the noiseless part"
+    r" $A^{t-1}=\|\Delta_{t-1}-\eta[D^{t-1}\Delta_{t-1}]_{F^{t-1}}\|_2$ is at most"
+    r" $\|I-\eta D_{F,F}\|\,\|\Delta_{t-1}\|_2$.",
+    kind="equation",
+    found="F must hold supp θ* too, else A does not contract; supp(DΔ) ⊂ F is not needed.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("F of two supports", with_target=False),
+    corrected=Case("F of all three", with_target=True),
+    mutant=Case("F of all three, less 1 %", with_target=True, share=0.99),
+    wrong=(
+        "Entries of θ* outside F are not touched by the step. The proof of Theorem 11 has all"
+        " three supports, and |F| ≤ 2s + s* shows that this is meant. 'supp(DΔ) ⊂ F by"
+        " assumption' is false, as D is full; supp Δ ⊂ F is what is used."
+    ),
+    code=("estimators.links.step_window",),
+)
 def noiseless_step(rng: np.random.Generator, *, with_target: bool, share: float = 1.0) -> Result:
     """(27): is A at most share max{1 - eta low, eta high - 1} |theta - theta*|?
 
@@ -108,6 +154,19 @@ def noiseless_step(rng: np.random.Generator, *, with_target: bool, share: float 
     )
 
 
+@CHAPTER.states(
+    "(28)",
+    r"$\|\tilde\theta_{t-1/2}-\theta^*\|_2\le A^{t-1}+B^{t-1}+C^{t-1}$ with"
+    r" $B^{t-1}=\eta\sqrt{|F^{t-1}|}\,\|\frac Tn\sum_{i\in S_t}f'(\langle x_i,\theta_{t-1}"
+    r"\rangle)\sigma_ix_i\|_\infty$.",
+    kind="equation",
+    found="Holds: √|F| times the largest entry bounds the noise's share, and is reached.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("√|F|", factor=1.0),
+    mutant=Case("0.9 √|F|", factor=0.9),
+    code=("estimators.local_regression.LocalHardThresholding",),
+)
 def noise_share(rng: np.random.Generator, factor: float) -> Result:
     """(28): is |theta_{t-1/2} - theta*| at most A + B + C, with `factor` in B?
 
@@ -137,6 +196,24 @@ def noise_share(rng: np.random.Generator, factor: float) -> Result:
     return result(worst <= 1 + 1e-9, largest_left_over_right=worst)
 
 
+@CHAPTER.states(
+    "(29)",
+    r"$C^{t-1}=\eta\sqrt{|F^{t-1}|}\,\|\zeta_t\|_\infty$, where the coordinates of"
+    r" $\zeta_t$ are sub-Gaussian with $\sigma^2=O(\frac{bCpT}{n\epsilon^2})$.",
+    kind="equation",
+    found="ζ has variance of order (bC)²pT/(nε²): the proof prints bC, not its square.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("bC", power=1.0, constant=8.0),
+    corrected=Case("(bC)²", power=2.0, constant=8.0),
+    mutant=Case("(bC)², constant 4", power=2.0, constant=4.0),
+    wrong=(
+        "By Lemma 1 the variance is r²T/(nε²), and r = bC√p. Theorem 5 has C outside the root,"
+        " as it must be."
+    ),
+    code=("estimators.randomisers.SphereRandomiser",),
+)
 def report_variance(power: float, constant: float) -> Result:
     """(29): is a coordinate of zeta sub-Gaussian with constant (bC)^power p T/(n eps^2)?
 
@@ -151,6 +228,20 @@ def report_variance(power: float, constant: float) -> Result:
     return result(max(ratios) <= 1, largest_variance_over_stated=max(ratios), constant=constant)
 
 
+@CHAPTER.states(
+    "(30)",
+    r"$B^t\le\eta\sqrt{2s+s^*}\,O(\sqrt{T\log p}\,bC/\sqrt n)$ with probability"
+    r" $1-p^{-c}$. (Read with $E[\sigma\mid x]=0$, which (11) lacks but (1), to which it"
+    r" is to reduce, has. The proof calls on the sub-Gaussian $x_i$, as if $\sigma$ did"
+    r" not depend on $x$, and prints $\frac1n\sum_{i=1}^n$ for $\frac Tn\sum_{S_t}$.)",
+    kind="equation",
+    found="Holds, factor 2 and chance 2/p, thanks to E[σ|x] = 0, not to sub-Gaussian x.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("factor 2, chance 2/p", factor=2.0),
+    mutant=Case("factor 1.8", factor=1.8),
+    code=("estimators.local_regression.LocalHardThresholding",),
+)
 def column_noise(*, factor: float) -> Result:
     """(30): has |sum_i f' sigma_i x_i|_inf/m > factor b C sqrt(log(p)/m) a chance of at most 2/p?
 
@@ -165,113 +256,3 @@ def column_noise(*, factor: float) -> Result:
         chance = -math.expm1(p * math.log1p(-min(beyond, 1 - 1e-12)))
         worst = max(worst, chance * p / 2)
     return result(worst <= 1, largest_chance_over_allowed=worst, factor=factor)
-
-
-ENTRIES = (
-    Entry(
-        id="WX21:Theorem 9",
-        kind="theorem",
-        summary="Δ ≤ (9a²−5b²)/14 is 2.57 for the paper's f; (9a²−5b²)/(9a²+5b²), .043, is true.",
-        statement=(
-            r"If the design has isometry constant at most $\frac{9a^2-5b^2}{14}$, some step size"
-            r" makes $\|I-\eta D\|\le\frac27$, so that Algorithm 4 with $s=8s^*$ halves the error"
-            r" in every step up to noise: (13)."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="constants",
-        printed=Form(
-            "(9a² − 5b²)/14", lambda rng: window(lambda f: (9 * f.a**2 - 5 * f.b**2) / 14)
-        ),
-        corrected=Form("(9a² − 5b²)/(9a² + 5b²)", lambda rng: window(lambda f: f.largest_isometry)),
-        mutant=Form(
-            "corrected, 1 per cent more", lambda rng: window(lambda f: 1.01 * f.largest_isometry)
-        ),
-        wrong=(
-            "The window 5/(7a²(1−Δ)) ≤ η ≤ 9/(7b²(1+Δ)) (the proof has a for a²) is not empty up to"
-            " (9a²−5b²)/(9a²+5b²), which does not change when f is scaled; the two agree only where"
-            " 9a²+5b² = 14. The proof prints 5a²−9b², which is negative. As rows are random here,"
-            " more users give any Δ: it costs a constant in n (for fixed rows see Theorem 11)."
-            " Besides, the class (11) does not repeat E[σ|x] = 0 of (1), and the noise term has to"
-            " be mended as in Theorem 5."
-        ),
-        code=("estimators.links.step_window", "estimators.links.Link.largest_isometry"),
-        echoes="WX21:Assumption 1, range of Delta",
-    ),
-    Entry(
-        id="WX21:(27)",
-        kind="equation",
-        summary="F must hold supp θ* too, else A does not contract; supp(DΔ) ⊂ F is not needed.",
-        statement=(
-            r"With $F^{t-1}=S^{t-1}\cup S^t$ the noiseless part"
-            r" $A^{t-1}=\|\Delta_{t-1}-\eta[D^{t-1}\Delta_{t-1}]_{F^{t-1}}\|_2$ is at most"
-            r" $\|I-\eta D_{F,F}\|\,\|\Delta_{t-1}\|_2$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("F of two supports", lambda rng: noiseless_step(rng, with_target=False)),
-        corrected=Form("F of all three", lambda rng: noiseless_step(rng, with_target=True)),
-        mutant=Form(
-            "F of all three, less 1 %",
-            lambda rng: noiseless_step(rng, with_target=True, share=0.99),
-        ),
-        wrong=(
-            "Entries of θ* outside F are not touched by the step. The proof of Theorem 11 has all"
-            " three supports, and |F| ≤ 2s + s* shows that this is meant. 'supp(DΔ) ⊂ F by"
-            " assumption' is false, as D is full; supp Δ ⊂ F is what is used."
-        ),
-        code=("estimators.links.step_window",),
-    ),
-    Entry(
-        id="WX21:(28)",
-        kind="equation",
-        summary="Holds: √|F| times the largest entry bounds the noise's share, and is reached.",
-        statement=(
-            r"$\|\tilde\theta_{t-1/2}-\theta^*\|_2\le A^{t-1}+B^{t-1}+C^{t-1}$ with"
-            r" $B^{t-1}=\eta\sqrt{|F^{t-1}|}\,\|\frac Tn\sum_{i\in S_t}f'(\langle x_i,\theta_{t-1}"
-            r"\rangle)\sigma_ix_i\|_\infty$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("√|F|", lambda rng: noise_share(rng, 1.0)),
-        mutant=Form("0.9 √|F|", lambda rng: noise_share(rng, 0.9)),
-        code=("estimators.local_regression.LocalHardThresholding",),
-    ),
-    Entry(
-        id="WX21:(29)",
-        kind="equation",
-        summary="ζ has variance of order (bC)²pT/(nε²): the proof prints bC, not its square.",
-        statement=(
-            r"$C^{t-1}=\eta\sqrt{|F^{t-1}|}\,\|\zeta_t\|_\infty$, where the coordinates of"
-            r" $\zeta_t$ are sub-Gaussian with $\sigma^2=O(\frac{bCpT}{n\epsilon^2})$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("bC", lambda rng: report_variance(1.0, 8.0)),
-        corrected=Form("(bC)²", lambda rng: report_variance(2.0, 8.0)),
-        mutant=Form("(bC)², constant 4", lambda rng: report_variance(2.0, 4.0)),
-        wrong=(
-            "By Lemma 1 the variance is r²T/(nε²), and r = bC√p. Theorem 5 has C outside the root,"
-            " as it must be."
-        ),
-        code=("estimators.randomisers.SphereRandomiser",),
-    ),
-    Entry(
-        id="WX21:(30)",
-        kind="equation",
-        summary="Holds, factor 2 and chance 2/p, thanks to E[σ|x] = 0, not to sub-Gaussian x.",
-        statement=(
-            r"$B^t\le\eta\sqrt{2s+s^*}\,O(\sqrt{T\log p}\,bC/\sqrt n)$ with probability"
-            r" $1-p^{-c}$. (Read with $E[\sigma\mid x]=0$, which (11) lacks but (1), to which it"
-            r" is to reduce, has. The proof calls on the sub-Gaussian $x_i$, as if $\sigma$ did"
-            r" not depend on $x$, and prints $\frac1n\sum_{i=1}^n$ for $\frac Tn\sum_{S_t}$.)"
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("factor 2, chance 2/p", lambda rng: column_noise(factor=2.0)),
-        mutant=Form("factor 1.8", lambda rng: column_noise(factor=1.8)),
-        code=("estimators.local_regression.LocalHardThresholding",),
-    ),
-)

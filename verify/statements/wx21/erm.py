@@ -17,16 +17,27 @@ from estimators.mechanisms import gaussian_scale
 from estimators.sparse_erm import hard_threshold
 from minimax.core.privacy import Approximate, Gaussian
 from minimax.methods.recursion import gaussian_top
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-Array = NDArray[np.float64]
-RIDGE = 1e-3
-"""lambda of the paper's experiments with logistic regression."""
+CHAPTER = Chapter("WX21")
 
 
 # --- Definitions 5 and 6 -------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Definition 5",
+    r"DP-ERM: find $x^{priv}$, private, with small"
+    r" $E\,L(x^{priv};D)-\min_{x\in\mathcal C}L(x;D)$,"
+    r" $L(x;D)=\frac1n\sum\ell(x,z_i)$.",
+    kind="definition",
+    found="Run exactly: the exponential mechanism is private with excess risk in its bound.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("ε-DP, excess in its bound", claimed=1.0),
+    mutant=Case("claimed ε/2", claimed=0.5),
+    code=("estimators.mechanisms.exponential_mechanism",),
+)
 def private_minimiser(*, claimed: float) -> Result:
     """The exponential mechanism for a mean of records in {0, 1/2, 1}, loss (x - z)^2, x on a grid.
 
@@ -54,6 +65,18 @@ def private_minimiser(*, claimed: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Definition 6",
+    r"$\mathcal A$ is $(\epsilon,\delta)$-DP if $P(\mathcal A(D)\in S)\le"
+    r" e^\epsilon P(\mathcal A(D')\in S)+\delta$ for data sets that differ in one entry.",
+    kind="definition",
+    found="The analytic Gaussian noise meets it with equality; 5 % less noise does not.",
+    by="quadrature",
+    expected=Status.HOLDS,
+    printed=Case("calibrated noise", shrink=1.0),
+    mutant=Case("5 % less", shrink=0.95),
+    code=("minimax.core.privacy.Approximate", "estimators.mechanisms.gaussian_scale"),
+)
 def gaussian_release(*, shrink: float) -> Result:
     """Gaussian noise calibrated to (eps, delta): P(S) <= e^eps Q(S) + delta for half-lines S?
 
@@ -69,6 +92,9 @@ def gaussian_release(*, shrink: float) -> Result:
     return result(
         worst <= 1 + 1e-6, largest_delta_over_claimed=worst, closed_form_at_the_last=exact
     )
+
+
+Array = NDArray[np.float64]
 
 
 # --- Definitions 7 and 8, Assumption 3 -----------------------------------------------------------
@@ -90,6 +116,27 @@ def _blocks(H: Array, s: int) -> tuple[float, float, Array, Array]:
     return least[0], most[0], least[1], most[1]
 
 
+def _sparse_steps(rng: np.random.Generator, d: int, s: int) -> list[Array]:
+    steps = []
+    for _ in range(40):
+        step = np.zeros(d)
+        step[rng.choice(d, s, replace=False)] = rng.standard_normal(s) * rng.choice([0.01, 1, 10])
+        steps.append(step)
+    return steps
+
+
+@CHAPTER.states(
+    "Definition 7",
+    r"$f$ is $\rho_s$-RSC if $f(x)-f(x')-\langle\nabla f(x'),x-x'\rangle\ge"
+    r"\frac{\rho_s}2\|x-x'\|_2^2$ whenever $\|x-x'\|_0\le s$.",
+    kind="definition",
+    found="Least squares with n < p: the restricted constant is .04, the unrestricted one 0.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("least eigenvalue", factor=1.0),
+    mutant=Case("1 % more", factor=1.01),
+    code=("estimators.losses.SquaredLoss", "minimax.problems.erm.upper.theorem_5_4"),
+)
 def squared_curvature(rng: np.random.Generator, *, factor: float) -> Result:
     """Is factor * (least eigenvalue on s coordinates) an RSC constant of |Xb - y|^2/2n?
 
@@ -115,15 +162,22 @@ def squared_curvature(rng: np.random.Generator, *, factor: float) -> Result:
     )
 
 
-def _sparse_steps(rng: np.random.Generator, d: int, s: int) -> list[Array]:
-    steps = []
-    for _ in range(40):
-        step = np.zeros(d)
-        step[rng.choice(d, s, replace=False)] = rng.standard_normal(s) * rng.choice([0.01, 1, 10])
-        steps.append(step)
-    return steps
+RIDGE = 1e-3
+"""lambda of the paper's experiments with logistic regression."""
 
 
+@CHAPTER.states(
+    "Definition 8",
+    r"$f$ is $\ell_s$-RSS if $f(x)-f(x')-\langle\nabla f(x'),x-x'\rangle\le"
+    r"\frac{\ell_s}2\|x-x'\|_2^2$ whenever $\|x-x'\|_0\le s$.",
+    kind="definition",
+    found="Ridge logistic loss: ℓ_s = λ_max/4 + λ on s coordinates; sharp at 0.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("λ_max/4 + λ", factor=1.0),
+    mutant=Case("1 % less", factor=0.99),
+    code=("estimators.losses.LogisticLoss",),
+)
 def logistic_smoothness(rng: np.random.Generator, *, factor: float) -> Result:
     """Is factor (L/4 + lambda), L the largest eigenvalue on s coordinates, an RSS constant?
 
@@ -149,6 +203,31 @@ def logistic_smoothness(rng: np.random.Generator, *, factor: float) -> Result:
     return result(most <= 1 + 1e-6, largest_gap_over_stated=most, stated_constant=stated)
 
 
+@CHAPTER.states(
+    "Assumption 3",
+    r"$L(\cdot;D)$ is $\rho_s$-RSC and every $\ell(\cdot,z)$ is $\ell_s$-RSS,"
+    r" $s=2k+k^*$, and $G$-Lipschitz in $\ell_2$, on $\mathcal C=\{\|x\|_0\le k\}$.",
+    kind="assumption",
+    found="Met by no loss unless x is bounded: strong convexity and Lipschitz clash.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("as far as 8G/ρ", reach=lambda G: 8 * G / RIDGE),
+    corrected=Case(
+        "as far as (G − 1)/ρ, logistic loss with ridge", reach=lambda G: (G - 1) / RIDGE
+    ),
+    mutant=Case("as far as G/ρ", reach=lambda G: G / RIDGE),
+    wrong=(
+        "Along one coordinate RSC gives L(x + te) − L(x) − t∂L ≥ ρt²/2 and a G-Lipschitz loss"
+        " at most 2Gt: impossible for t > 4G/ρ. So Theorem 8, though true, is about no loss on"
+        " all of C. On a bounded set (the algorithm would have to stay there), or with"
+        " gradients clipped to G as in our estimators, it has content."
+    ),
+    code=(
+        "estimators.sparse_erm.NoisyHardThresholding",
+        "estimators.sparse_erm.clipped_gradient",
+    ),
+)
 def lipschitz_and_convex(*, reach: Callable[[float], float]) -> Result:
     """Is there a G such that the ridge logistic loss has slopes within G up to |b| = reach(G)?
 
@@ -169,6 +248,26 @@ def lipschitz_and_convex(*, reach: Callable[[float], float]) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Assumption 3, sparsity",
+    r"$x^*=\arg\min_{\|x\|_0\le k}L(x;D)$ and $k^*=\|x^*\|_0$; Theorem 8 asks"
+    r" $k\ge(1+64\kappa_s^2)k^*\ge65k^*$.",
+    kind="assumption",
+    found="The best k-sparse vector has k entries, so k ≥ 65k* needs a smaller class for x*.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("best k-sparse vector: k ≥ 65k* for some k ≤ 128", entries=None),
+    corrected=Case("best 1-sparse vector", entries=1),
+    mutant=Case("best 2-sparse vector: k = 130 is needed", entries=2),
+    wrong=(
+        "A further coordinate lowers the risk of almost every data set, so the minimiser over"
+        " k-sparse vectors has exactly k entries, k* = k, and k ≥ 65k* never holds. As in the"
+        " cited work on hard thresholding, a comparison with the best k*-sparse vector for a"
+        " smaller k* must be meant; that is less than the excess risk of Definition 5."
+    ),
+    code=("minimax.problems.erm.upper.theorem_5_4",),
+)
 def sparsity_of_the_minimiser(rng: np.random.Generator, *, entries: int | None) -> Result:
     """Can k >= 65 k*, k* the number of entries of the best vector with k (or `entries`) of them?
 
@@ -188,6 +287,19 @@ def sparsity_of_the_minimiser(rng: np.random.Generator, *, entries: int | None) 
 # --- Remark 3, Definition 9 ----------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Remark 3",
+    r"The upper bound (10) depends on $p$ only through $\log p$, at fixed"
+    r" $G,\rho_s,\ell_s$.",
+    kind="remark",
+    found="At fixed G the noise let in grows like log p; for rows in {±1}^p G grows like √p.",
+    by="exact",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("power 0 of p", exponent=0.0),
+    mutant=Case("power 1/2 of p", exponent=0.5),
+    code=("minimax.methods.recursion.gaussian_top", "minimax.problems.erm.upper"),
+)
 def dimension_power(exponent: float) -> Result:
     """Is the noise that hard thresholding lets in of order p^exponent up to a power of log p?
 
@@ -204,6 +316,31 @@ def dimension_power(exponent: float) -> Result:
     )
 
 
+X_SYMBOL = sp.Symbol("x")
+
+
+@CHAPTER.states(
+    "Definition 9",
+    r"$f$ is $(a,b)$-monotone, $0<a\le b$, if it is differentiable with $f'(x)\in[a,b]$"
+    r" for all $x$.",
+    kind="definition",
+    found="8x + cos x of the experiments is (7, 9)-monotone: its slopes fill [7, 9].",
+    by="symbolic",
+    expected=Status.HOLDS,
+    printed=Case(
+        "8x + cos x with (7, 9)",
+        expression=8 * X_SYMBOL + sp.cos(X_SYMBOL),
+        a=sp.Integer(7),
+        b=sp.Integer(9),
+    ),
+    mutant=Case(
+        "8x + 2 cos x with (7, 9)",
+        expression=8 * X_SYMBOL + 2 * sp.cos(X_SYMBOL),
+        a=sp.Integer(7),
+        b=sp.Integer(9),
+    ),
+    code=("minimax.problems.label_regression.lower.theorem_10",),
+)
 def monotone(expression: sp.Expr, a: sp.Expr, b: sp.Expr) -> Result:
     """Does f' lie in [a, b], and reach both ends?"""
     x = sp.Symbol("x", real=True)
@@ -212,161 +349,3 @@ def monotone(expression: sp.Expr, a: sp.Expr, b: sp.Expr) -> Result:
     return result(
         a > 0 and found.is_subset(sp.Interval(a, b)), slopes=str(found), stated=f"[{a}, {b}]"
     )
-
-
-X_SYMBOL = sp.Symbol("x")
-
-ENTRIES = (
-    Entry(
-        id="WX21:Definition 5",
-        kind="definition",
-        summary="Run exactly: the exponential mechanism is private with excess risk in its bound.",
-        statement=(
-            r"DP-ERM: find $x^{priv}$, private, with small"
-            r" $E\,L(x^{priv};D)-\min_{x\in\mathcal C}L(x;D)$,"
-            r" $L(x;D)=\frac1n\sum\ell(x,z_i)$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("ε-DP, excess in its bound", lambda rng: private_minimiser(claimed=1.0)),
-        mutant=Form("claimed ε/2", lambda rng: private_minimiser(claimed=0.5)),
-        code=("estimators.mechanisms.exponential_mechanism",),
-    ),
-    Entry(
-        id="WX21:Definition 6",
-        kind="definition",
-        summary="The analytic Gaussian noise meets it with equality; 5 % less noise does not.",
-        statement=(
-            r"$\mathcal A$ is $(\epsilon,\delta)$-DP if $P(\mathcal A(D)\in S)\le"
-            r" e^\epsilon P(\mathcal A(D')\in S)+\delta$ for data sets that differ in one entry."
-        ),
-        expected=Status.HOLDS,
-        method="quadrature",
-        printed=Form("calibrated noise", lambda rng: gaussian_release(shrink=1.0)),
-        mutant=Form("5 % less", lambda rng: gaussian_release(shrink=0.95)),
-        code=("minimax.core.privacy.Approximate", "estimators.mechanisms.gaussian_scale"),
-    ),
-    Entry(
-        id="WX21:Definition 7",
-        kind="definition",
-        summary="Least squares with n < p: the restricted constant is .04, the unrestricted one 0.",
-        statement=(
-            r"$f$ is $\rho_s$-RSC if $f(x)-f(x')-\langle\nabla f(x'),x-x'\rangle\ge"
-            r"\frac{\rho_s}2\|x-x'\|_2^2$ whenever $\|x-x'\|_0\le s$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("least eigenvalue", lambda rng: squared_curvature(rng, factor=1.0)),
-        mutant=Form("1 % more", lambda rng: squared_curvature(rng, factor=1.01)),
-        code=("estimators.losses.SquaredLoss", "minimax.problems.erm.upper.theorem_5_4"),
-    ),
-    Entry(
-        id="WX21:Definition 8",
-        kind="definition",
-        summary="Ridge logistic loss: ℓ_s = λ_max/4 + λ on s coordinates; sharp at 0.",
-        statement=(
-            r"$f$ is $\ell_s$-RSS if $f(x)-f(x')-\langle\nabla f(x'),x-x'\rangle\le"
-            r"\frac{\ell_s}2\|x-x'\|_2^2$ whenever $\|x-x'\|_0\le s$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("λ_max/4 + λ", lambda rng: logistic_smoothness(rng, factor=1.0)),
-        mutant=Form("1 % less", lambda rng: logistic_smoothness(rng, factor=0.99)),
-        code=("estimators.losses.LogisticLoss",),
-    ),
-    Entry(
-        id="WX21:Assumption 3",
-        kind="assumption",
-        summary="Met by no loss unless x is bounded: strong convexity and Lipschitz clash.",
-        statement=(
-            r"$L(\cdot;D)$ is $\rho_s$-RSC and every $\ell(\cdot,z)$ is $\ell_s$-RSS,"
-            r" $s=2k+k^*$, and $G$-Lipschitz in $\ell_2$, on $\mathcal C=\{\|x\|_0\le k\}$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="constants",
-        printed=Form(
-            "as far as 8G/ρ", lambda rng: lipschitz_and_convex(reach=lambda G: 8 * G / RIDGE)
-        ),
-        corrected=Form(
-            "as far as (G − 1)/ρ, logistic loss with ridge",
-            lambda rng: lipschitz_and_convex(reach=lambda G: (G - 1) / RIDGE),
-        ),
-        mutant=Form("as far as G/ρ", lambda rng: lipschitz_and_convex(reach=lambda G: G / RIDGE)),
-        wrong=(
-            "Along one coordinate RSC gives L(x + te) − L(x) − t∂L ≥ ρt²/2 and a G-Lipschitz loss"
-            " at most 2Gt: impossible for t > 4G/ρ. So Theorem 8, though true, is about no loss on"
-            " all of C. On a bounded set (the algorithm would have to stay there), or with"
-            " gradients clipped to G as in our estimators, it has content."
-        ),
-        code=(
-            "estimators.sparse_erm.NoisyHardThresholding",
-            "estimators.sparse_erm.clipped_gradient",
-        ),
-    ),
-    Entry(
-        id="WX21:Assumption 3, sparsity",
-        kind="assumption",
-        summary="The best k-sparse vector has k entries, so k ≥ 65k* needs a smaller class for x*.",
-        statement=(
-            r"$x^*=\arg\min_{\|x\|_0\le k}L(x;D)$ and $k^*=\|x^*\|_0$; Theorem 8 asks"
-            r" $k\ge(1+64\kappa_s^2)k^*\ge65k^*$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="constants",
-        printed=Form(
-            "best k-sparse vector: k ≥ 65k* for some k ≤ 128",
-            lambda rng: sparsity_of_the_minimiser(rng, entries=None),
-        ),
-        corrected=Form(
-            "best 1-sparse vector", lambda rng: sparsity_of_the_minimiser(rng, entries=1)
-        ),
-        mutant=Form(
-            "best 2-sparse vector: k = 130 is needed",
-            lambda rng: sparsity_of_the_minimiser(rng, entries=2),
-        ),
-        wrong=(
-            "A further coordinate lowers the risk of almost every data set, so the minimiser over"
-            " k-sparse vectors has exactly k entries, k* = k, and k ≥ 65k* never holds. As in the"
-            " cited work on hard thresholding, a comparison with the best k*-sparse vector for a"
-            " smaller k* must be meant; that is less than the excess risk of Definition 5."
-        ),
-        code=("minimax.problems.erm.upper.theorem_5_4",),
-    ),
-    Entry(
-        id="WX21:Remark 3",
-        kind="remark",
-        summary="At fixed G the noise let in grows like log p; for rows in {±1}^p G grows like √p.",
-        statement=(
-            r"The upper bound (10) depends on $p$ only through $\log p$, at fixed"
-            r" $G,\rho_s,\ell_s$."
-        ),
-        expected=Status.RATE,
-        method="exact",
-        rate=True,
-        printed=Form("power 0 of p", lambda rng: dimension_power(0.0)),
-        mutant=Form("power 1/2 of p", lambda rng: dimension_power(0.5)),
-        code=("minimax.methods.recursion.gaussian_top", "minimax.problems.erm.upper"),
-    ),
-    Entry(
-        id="WX21:Definition 9",
-        kind="definition",
-        summary="8x + cos x of the experiments is (7, 9)-monotone: its slopes fill [7, 9].",
-        statement=(
-            r"$f$ is $(a,b)$-monotone, $0<a\le b$, if it is differentiable with $f'(x)\in[a,b]$"
-            r" for all $x$."
-        ),
-        expected=Status.HOLDS,
-        method="symbolic",
-        printed=Form(
-            "8x + cos x with (7, 9)",
-            lambda rng: monotone(8 * X_SYMBOL + sp.cos(X_SYMBOL), sp.Integer(7), sp.Integer(9)),
-        ),
-        mutant=Form(
-            "8x + 2 cos x with (7, 9)",
-            lambda rng: monotone(8 * X_SYMBOL + 2 * sp.cos(X_SYMBOL), sp.Integer(7), sp.Integer(9)),
-        ),
-        code=("minimax.problems.label_regression.lower.theorem_10",),
-    ),
-)

@@ -9,11 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, special
 
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("WX21")
 
 Array = NDArray[np.float64]
 
 
+def _risk(H: Array, c: Array, x: Array) -> float:
+    return float((x - c) @ H @ (x - c)) / 2
+
+
+def _best_sparse(H: Array, c: Array, k: int) -> Array:
+    found = []
+    for support in itertools.combinations(range(len(c)), k):
+        x = np.zeros(len(c))
+        S = list(support)
+        x[S] = np.linalg.solve(H[np.ix_(S, S)], (H @ c)[S])
+        found.append(x)
+    return min(found, key=lambda x: _risk(H, c, x))
+
+
+@CHAPTER.states(
+    "Lemma 12",
+    r"$\|x_t-x^*\|^2\le\frac4{\rho_s}[L(x^*)-L(x_t)]+\frac8{\rho_s^2}"
+    r"\|g_{t,I^t\cup I^*}\|^2+\frac8{\rho_s^2}\|z_{t,I}\|^2$, $g_t=\nabla L(x_t)+z_t$.",
+    kind="lemma",
+    found="Holds; the worst case found is .85 of the bound, and the constant 8 cannot be 4.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("constant 8", constant=8.0),
+    mutant=Case("constant 4", constant=4.0),
+    code=("minimax.problems.erm.upper",),
+)
 def distance_by_gradient(rng: np.random.Generator, *, constant: float) -> Result:
     """|x_t - x*|^2 <= (4/rho) (L(x*) - L(x_t)) + (constant/rho^2) (|g_J|^2 + |z_I|^2)?
 
@@ -46,20 +74,6 @@ def distance_by_gradient(rng: np.random.Generator, *, constant: float) -> Result
     return result(worst <= 1 + 1e-9, largest_left_over_right=worst)
 
 
-def _risk(H: Array, c: Array, x: Array) -> float:
-    return float((x - c) @ H @ (x - c)) / 2
-
-
-def _best_sparse(H: Array, c: Array, k: int) -> Array:
-    found = []
-    for support in itertools.combinations(range(len(c)), k):
-        x = np.zeros(len(c))
-        S = list(support)
-        x[S] = np.linalg.solve(H[np.ix_(S, S)], (H @ c)[S])
-        found.append(x)
-    return min(found, key=lambda x: _risk(H, c, x))
-
-
 def _mean_square_of_maximum(p: float) -> float:
     """E max_j g_j^2 over p standard normals: the integral of P(max^2 > t)."""
 
@@ -71,6 +85,18 @@ def _mean_square_of_maximum(p: float) -> float:
     return float(sum(integrate.quad(tail, a, b, limit=200)[0] for a, b in pieces))
 
 
+@CHAPTER.states(
+    "Lemma 13",
+    r"$x\sim N(0,\sigma^2I_p)$: $E\,|x|_\infty^2\le O(\sigma^2\log p)$.",
+    kind="lemma",
+    found="Rate log p for p ≥ 2 (at p = 1 log p is 0); 2σ² log 2p + 2σ² is a true bound.",
+    by="quadrature",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("power 1 of log p", power=1.0),
+    mutant=Case("power 1/2", power=0.5),
+    code=("minimax.methods.recursion.gaussian_top",),
+)
 def maximum_rate(power: float) -> Result:
     """Is E max g_j^2 of order (log p)^power, and at most 2 log 2p + 2? p from 10^2 to 10^14."""
     values = {p: _mean_square_of_maximum(p) for p in (2.0, 1e2, 1e5, 1e9, 1e14)}
@@ -104,6 +130,20 @@ def _counted(p: int, s: int, below: float) -> int:
     return int(np.sum(np.count_nonzero(every != every[0], axis=1) < below))
 
 
+@CHAPTER.states(
+    "Lemma 14",
+    r"Among the $z\in\{-1,0,1\}^p$ with $\|z\|_0=s$ there are"
+    r" $\exp(\frac s2\log\frac{p-s}{s/2})$ with pairwise Hamming distance at least"
+    r" $\frac s2$.",
+    kind="lemma",
+    found="By counting for all s < p ≤ 40 (d is p), also with .82 s; 1.01 s is impossible.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("exponent s/2", exponent=0.5),
+    mutant=Case("exponent 1.01 s", exponent=1.01),
+    relaxed=Case("exponent .82 s", exponent=0.82),
+    code=("minimax.problems.label_regression.lower.theorem_7",),
+)
 def sparse_packing(exponent: float) -> Result:
     """Do exp(exponent log((p - s)/(s/2)) s) vectors with s signs have Hamming distance >= s/2?
 
@@ -127,49 +167,3 @@ def sparse_packing(exponent: float) -> Result:
         largest_log_of_stated_over_found=missing,
         largest_log_of_stated_over_possible=beyond,
     )
-
-
-ENTRIES = (
-    Entry(
-        id="WX21:Lemma 12",
-        kind="lemma",
-        summary="Holds; the worst case found is .85 of the bound, and the constant 8 cannot be 4.",
-        statement=(
-            r"$\|x_t-x^*\|^2\le\frac4{\rho_s}[L(x^*)-L(x_t)]+\frac8{\rho_s^2}"
-            r"\|g_{t,I^t\cup I^*}\|^2+\frac8{\rho_s^2}\|z_{t,I}\|^2$, $g_t=\nabla L(x_t)+z_t$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("constant 8", lambda rng: distance_by_gradient(rng, constant=8.0)),
-        mutant=Form("constant 4", lambda rng: distance_by_gradient(rng, constant=4.0)),
-        code=("minimax.problems.erm.upper",),
-    ),
-    Entry(
-        id="WX21:Lemma 13",
-        kind="lemma",
-        summary="Rate log p for p ≥ 2 (at p = 1 log p is 0); 2σ² log 2p + 2σ² is a true bound.",
-        statement=r"$x\sim N(0,\sigma^2I_p)$: $E\,|x|_\infty^2\le O(\sigma^2\log p)$.",
-        expected=Status.RATE,
-        method="quadrature",
-        rate=True,
-        printed=Form("power 1 of log p", lambda rng: maximum_rate(1.0)),
-        mutant=Form("power 1/2", lambda rng: maximum_rate(0.5)),
-        code=("minimax.methods.recursion.gaussian_top",),
-    ),
-    Entry(
-        id="WX21:Lemma 14",
-        kind="lemma",
-        summary="By counting for all s < p ≤ 40 (d is p), also with .82 s; 1.01 s is impossible.",
-        statement=(
-            r"Among the $z\in\{-1,0,1\}^p$ with $\|z\|_0=s$ there are"
-            r" $\exp(\frac s2\log\frac{p-s}{s/2})$ with pairwise Hamming distance at least"
-            r" $\frac s2$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("exponent s/2", lambda rng: sparse_packing(0.5)),
-        relaxed=Form("exponent .82 s", lambda rng: sparse_packing(0.82)),
-        mutant=Form("exponent 1.01 s", lambda rng: sparse_packing(1.01)),
-        code=("minimax.problems.label_regression.lower.theorem_7",),
-    ),
-)

@@ -16,9 +16,9 @@ from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure
 from verify.local_claims import PAPER_LINK
 from verify.measure import interval
-from verify.proofs.entry import ALPHA, Entry, Form, Result, Status, result
+from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 
-Array = NDArray[np.float64]
+CHAPTER = Chapter("WX21")
 NOISE = 0.05
 """C of the experiments."""
 
@@ -29,6 +29,34 @@ def inside_ball(s: int) -> float:
     return math.exp(log_volume)
 
 
+def label_reach(s: int) -> float:
+    """s + C: no label is clipped, whatever theta* in [0, 1]^s is."""
+    return s + NOISE
+
+
+@CHAPTER.states(
+    "Section VIII",
+    r"Synthetic data: $s^*$ coordinates of $\theta^*$ uniform on $[0,1]$, the rest zero,"
+    r" $y=\langle x,\theta^*\rangle+\sigma$, to confirm the theorems; so it is to be of the"
+    r" class (1), on which Algorithms 1 and 2, which project on the unit ball, have small"
+    r" relative error.",
+    kind="experiment",
+    found="θ*_j ~ U[0,1] leaves the unit ball: chance .9975 at s* = 10; error .43 at best.",
+    by="simulation",
+    expected=Status.CORRECTED,
+    severity="constants",
+    slow=True,
+    printed=Case("θ*_j ~ U[0,1]", size=lambda s: 1.0),
+    corrected=Case("θ*_j ~ U[0,1]/√s*", size=lambda s: 1 / math.sqrt(s)),
+    mutant=Case("θ*_j ~ U[0,1.05]/√s*", size=lambda s: 1.05 / math.sqrt(s)),
+    wrong=(
+        "As described, |θ*|² has mean s*/3; |θ*| ≤ 1 has chance .52 at s* = 3 and .0025 at"
+        " s* = 10. Outside the ball the theorems do not speak, and estimates in the ball have"
+        " relative error 1 − 1/|θ*| at least, whatever n is. (The text does not say which s*"
+        " the figures have, nor that θ* was rescaled; s = s* is used, not 8s*.)"
+    ),
+    code=("estimators.label_regression.LabelHardThresholding",),
+)
 def in_class(rng: np.random.Generator, *, size: Callable[[int], float]) -> Result:
     """Is |theta*| <= 1 surely for s* = 1, 3, 10; and does the algorithm get near theta*?
 
@@ -68,11 +96,29 @@ def in_class(rng: np.random.Generator, *, size: Callable[[int], float]) -> Resul
     )
 
 
-def label_reach(s: int) -> float:
-    """s + C: no label is clipped, whatever theta* in [0, 1]^s is."""
-    return s + NOISE
+Array = NDArray[np.float64]
 
 
+@CHAPTER.states(
+    "Section VIII, best of ten",
+    r"Each point of the figures is the lowest relative error $\|\theta_T-\theta^*\|_2"
+    r"/\|\theta^*\|_2$ of ten runs (so the text says), and stands for the error of a run"
+    r" (here of Algorithm 1).",
+    kind="experiment",
+    found="The lowest of ten errors is shown, as is said: 0.13 where a run expects 0.95.",
+    by="simulation",
+    expected=Status.CORRECTED,
+    severity="constants",
+    slow=True,
+    printed=Case("the lowest of ten", report=lambda e: np.min(e, axis=1)),
+    corrected=Case("the mean of ten", report=lambda e: np.mean(e, axis=1)),
+    mutant=Case("the second lowest of ten", report=lambda e: np.sort(e, axis=1)[:, 1]),
+    wrong=(
+        "The lowest of ten says little about one run where errors vary, as they do under local"
+        " privacy. To choose it needs θ*, and ten runs on one data set spend 10ε."
+    ),
+    code=("estimators.local_regression.LocalHardThresholding",),
+)
 def reported_error(rng: np.random.Generator, report: Callable[[Array], Array]) -> Result:
     """Is what is reported of ten runs the expected error up to a factor 3/2? By the interval.
 
@@ -107,6 +153,26 @@ def reported_error(rng: np.random.Generator, report: Callable[[Array], Array]) -
     )
 
 
+@CHAPTER.states(
+    "Section VIII, step size",
+    r"The algorithms run with $\eta=0.2$ or $0.1$ and $T=\lceil\log\frac np\rceil$ steps,"
+    r" to illustrate Theorems 5 and 6, which halve the error in each step.",
+    kind="experiment",
+    found="η = 0.2 or 0.1 is outside the theorems' window; (1−η)^T leaves up to 0.59.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("η = 0.1", eta=0.1),
+    corrected=Case("η = 1", eta=1.0),
+    mutant=Case("η = 0.2, the other value", eta=0.2),
+    relaxed=Case("η = 0.75", eta=0.75),
+    wrong=(
+        "The window for f(x) = x is [5/7, 9/7]. With η = 0.1 a tenth of the way is made in a"
+        " step, and after log(n/p) steps 0.59 of the error is left at n/p = 100, 0.35 at"
+        " n/p = 10⁴: the figures show the step size as much as the noise."
+    ),
+    code=("estimators.links.step_window",),
+)
 def step_size(eta: float) -> Result:
     """Is eta in the window of the theorems, and is (1 - eta)^T, T = log(n/p), small?
 
@@ -125,6 +191,22 @@ def step_size(eta: float) -> Result:
     )
 
 
+FLATTER = Link(lambda t: 6 * t + np.cos(t), lambda t: 6 - np.sin(t), 5.0, 7.0)
+"""25/49 < 5/9."""
+
+
+@CHAPTER.states(
+    "Section VIII, link",
+    r"$f(x)=8x+\operatorname{cos}x$ satisfies the assumptions of Theorem 9: it is"
+    r" $(7,9)$-monotone with $a^2/b^2\ge\frac59$.",
+    kind="experiment",
+    found="f = 8x + cos x is admissible; its isometry .043 takes some 38,000 users a group.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("8x + cos x", link=PAPER_LINK),
+    mutant=Case("6x + cos x", link=FLATTER),
+    code=("estimators.links.Link", "verify.local_claims.PAPER_LINK"),
+)
 def admissible(link: Link) -> Result:
     """Is f (a, b)-monotone with 9 a^2 > 5 b^2, so that there is a step that contracts?
 
@@ -145,104 +227,3 @@ def admissible(link: Link) -> Result:
         window_from=low,
         window_to=high,
     )
-
-
-FLATTER = Link(lambda t: 6 * t + np.cos(t), lambda t: 6 - np.sin(t), 5.0, 7.0)
-"""25/49 < 5/9."""
-
-ENTRIES = (
-    Entry(
-        id="WX21:Section VIII",
-        kind="experiment",
-        summary="θ*_j ~ U[0,1] leaves the unit ball: chance .9975 at s* = 10; error .43 at best.",
-        statement=(
-            r"Synthetic data: $s^*$ coordinates of $\theta^*$ uniform on $[0,1]$, the rest zero,"
-            r" $y=\langle x,\theta^*\rangle+\sigma$, to confirm the theorems; so it is to be of the"
-            r" class (1), on which Algorithms 1 and 2, which project on the unit ball, have small"
-            r" relative error."
-        ),
-        expected=Status.CORRECTED,
-        method="simulation",
-        severity="constants",
-        printed=Form("θ*_j ~ U[0,1]", lambda rng: in_class(rng, size=lambda s: 1.0)),
-        corrected=Form(
-            "θ*_j ~ U[0,1]/√s*", lambda rng: in_class(rng, size=lambda s: 1 / math.sqrt(s))
-        ),
-        mutant=Form(
-            "θ*_j ~ U[0,1.05]/√s*", lambda rng: in_class(rng, size=lambda s: 1.05 / math.sqrt(s))
-        ),
-        wrong=(
-            "As described, |θ*|² has mean s*/3; |θ*| ≤ 1 has chance .52 at s* = 3 and .0025 at"
-            " s* = 10. Outside the ball the theorems do not speak, and estimates in the ball have"
-            " relative error 1 − 1/|θ*| at least, whatever n is. (The text does not say which s*"
-            " the figures have, nor that θ* was rescaled; s = s* is used, not 8s*.)"
-        ),
-        code=("estimators.label_regression.LabelHardThresholding",),
-        slow=True,
-    ),
-    Entry(
-        id="WX21:Section VIII, best of ten",
-        kind="experiment",
-        summary="The lowest of ten errors is shown, as is said: 0.13 where a run expects 0.95.",
-        statement=(
-            r"Each point of the figures is the lowest relative error $\|\theta_T-\theta^*\|_2"
-            r"/\|\theta^*\|_2$ of ten runs (so the text says), and stands for the error of a run"
-            r" (here of Algorithm 1)."
-        ),
-        expected=Status.CORRECTED,
-        method="simulation",
-        severity="constants",
-        printed=Form(
-            "the lowest of ten", lambda rng: reported_error(rng, lambda e: np.min(e, axis=1))
-        ),
-        corrected=Form(
-            "the mean of ten", lambda rng: reported_error(rng, lambda e: np.mean(e, axis=1))
-        ),
-        mutant=Form(
-            "the second lowest of ten",
-            lambda rng: reported_error(rng, lambda e: np.sort(e, axis=1)[:, 1]),
-        ),
-        wrong=(
-            "The lowest of ten says little about one run where errors vary, as they do under local"
-            " privacy. To choose it needs θ*, and ten runs on one data set spend 10ε."
-        ),
-        code=("estimators.local_regression.LocalHardThresholding",),
-        slow=True,
-    ),
-    Entry(
-        id="WX21:Section VIII, step size",
-        kind="experiment",
-        summary="η = 0.2 or 0.1 is outside the theorems' window; (1−η)^T leaves up to 0.59.",
-        statement=(
-            r"The algorithms run with $\eta=0.2$ or $0.1$ and $T=\lceil\log\frac np\rceil$ steps,"
-            r" to illustrate Theorems 5 and 6, which halve the error in each step."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="constants",
-        printed=Form("η = 0.1", lambda rng: step_size(0.1)),
-        relaxed=Form("η = 0.75", lambda rng: step_size(0.75)),
-        corrected=Form("η = 1", lambda rng: step_size(1.0)),
-        mutant=Form("η = 0.2, the other value", lambda rng: step_size(0.2)),
-        wrong=(
-            "The window for f(x) = x is [5/7, 9/7]. With η = 0.1 a tenth of the way is made in a"
-            " step, and after log(n/p) steps 0.59 of the error is left at n/p = 100, 0.35 at"
-            " n/p = 10⁴: the figures show the step size as much as the noise."
-        ),
-        code=("estimators.links.step_window",),
-    ),
-    Entry(
-        id="WX21:Section VIII, link",
-        kind="experiment",
-        summary="f = 8x + cos x is admissible; its isometry .043 takes some 38,000 users a group.",
-        statement=(
-            r"$f(x)=8x+\operatorname{cos}x$ satisfies the assumptions of Theorem 9: it is"
-            r" $(7,9)$-monotone with $a^2/b^2\ge\frac59$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("8x + cos x", lambda rng: admissible(PAPER_LINK)),
-        mutant=Form("6x + cos x", lambda rng: admissible(FLATTER)),
-        code=("estimators.links.Link", "verify.local_claims.PAPER_LINK"),
-    ),
-)

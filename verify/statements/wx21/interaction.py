@@ -19,7 +19,9 @@ from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.regression.lower import claimed_theorem_4_1
 from minimax.problems.sparse_regression.lower import claimed_theorem_4_3
 from verify.measure import Measurement, interval, losses
-from verify.proofs.entry import ALPHA, Entry, Form, Result, Status, result
+from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("WX21")
 
 EPSILON = 0.5
 USERS = 10**7
@@ -37,6 +39,35 @@ def lone_rate(p: int) -> float:
     return USERS * theorem_1().value(n=USERS * p, p=p, C=2.0, epsilon=EPSILON)
 
 
+@CHAPTER.states(
+    "Remark 1",
+    r"Conjecture: the bound $p/(n\epsilon^2)$ of Theorem 2 is not tight; the sequentially"
+    r" interactive risk is of order $p\log p/(n\epsilon^2)$ as in Theorem 1.",
+    kind="remark",
+    found="The conjecture is false: halving the candidates has risk p/(nε²) without log p.",
+    by="brute force",
+    expected=Status.REFUTED,
+    severity="harmless",
+    printed=Case(
+        "with interaction the proven risk grows like (p/n) log p", rate=interactive_rate, power=1.0
+    ),
+    relaxed=Case("without interaction the certified lower bound does", rate=lone_rate, power=1.0),
+    wrong=(
+        "Ask users about all p coordinates, keep the best quarter, ask twice as many new users"
+        " about each of these, and so on: stage r costs p/2^r, so the sum has no logarithm, and"
+        " the true coordinate survives all stages. This estimator is sequentially interactive,"
+        " ε-LDP and covers all of P_{1,p,2}; its proven risk is of order p/(nε²) for every p,"
+        " so Theorem 2 is tight up to constants. At ε = 1/2 it is at most 369 p/n for p = 10⁶,"
+        " 10²⁴, 10¹⁹²; without interaction no estimator goes below 1721 p/n at p = 10²⁴. The"
+        " paper calls it a conjecture, and no theorem rests on it."
+    ),
+    code=(
+        "estimators.halving.SequentialHalving",
+        "minimax.problems.local_regression.halving.halving_upper",
+        "minimax.problems.local_regression.lower.theorem_1",
+        "minimax.problems.local_regression.lower.theorem_2",
+    ),
+)
 def conjectured_rate(rate: Callable[[int], float], power: float) -> Result:
     """Does n R/p grow like (log p)^power?
 
@@ -84,6 +115,23 @@ def _halved(seed: int) -> tuple[Measurement, float]:
     return interval(found, ALPHA, seed), halving_upper(RUN, RUN_PRIVACY).value()
 
 
+@CHAPTER.states(
+    "Remark 1, estimator",
+    r"The estimator that refutes the conjecture, `SequentialHalving`, has the risk proved"
+    r" for it, of order $p/(n\epsilon^2)$: run with $p=8$, $n=2000$, $\epsilon=2$ at the"
+    r" $\theta$ at which a coordinate's loss costs most.",
+    kind="remark",
+    found="Run at the worst θ, p = 8: the risk is nine tenths of the bound proved for it.",
+    by="simulation",
+    expected=Status.HOLDS,
+    slow=True,
+    printed=Case("at most the proven bound", share=1.0),
+    mutant=Case("at most three quarters of it", share=0.75),
+    code=(
+        "estimators.halving.SequentialHalving",
+        "minimax.problems.local_regression.halving.halving_upper",
+    ),
+)
 def halved(rng: np.random.Generator, *, share: float) -> Result:
     """Is the measured risk of `SequentialHalving` at most `share` times its proven bound?"""
     measured, upper = _halved(int(rng.integers(2**31)))
@@ -99,6 +147,25 @@ def halved(rng: np.random.Generator, *, share: float) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Corollary 1",
+    r"A $k$-compositional fully interactive protocol becomes sequentially interactive with"
+    r" $O(k)$ times the samples, so by Theorem 2 even $O(p)$-compositional protocols need a"
+    r" sample size polynomial in $p$.",
+    kind="corollary",
+    found="The O(k) blow-up at k = p eats the whole p: n ≥ 1/ε² is all that follows.",
+    by="symbolic",
+    expected=Status.UNPROVED,
+    severity="breaks a claim",
+    step=Case("k = p leaves a power of p", exponent=sp.Integer(1)),
+    relaxed=Case("k = p^(1/2) leaves a power of p", exponent=sp.Rational(1, 2)),
+    wrong=(
+        "Theorem 2 asks n' ≥ p/ε² of the sequential protocol, and n' = O(k) n. So n ≥ p/(kε²),"
+        " which for k of order p is 1/ε², free of p. The argument proves a polynomial"
+        " dependence for k ≤ p^(1−c), c > 0, only. Whether the claim is true is not known here."
+    ),
+    code=("minimax.problems.local_regression.lower.theorem_2",),
+)
 def blow_up(exponent: sp.Rational) -> Result:
     """Does n k >= p/eps^2 with k = p^exponent force a power of p on n?"""
     p = sp.Symbol("p", positive=True)
@@ -109,6 +176,31 @@ def blow_up(exponent: sp.Rational) -> Result:
     )
 
 
+@CHAPTER.states(
+    "Remark 2",
+    r"In the central model [CWZ19] the $\ell_2$ risk is at least of order"
+    r" $\sqrt{s\log p/n}+s\log p\sqrt{\log(1/\delta)}/(n\epsilon)$, and for dense"
+    r" parameters $\sqrt{p/n}+p\sqrt{\log(1/\delta)}/(n\epsilon)$, both optimal up to"
+    r" powers of $\log n$; so local and central privacy differ.",
+    kind="remark",
+    found="The cited lower bounds for regression have no log(1/δ); the upper ones have it.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("with log(1/δ)", power=1.0),
+    corrected=Case("without it", power=0.0),
+    mutant=Case("with its tenth root", power=0.1),
+    wrong=(
+        "CWZ19: Theorems 4.1 and 4.3, in the version at hand (there are several), state"
+        " d/n + d²/(nε)² and s log d/n + (s log d)²/(nε)² for the squared error. log(1/δ) is in"
+        " their upper bounds (and in the lower bound for the mean). The proof of Theorem 4.3"
+        " has a gap of its own. The conclusion stands: p against s log p."
+    ),
+    code=(
+        "minimax.problems.regression.lower.claimed_theorem_4_1",
+        "minimax.problems.sparse_regression.lower.claimed_theorem_4_3",
+    ),
+)
 def central_rate(*, power: float) -> Result:
     """Is the squared rate quoted, with log(1/delta)^power, what the cited theorems state?"""
     point = {"n": 10_000.0, "sigma": 1.0, "epsilon": 0.1, "delta": 1e-9}
@@ -127,109 +219,3 @@ def central_rate(*, power: float) -> Result:
         cited_sparse_rate=cited["sparse"],
         local_over_central_sparse=2e4 / point["n"] / point["epsilon"] ** 2 / cited["sparse"],
     )
-
-
-ENTRIES = (
-    Entry(
-        id="WX21:Remark 1",
-        kind="remark",
-        summary="The conjecture is false: halving the candidates has risk p/(nε²) without log p.",
-        statement=(
-            r"Conjecture: the bound $p/(n\epsilon^2)$ of Theorem 2 is not tight; the sequentially"
-            r" interactive risk is of order $p\log p/(n\epsilon^2)$ as in Theorem 1."
-        ),
-        expected=Status.REFUTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form(
-            "with interaction the proven risk grows like (p/n) log p",
-            lambda rng: conjectured_rate(interactive_rate, 1.0),
-        ),
-        relaxed=Form(
-            "without interaction the certified lower bound does",
-            lambda rng: conjectured_rate(lone_rate, 1.0),
-        ),
-        wrong=(
-            "Ask users about all p coordinates, keep the best quarter, ask twice as many new users"
-            " about each of these, and so on: stage r costs p/2^r, so the sum has no logarithm, and"
-            " the true coordinate survives all stages. This estimator is sequentially interactive,"
-            " ε-LDP and covers all of P_{1,p,2}; its proven risk is of order p/(nε²) for every p,"
-            " so Theorem 2 is tight up to constants. At ε = 1/2 it is at most 369 p/n for p = 10⁶,"
-            " 10²⁴, 10¹⁹²; without interaction no estimator goes below 1721 p/n at p = 10²⁴. The"
-            " paper calls it a conjecture, and no theorem rests on it."
-        ),
-        code=(
-            "estimators.halving.SequentialHalving",
-            "minimax.problems.local_regression.halving.halving_upper",
-            "minimax.problems.local_regression.lower.theorem_1",
-            "minimax.problems.local_regression.lower.theorem_2",
-        ),
-    ),
-    Entry(
-        id="WX21:Remark 1, estimator",
-        kind="remark",
-        summary="Run at the worst θ, p = 8: the risk is nine tenths of the bound proved for it.",
-        statement=(
-            r"The estimator that refutes the conjecture, `SequentialHalving`, has the risk proved"
-            r" for it, of order $p/(n\epsilon^2)$: run with $p=8$, $n=2000$, $\epsilon=2$ at the"
-            r" $\theta$ at which a coordinate's loss costs most."
-        ),
-        expected=Status.HOLDS,
-        method="simulation",
-        printed=Form("at most the proven bound", lambda rng: halved(rng, share=1.0)),
-        mutant=Form("at most three quarters of it", lambda rng: halved(rng, share=0.75)),
-        code=(
-            "estimators.halving.SequentialHalving",
-            "minimax.problems.local_regression.halving.halving_upper",
-        ),
-        slow=True,
-    ),
-    Entry(
-        id="WX21:Corollary 1",
-        kind="corollary",
-        summary="The O(k) blow-up at k = p eats the whole p: n ≥ 1/ε² is all that follows.",
-        statement=(
-            r"A $k$-compositional fully interactive protocol becomes sequentially interactive with"
-            r" $O(k)$ times the samples, so by Theorem 2 even $O(p)$-compositional protocols need a"
-            r" sample size polynomial in $p$."
-        ),
-        expected=Status.UNPROVED,
-        method="symbolic",
-        severity="breaks a claim",
-        step=Form("k = p leaves a power of p", lambda rng: blow_up(sp.Integer(1))),
-        relaxed=Form("k = p^(1/2) leaves a power of p", lambda rng: blow_up(sp.Rational(1, 2))),
-        wrong=(
-            "Theorem 2 asks n' ≥ p/ε² of the sequential protocol, and n' = O(k) n. So n ≥ p/(kε²),"
-            " which for k of order p is 1/ε², free of p. The argument proves a polynomial"
-            " dependence for k ≤ p^(1−c), c > 0, only. Whether the claim is true is not known here."
-        ),
-        code=("minimax.problems.local_regression.lower.theorem_2",),
-    ),
-    Entry(
-        id="WX21:Remark 2",
-        kind="remark",
-        summary="The cited lower bounds for regression have no log(1/δ); the upper ones have it.",
-        statement=(
-            r"In the central model [CWZ19] the $\ell_2$ risk is at least of order"
-            r" $\sqrt{s\log p/n}+s\log p\sqrt{\log(1/\delta)}/(n\epsilon)$, and for dense"
-            r" parameters $\sqrt{p/n}+p\sqrt{\log(1/\delta)}/(n\epsilon)$, both optimal up to"
-            r" powers of $\log n$; so local and central privacy differ."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("with log(1/δ)", lambda rng: central_rate(power=1.0)),
-        corrected=Form("without it", lambda rng: central_rate(power=0.0)),
-        mutant=Form("with its tenth root", lambda rng: central_rate(power=0.1)),
-        wrong=(
-            "CWZ19: Theorems 4.1 and 4.3, in the version at hand (there are several), state"
-            " d/n + d²/(nε)² and s log d/n + (s log d)²/(nε)² for the squared error. log(1/δ) is in"
-            " their upper bounds (and in the lower bound for the mean). The proof of Theorem 4.3"
-            " has a gap of its own. The conclusion stands: p against s log p."
-        ),
-        code=(
-            "minimax.problems.regression.lower.claimed_theorem_4_1",
-            "minimax.problems.sparse_regression.lower.claimed_theorem_4_3",
-        ),
-    ),
-)

@@ -11,7 +11,9 @@ from scipy import stats
 from estimators.label_randomisers import paper_label_scale
 from estimators.links import IDENTITY, Link, best_step
 from verify.local_claims import PAPER_LINK
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("WX21")
 
 Array = NDArray[np.float64]
 
@@ -53,6 +55,68 @@ def weighted_noise(link: Link, *, fresh: bool, gaussian: bool, share: float = 1.
     )
 
 
+DEPENDS = (
+    "θ_t is computed from the same σ and z, so that the weights f′(⟨x_i, θ_t⟩) depend on them and"
+    " the sum is not sub-Gaussian in the paper's sense: it has not even mean zero. In the example"
+    " the mean is a small part of the stated deviation: the bound is not contradicted, it does not"
+    " follow. It does with fresh users in each step, as in Algorithm 4, at the price of √T, and"
+    " with the gradient (f − ỹ)x without f′, whose noise does not depend on θ_t, as in the linear"
+    " case."
+    " (That steps differ for non-linear f is seen: its probability has a factor T.)"
+)
+
+
+@CHAPTER.states(
+    "(32)",
+    r"$\frac1n\sum_if'(\langle x_i,\theta_t\rangle)\sigma_ix_{ij}$ is sub-Gaussian with"
+    r" variance $\frac{b^2C^2}n$, hence"
+    r" $B^t\le O(\eta\sqrt{2s+s^*}\frac{\sqrt{\log p}\,bC}{\sqrt n})$ with probability"
+    r" $1-2p^{-c}$.",
+    kind="equation",
+    found="Not proved for non-linear f: θ_t depends on σ, and the sum's mean is not zero.",
+    by="exact",
+    expected=Status.UNPROVED,
+    severity="constants",
+    step=Case(
+        "f = 8x + cos x, the same data",
+        check=weighted_noise,
+        link=PAPER_LINK,
+        fresh=False,
+        gaussian=False,
+    ),
+    mutant=Case(
+        "that with a variance 1 % less: other users, or f(x) = x", gaussian=False, share=0.99
+    ),
+    relaxed=Case("θ_t from other users, or f(x) = x", gaussian=False),
+    wrong=DEPENDS,
+    code=("estimators.label_regression.LabelHardThresholding",),
+)
+@CHAPTER.states(
+    "(33)",
+    r"$\frac1n\sum_if'(\langle x_i,\theta_t\rangle)z_ix_i$ has entries of order"
+    r" $b\sqrt{\log p}\sqrt{\sum z_i^2}/n$ and $\sum z_i^2\le5\tau^2n$, hence"
+    r" $C^t\le\eta\sqrt{2s+s^*}\,O(\frac{b\sqrt{\log p}\,\tau}{\sqrt n})$ with probability"
+    r" $1-p^{-c}-e^{-n}$.",
+    kind="equation",
+    found="Not proved for non-linear f: θ_t depends on the labels' noise z as well.",
+    by="quadrature",
+    expected=Status.UNPROVED,
+    severity="constants",
+    step=Case(
+        "f = 8x + cos x, the same data",
+        check=weighted_noise,
+        link=PAPER_LINK,
+        fresh=False,
+        gaussian=True,
+    ),
+    mutant=Case(
+        "that with a variance 1 % less: other users, or f(x) = x", gaussian=True, share=0.99
+    ),
+    relaxed=Case("θ_t from other users, or f(x) = x", gaussian=True),
+    wrong=DEPENDS,
+    code=("estimators.label_regression.LabelHardThresholding",),
+    echoes="WX21:(32)",
+)
 def repaired(*, gaussian: bool, share: float = 1.0) -> Result:
     """`weighted_noise` where the proof is sound: theta_1 from other users, and f(x) = x."""
     found = [
@@ -67,83 +131,18 @@ def repaired(*, gaussian: bool, share: float = 1.0) -> Result:
     )
 
 
+@CHAPTER.states(
+    "(33), noise",
+    r"$\sum_iz_i^2\le5\tau^2n$ with probability at least $1-e^{-n}$ (Lemma 6).",
+    kind="equation",
+    found="Σz² ≤ 5τ²n but for chance e^−n: holds, exactly, for every n tried.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("5τ²n", multiple=5.0),
+    mutant=Case("3τ²n", multiple=3.0),
+    code=("estimators.label_randomisers.GaussianLabels",),
+)
 def concentration(multiple: float) -> Result:
     """Is sum z_i^2 <= multiple tau^2 n but for chance e^-n (Lemma 6 at x = n: 5)? Exactly."""
     logs = [float(stats.chi2.logsf(multiple * n, n)) + n for n in (1, 2, 5, 20, 100, 400)]
     return result(max(logs) <= 0, largest_log_chance_plus_n=max(logs))
-
-
-DEPENDS = (
-    "θ_t is computed from the same σ and z, so that the weights f′(⟨x_i, θ_t⟩) depend on them and"
-    " the sum is not sub-Gaussian in the paper's sense: it has not even mean zero. In the example"
-    " the mean is a small part of the stated deviation: the bound is not contradicted, it does not"
-    " follow. It does with fresh users in each step, as in Algorithm 4, at the price of √T, and"
-    " with the gradient (f − ỹ)x without f′, whose noise does not depend on θ_t, as in the linear"
-    " case."
-    " (That steps differ for non-linear f is seen: its probability has a factor T.)"
-)
-
-ENTRIES = (
-    Entry(
-        id="WX21:(32)",
-        kind="equation",
-        summary="Not proved for non-linear f: θ_t depends on σ, and the sum's mean is not zero.",
-        statement=(
-            r"$\frac1n\sum_if'(\langle x_i,\theta_t\rangle)\sigma_ix_{ij}$ is sub-Gaussian with"
-            r" variance $\frac{b^2C^2}n$, hence"
-            r" $B^t\le O(\eta\sqrt{2s+s^*}\frac{\sqrt{\log p}\,bC}{\sqrt n})$ with probability"
-            r" $1-2p^{-c}$."
-        ),
-        expected=Status.UNPROVED,
-        method="exact",
-        severity="constants",
-        step=Form(
-            "f = 8x + cos x, the same data",
-            lambda rng: weighted_noise(PAPER_LINK, fresh=False, gaussian=False),
-        ),
-        relaxed=Form("θ_t from other users, or f(x) = x", lambda rng: repaired(gaussian=False)),
-        mutant=Form(
-            "that with a variance 1 % less: other users, or f(x) = x",
-            lambda rng: repaired(gaussian=False, share=0.99),
-        ),
-        wrong=DEPENDS,
-        code=("estimators.label_regression.LabelHardThresholding",),
-    ),
-    Entry(
-        id="WX21:(33)",
-        kind="equation",
-        summary="Not proved for non-linear f: θ_t depends on the labels' noise z as well.",
-        statement=(
-            r"$\frac1n\sum_if'(\langle x_i,\theta_t\rangle)z_ix_i$ has entries of order"
-            r" $b\sqrt{\log p}\sqrt{\sum z_i^2}/n$ and $\sum z_i^2\le5\tau^2n$, hence"
-            r" $C^t\le\eta\sqrt{2s+s^*}\,O(\frac{b\sqrt{\log p}\,\tau}{\sqrt n})$ with probability"
-            r" $1-p^{-c}-e^{-n}$."
-        ),
-        expected=Status.UNPROVED,
-        method="quadrature",
-        severity="constants",
-        step=Form(
-            "f = 8x + cos x, the same data",
-            lambda rng: weighted_noise(PAPER_LINK, fresh=False, gaussian=True),
-        ),
-        relaxed=Form("θ_t from other users, or f(x) = x", lambda rng: repaired(gaussian=True)),
-        mutant=Form(
-            "that with a variance 1 % less: other users, or f(x) = x",
-            lambda rng: repaired(gaussian=True, share=0.99),
-        ),
-        wrong=DEPENDS,
-        code=("estimators.label_regression.LabelHardThresholding",),
-        echoes="WX21:(32)",
-    ),
-    Entry(
-        id="WX21:(33), noise",
-        kind="equation",
-        summary="Σz² ≤ 5τ²n but for chance e^−n: holds, exactly, for every n tried.",
-        statement=r"$\sum_iz_i^2\le5\tau^2n$ with probability at least $1-e^{-n}$ (Lemma 6).",
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("5τ²n", lambda rng: concentration(5.0)),
-        mutant=Form("3τ²n", lambda rng: concentration(3.0)),
-        code=("estimators.label_randomisers.GaussianLabels",),
-    ),
-)

@@ -15,10 +15,9 @@ from estimators.local_regression import LocalHardThresholding, gradient_bound
 from estimators.randomisers import SphereRandomiser
 from minimax.core.privacy import Pure
 from verify.local_claims import PAPER_LINK
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-Radius = Callable[[Link, int, int, float], float]
-"""r from the link, p, s* and C; s = 8 s*."""
+CHAPTER = Chapter("WX21")
 
 
 def paper_radius(link: Link, p: int, s_star: int, C: float) -> float:
@@ -30,6 +29,17 @@ def paper_radius(link: Link, p: int, s_star: int, C: float) -> float:
 def true_radius(link: Link, p: int, s_star: int, C: float) -> float:
     """`gradient_bound` at s = 8 s*."""
     return gradient_bound(link, p, 8 * s_star, s_star, C)
+
+
+COIN = (
+    "|⟨x,θ⟩| ≤ ‖x‖_∞|θ|₂ is false: x = (1,1), θ = x/√2 has √2, and √s is attained. So gradients"
+    " reach √p(C + √s + √s*) for f(x) = x, and no O(bC√p) holds for all C and s. Beyond r the coin"
+    " has a 'probability' above 1 and there is no mechanism of which ε-LDP could be claimed."
+    " Clipping gradients to r restores privacy whatever r is."
+)
+
+Radius = Callable[[Link, int, int, float], float]
+"""r from the link, p, s* and C; s = 8 s*."""
 
 
 # --- Algorithms 1 and 4 --------------------------------------------------------------------------
@@ -47,6 +57,25 @@ def longest_gradient(link: Link, p: int, s_star: int, C: float) -> float:
     return math.sqrt(p) * float(np.max(link.derivative(u) * gap))
 
 
+@CHAPTER.states(
+    "Algorithm 1",
+    r"LDP-IHT: user $i\in S_t$ reports $\mathcal R^r_\epsilon(x_i(\langle\theta_{t-1},x_i"
+    r"\rangle-y_i))$ with $r=O(C\sqrt p)$ (from $|\langle x,\theta\rangle|\le1$); the"
+    r" server steps, keeps $s=8s^*$ entries and projects on the unit ball.",
+    kind="algorithm",
+    found="r = O(C√p) is too small: the randomiser's coin has 'probability' 1.45 at s* = 1.",
+    by="execution",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("r = (2 + C)√p", link=IDENTITY, radius=paper_radius),
+    corrected=Case("r = (C + √s + √s*)√p", link=IDENTITY, radius=true_radius),
+    mutant=Case("corrected, r 1 per cent smaller", link=IDENTITY, radius=true_radius, share=0.99),
+    wrong=COIN,
+    code=(
+        "estimators.local_regression.LocalHardThresholding",
+        "estimators.local_regression.gradient_bound",
+    ),
+)
 def coin(rng: np.random.Generator, link: Link, radius: Radius, share: float = 1.0) -> Result:
     """Is 1/2 + |gradient|/(2r) a probability for every record of the class?
 
@@ -88,6 +117,21 @@ def coin(rng: np.random.Generator, link: Link, radius: Radius, share: float = 1.
     )
 
 
+@CHAPTER.states(
+    "Algorithm 1, step 1",
+    r"$S_t=\{(t-1)\lfloor\frac nT\rfloor,\dots,t\lfloor\frac nT\rfloor-1\}$, the last one"
+    r" with $\{T\lfloor\frac nT\rfloor,\dots,n\}$ added, partition the users $1,\dots,n$.",
+    kind="algorithm",
+    found="The index sets run over 0, ..., n: one index too many.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("users 1 to n, up to n", first=1, last=0),
+    corrected=Case("users 0 to n − 1, up to n − 1", first=0, last=-1),
+    mutant=Case("users 0 to n − 1, up to n − 2", first=0, last=-2),
+    wrong="The sets hold 0 and n: n + 1 indices for n users.",
+    code=("estimators.local_regression.LocalHardThresholding",),
+)
 def partition(*, first: int, last: int) -> Result:
     """Do the index sets of step 1, the last one ending at n + last, partition first, ..., n?"""
     wrong = 0
@@ -103,6 +147,38 @@ def partition(*, first: int, last: int) -> Result:
 # --- Theorem 5 -----------------------------------------------------------------------------------
 
 
+@CHAPTER.states(
+    "Theorem 5",
+    r"Algorithm 1 is $\epsilon$-LDP for any $\epsilon>0$ and, with $s=8s^*$,"
+    r" $\|\theta_T-\theta^*\|_2\le2^{-T}\|\theta^*\|_2"
+    r"+O\bigl(\frac{C\sqrt{p\log p\,Ts^*}}{\sqrt n\,\epsilon}\bigr)$ with high probability.",
+    kind="theorem",
+    found="For r that covers all records the noise is (C + √s*)√p coth(ε/2), not O(C√p/ε).",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("noise 1000 C√p/ε a user", stated=lambda C, s, eps: C / eps, constant=1000.0),
+    corrected=Case(
+        "noise (C + √s*)√p coth(ε/2)",
+        stated=lambda C, s, eps: (C + math.sqrt(s)) / math.tanh(eps / 2),
+        constant=5.0,
+    ),
+    mutant=Case(
+        "corrected, without √s*", stated=lambda C, s, eps: C / math.tanh(eps / 2), constant=5.0
+    ),
+    wrong=(
+        "With the r for which Algorithm 1 is defined on every record, the noise grows with √s*"
+        " even as C → 0, and does not vanish as ε → ∞. The second term is then"
+        " (C + √s*)√(p log p T s*/n) coth(ε/2): for C below √s* that is s*, not √s*. Clipping"
+        " can save the printed power of s*: as x is fresh, ⟨x, θ_{t−1} − θ*⟩ is sub-Gaussian"
+        " with proxy at most 4, so r = (C + O(√log n))√p clips nobody with high probability,"
+        " and C + √log n stands for C."
+    ),
+    code=(
+        "estimators.local_regression.LocalHardThresholding",
+        "estimators.randomisers.SphereRandomiser",
+    ),
+)
 def report_noise(stated: Callable[[float, float, float], float], constant: float) -> Result:
     """Is the noise of a coordinate of the mean report at most constant stated(C, s*, eps) sqrt(p)?
 
@@ -126,6 +202,28 @@ def report_noise(stated: Callable[[float, float, float], float], constant: float
     )
 
 
+@CHAPTER.states(
+    "Theorem 5, gap",
+    r"With $s^*=1$ and $T=O(\log n)$ the error $\|\theta_T-\theta^*\|_2^2="
+    r"O(\frac{p\log p\log n}{n\epsilon^2})$ is optimal, compared with Theorem 2, up to a"
+    r" factor $\sqrt{\log p}$.",
+    kind="theorem",
+    found="Not 'optimal up to √log p': the gap to Theorem 2 is √(log p log n).",
+    by="symbolic",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case("√log p, in the ℓ₂ norm", factor=lambda n, p: sp.sqrt(sp.log(p))),
+    corrected=Case("√(log p log n)", factor=lambda n, p: sp.sqrt(sp.log(p) * sp.log(n))),
+    mutant=Case(
+        "√log p (log n)^.45",
+        factor=lambda n, p: sp.sqrt(sp.log(p)) * sp.log(n) ** sp.Rational(9, 20),
+    ),
+    wrong=(
+        "T = O(log n) groups cost √log n in the ℓ₂ norm (log p log n in the square), as the"
+        " paper's own display says. Its conclusion names √log n and leaves out √log p."
+    ),
+    code=("minimax.problems.local_regression.lower.theorem_2",),
+)
 def optimality_gap(factor: Callable[[sp.Symbol, sp.Symbol], sp.Expr]) -> Result:
     """Is the l2 error that Theorem 5 gives, over that of Theorem 2, within this factor for n large?
 
@@ -142,145 +240,23 @@ def optimality_gap(factor: Callable[[sp.Symbol, sp.Symbol], sp.Expr]) -> Result:
     )
 
 
-COIN = (
-    "|⟨x,θ⟩| ≤ ‖x‖_∞|θ|₂ is false: x = (1,1), θ = x/√2 has √2, and √s is attained. So gradients"
-    " reach √p(C + √s + √s*) for f(x) = x, and no O(bC√p) holds for all C and s. Beyond r the coin"
-    " has a 'probability' above 1 and there is no mechanism of which ε-LDP could be claimed."
-    " Clipping gradients to r restores privacy whatever r is."
-)
-
-ENTRIES = (
-    Entry(
-        id="WX21:Algorithm 1",
-        kind="algorithm",
-        summary="r = O(C√p) is too small: the randomiser's coin has 'probability' 1.45 at s* = 1.",
-        statement=(
-            r"LDP-IHT: user $i\in S_t$ reports $\mathcal R^r_\epsilon(x_i(\langle\theta_{t-1},x_i"
-            r"\rangle-y_i))$ with $r=O(C\sqrt p)$ (from $|\langle x,\theta\rangle|\le1$); the"
-            r" server steps, keeps $s=8s^*$ entries and projects on the unit ball."
-        ),
-        expected=Status.CORRECTED,
-        method="execution",
-        severity="breaks a claim",
-        printed=Form("r = (2 + C)√p", lambda rng: coin(rng, IDENTITY, paper_radius)),
-        corrected=Form("r = (C + √s + √s*)√p", lambda rng: coin(rng, IDENTITY, true_radius)),
-        mutant=Form(
-            "corrected, r 1 per cent smaller", lambda rng: coin(rng, IDENTITY, true_radius, 0.99)
-        ),
-        wrong=COIN,
-        code=(
-            "estimators.local_regression.LocalHardThresholding",
-            "estimators.local_regression.gradient_bound",
-        ),
+CHAPTER.states(
+    "Algorithm 4",
+    r"LDP-IHT for $y=f(\langle\theta^*,x\rangle)+\sigma$: reports of $x_if'(\langle"
+    r"\theta_{t-1},x_i\rangle)(f(\langle\theta_{t-1},x_i\rangle)-y_i)$ with"
+    r" $r=O(bC\sqrt p)$, from $|\langle x,\theta\rangle|\le1$.",
+    kind="algorithm",
+    found="As Algorithm 1: at f = 8x + cos x gradients exceed r = b√p(f(1) − f(−1) + C).",
+    by="execution",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("r = b√p(f(1) − f(−1) + C)", link=PAPER_LINK, radius=paper_radius),
+    corrected=Case("r = b√p(C + b(√s + √s*))", link=PAPER_LINK, radius=true_radius),
+    mutant=Case("corrected, two thirds of r", link=PAPER_LINK, radius=true_radius, share=2 / 3),
+    wrong=COIN,
+    code=(
+        "estimators.local_regression.LocalHardThresholding",
+        "estimators.local_regression.gradient_bound",
     ),
-    Entry(
-        id="WX21:Algorithm 1, step 1",
-        kind="algorithm",
-        summary="The index sets run over 0, ..., n: one index too many.",
-        statement=(
-            r"$S_t=\{(t-1)\lfloor\frac nT\rfloor,\dots,t\lfloor\frac nT\rfloor-1\}$, the last one"
-            r" with $\{T\lfloor\frac nT\rfloor,\dots,n\}$ added, partition the users $1,\dots,n$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("users 1 to n, up to n", lambda rng: partition(first=1, last=0)),
-        corrected=Form("users 0 to n − 1, up to n − 1", lambda rng: partition(first=0, last=-1)),
-        mutant=Form("users 0 to n − 1, up to n − 2", lambda rng: partition(first=0, last=-2)),
-        wrong="The sets hold 0 and n: n + 1 indices for n users.",
-        code=("estimators.local_regression.LocalHardThresholding",),
-    ),
-    Entry(
-        id="WX21:Theorem 5",
-        kind="theorem",
-        summary="For r that covers all records the noise is (C + √s*)√p coth(ε/2), not O(C√p/ε).",
-        statement=(
-            r"Algorithm 1 is $\epsilon$-LDP for any $\epsilon>0$ and, with $s=8s^*$,"
-            r" $\|\theta_T-\theta^*\|_2\le2^{-T}\|\theta^*\|_2"
-            r"+O\bigl(\frac{C\sqrt{p\log p\,Ts^*}}{\sqrt n\,\epsilon}\bigr)$ with high probability."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="breaks a claim",
-        printed=Form(
-            "noise 1000 C√p/ε a user", lambda rng: report_noise(lambda C, s, eps: C / eps, 1000.0)
-        ),
-        corrected=Form(
-            "noise (C + √s*)√p coth(ε/2)",
-            lambda rng: report_noise(
-                lambda C, s, eps: (C + math.sqrt(s)) / math.tanh(eps / 2), 5.0
-            ),
-        ),
-        mutant=Form(
-            "corrected, without √s*",
-            lambda rng: report_noise(lambda C, s, eps: C / math.tanh(eps / 2), 5.0),
-        ),
-        wrong=(
-            "With the r for which Algorithm 1 is defined on every record, the noise grows with √s*"
-            " even as C → 0, and does not vanish as ε → ∞. The second term is then"
-            " (C + √s*)√(p log p T s*/n) coth(ε/2): for C below √s* that is s*, not √s*. Clipping"
-            " can save the printed power of s*: as x is fresh, ⟨x, θ_{t−1} − θ*⟩ is sub-Gaussian"
-            " with proxy at most 4, so r = (C + O(√log n))√p clips nobody with high probability,"
-            " and C + √log n stands for C."
-        ),
-        code=(
-            "estimators.local_regression.LocalHardThresholding",
-            "estimators.randomisers.SphereRandomiser",
-        ),
-    ),
-    Entry(
-        id="WX21:Theorem 5, gap",
-        kind="theorem",
-        summary="Not 'optimal up to √log p': the gap to Theorem 2 is √(log p log n).",
-        statement=(
-            r"With $s^*=1$ and $T=O(\log n)$ the error $\|\theta_T-\theta^*\|_2^2="
-            r"O(\frac{p\log p\log n}{n\epsilon^2})$ is optimal, compared with Theorem 2, up to a"
-            r" factor $\sqrt{\log p}$."
-        ),
-        expected=Status.CORRECTED,
-        method="symbolic",
-        severity="constants",
-        printed=Form(
-            "√log p, in the ℓ₂ norm", lambda rng: optimality_gap(lambda n, p: sp.sqrt(sp.log(p)))
-        ),
-        corrected=Form(
-            "√(log p log n)",
-            lambda rng: optimality_gap(lambda n, p: sp.sqrt(sp.log(p) * sp.log(n))),
-        ),
-        mutant=Form(
-            "√log p (log n)^.45",
-            lambda rng: optimality_gap(
-                lambda n, p: sp.sqrt(sp.log(p)) * sp.log(n) ** sp.Rational(9, 20)
-            ),
-        ),
-        wrong=(
-            "T = O(log n) groups cost √log n in the ℓ₂ norm (log p log n in the square), as the"
-            " paper's own display says. Its conclusion names √log n and leaves out √log p."
-        ),
-        code=("minimax.problems.local_regression.lower.theorem_2",),
-    ),
-    Entry(
-        id="WX21:Algorithm 4",
-        kind="algorithm",
-        summary="As Algorithm 1: at f = 8x + cos x gradients exceed r = b√p(f(1) − f(−1) + C).",
-        statement=(
-            r"LDP-IHT for $y=f(\langle\theta^*,x\rangle)+\sigma$: reports of $x_if'(\langle"
-            r"\theta_{t-1},x_i\rangle)(f(\langle\theta_{t-1},x_i\rangle)-y_i)$ with"
-            r" $r=O(bC\sqrt p)$, from $|\langle x,\theta\rangle|\le1$."
-        ),
-        expected=Status.CORRECTED,
-        method="execution",
-        severity="breaks a claim",
-        printed=Form("r = b√p(f(1) − f(−1) + C)", lambda rng: coin(rng, PAPER_LINK, paper_radius)),
-        corrected=Form("r = b√p(C + b(√s + √s*))", lambda rng: coin(rng, PAPER_LINK, true_radius)),
-        mutant=Form(
-            "corrected, two thirds of r", lambda rng: coin(rng, PAPER_LINK, true_radius, 2 / 3)
-        ),
-        wrong=COIN,
-        code=(
-            "estimators.local_regression.LocalHardThresholding",
-            "estimators.local_regression.gradient_bound",
-        ),
-        echoes="WX21:Algorithm 1",
-    ),
-)
+    echoes="WX21:Algorithm 1",
+)(coin)

@@ -23,7 +23,11 @@ from minimax.problems.local_regression.lower import (
 )
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import Loss, one_shot_upper
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("WX21")
+
+CLASS = r"$\mathcal P_{1,p,2}$"
 
 NOISE = 2.0
 """C of the class P_{1,p,2}."""
@@ -51,6 +55,23 @@ def _estimator(epsilon: float, loss: Loss) -> Bound:
     return one_shot_upper(problem, Pure(epsilon, scope="local"), loss)
 
 
+@CHAPTER.states(
+    "Theorem 1",
+    r"For $\epsilon\in(0,\frac12]$ the non-interactive $\epsilon$-LDP minimax risk over"
+    rf" {CLASS} is at least of order $\min\{{1,\frac{{p\log p}}{{n\epsilon^2}}\}}$"
+    r" (squared $\ell_2$ loss).",
+    kind="theorem",
+    found="Holds with constant 0.85: risk ≥ 0.85 min{1, p log p/(nε²)} for ε ≤ 1/2.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    slow=True,
+    printed=Case("constant 0.85", bound=theorem_1(), number=1, constant=0.85),
+    mutant=Case("p² log p for p log p", bound=theorem_1(), number=1, constant=0.85, extra=1.0),
+    code=(
+        "minimax.problems.local_regression.lower.theorem_1",
+        "minimax.problems.local_regression.upper.one_shot_upper",
+    ),
+)
 def lower_bound(
     bound: Bound,
     number: int,
@@ -87,6 +108,97 @@ def lower_bound(
     )
 
 
+# --- Steps of the proofs -------------------------------------------------------------------------
+
+
+@CHAPTER.states(
+    "Theorem 1, separation",
+    r"The parameters $\{\pm\delta e_j\}$ are $2\delta$-separated, so that Lemma 7 gives"
+    r" risk $\ge\frac{\delta^2}2\bigl(1-\frac{n\epsilon^2\delta^2/p+\log2}{\log2p}\bigr)$.",
+    kind="theorem",
+    found="The packing is √2δ-separated, not 2δ; the spare 1/2 of Lemma 7 makes up for it.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("2δ-separated", p=4, multiple=sp.Integer(2)),
+    corrected=Case("√2δ-separated", p=4, multiple=sp.sqrt(2)),
+    mutant=Case("corrected, 1 per cent more", p=4, multiple=sp.sqrt(2) * sp.Rational(101, 100)),
+    wrong=(
+        "|δe_i − δe_j| = √2δ. Fano's inequality without the factor 1/2 of Lemma 7, which it"
+        " does not need, has radius (√2δ)²/4 = δ²/2: the displayed bound is right."
+    ),
+    code=(
+        "minimax.methods.fano.fano",
+        "minimax.problems.local_regression.lower.theorem_1_fano",
+    ),
+)
+def separation(p: int, multiple: sp.Expr) -> Result:
+    """Are the 2p signed units, scaled by delta, at least multiple * delta apart?
+
+    With the separation found, Fano's bound (without the 1/2 of Lemma 7) is compared with the
+    displayed one: both are radius (1 - (I + log 2)/log 2p).
+    """
+    units = [sp.eye(p)[:, j] * sign for j in range(p) for sign in (1, -1)]
+    least = min((a - b).norm() for a, b in itertools.combinations(units, 2))
+    radius = least**2 / 4
+    return result(
+        bool(least >= multiple),
+        least_distance_over_delta=float(least),
+        stated=float(multiple),
+        radius_over_delta_squared=float(radius),
+        bound_at_no_information=float(fano(radius, sp.Integer(0), sp.Integer(2 * p))),
+        certified_route=theorem_1_fano().value(n=1e4, p=20.0, C=NOISE, epsilon=0.5),
+    )
+
+
+CHAPTER.states(
+    "Theorem 2",
+    r"For $\epsilon\in(0,\frac12]$ the sequentially interactive $\epsilon$-LDP minimax risk"
+    rf" over {CLASS} is at least of order $\min\{{1,\frac p{{n\epsilon^2}}\}}$"
+    r" (squared $\ell_2$ loss).",
+    kind="theorem",
+    found="Holds with constant 3/4: risk ≥ 0.75 min{1, p/(nε²)} for ε ≤ 1/2.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("constant 3/4", bound=theorem_2(sharp=True), number=2, constant=0.75),
+    mutant=Case("p² for p", bound=theorem_2(sharp=True), number=2, constant=0.75, extra=1.0),
+    code=(
+        "minimax.problems.local_regression.lower.theorem_2",
+        "minimax.problems.local_regression.lower.null_against_mixture",
+    ),
+)(lower_bound)
+
+CHAPTER.states(
+    "Theorem 3",
+    r"For $L(\theta,\theta')=|1^T(\theta-\theta')|$ and $\epsilon\in(0,\frac12]$ the"
+    rf" sequentially interactive minimax risk over {CLASS} is at least of order"
+    r" $\min\{1,\sqrt{p/(n\epsilon^2)}\}$.",
+    kind="theorem",
+    found="Holds with constant 1/2: risk ≥ 0.5 min{1, √(p/(nε²))} for the loss |1ᵀ(θ−θ′)|.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("constant 1/2", bound=theorem_3(sharp=True), number=3, constant=0.5),
+    mutant=Case("p² for p", bound=theorem_3(sharp=True), number=3, constant=0.5, extra=1.0),
+    code=("minimax.problems.local_regression.lower.theorem_3",),
+)(lower_bound)
+
+
+@CHAPTER.states(
+    "Theorem 4",
+    rf"Over {CLASS} the sequentially interactive risk is at least of order"
+    r" $\min\{1,\frac p{n(e^{\kappa+2\rho}-1)}\}$ under $(\kappa,\rho)$-zCDP and"
+    r" $\min\{1,\frac p{n\epsilon^2}\}$ under $(2,\log(1+\epsilon^2))$-RDP, $\epsilon\le1$.",
+    kind="theorem",
+    found="Holds with constant 1/3, for zCDP with any κ, ρ and for RDP with ε ≤ 1.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("constant 1/3", constant=1 / 3, level=lambda level: level),
+    mutant=Case("the squares of these levels", constant=1 / 3, level=lambda c: c**2),
+    code=(
+        "minimax.problems.local_regression.lower.theorem_4",
+        "minimax.problems.local_regression.lower.report_energy",
+    ),
+)
 def relaxed_privacy(constant: float, level: Callable[[float], float]) -> Result:
     """Theorem 4: certified over claimed, for (kappa, rho)-zCDP and (2, log(1 + eps^2))-RDP.
 
@@ -119,28 +231,24 @@ def relaxed_privacy(constant: float, level: Callable[[float], float]) -> Result:
     )
 
 
-# --- Steps of the proofs -------------------------------------------------------------------------
-
-
-def separation(p: int, multiple: sp.Expr) -> Result:
-    """Are the 2p signed units, scaled by delta, at least multiple * delta apart?
-
-    With the separation found, Fano's bound (without the 1/2 of Lemma 7) is compared with the
-    displayed one: both are radius (1 - (I + log 2)/log 2p).
-    """
-    units = [sp.eye(p)[:, j] * sign for j in range(p) for sign in (1, -1)]
-    least = min((a - b).norm() for a, b in itertools.combinations(units, 2))
-    radius = least**2 / 4
-    return result(
-        bool(least >= multiple),
-        least_distance_over_delta=float(least),
-        stated=float(multiple),
-        radius_over_delta_squared=float(radius),
-        bound_at_no_information=float(fano(radius, sp.Integer(0), sp.Integer(2 * p))),
-        certified_route=theorem_1_fano().value(n=1e4, p=20.0, C=NOISE, epsilon=0.5),
-    )
-
-
+@CHAPTER.states(
+    "Theorem 4, complexity",
+    r"If $\|\gamma\|_{L^2(P)}\le1$ for $P$ uniform on $\{\pm1\}^{p+1}$ then always"
+    r" $E\gamma(X,1)^2\le1$, hence $\mathcal C_2\le\delta^2/p$.",
+    kind="theorem",
+    found="E γ(X,1)² may be 2; only the mean over y = ±1 is at most 1. C₂ = δ²/p stands.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("for y = 1 alone", p=3, sides=1),
+    corrected=Case("on average over y = ±1", p=3, sides=2),
+    mutant=Case("on average, less 1 %", p=3, sides=2, most=0.99),
+    wrong=(
+        "γ = √2·1{y = 1} has norm 1 and E γ(X,1)² = 2. The proof adds the two sides, whose mean"
+        " is at most 1, so that C₂ ≤ δ²/p holds; by Bessel's inequality, with equality."
+    ),
+    code=("minimax.problems.local_regression.lower.report_energy",),
+)
 def conditional_energy(p: int, *, sides: int, most: float = 1.0) -> Result:
     """The largest mean over `sides` labels y of E gamma(X, y)^2 when E gamma(X, Y)^2 <= 1.
 
@@ -162,127 +270,3 @@ def conditional_energy(p: int, *, sides: int, most: float = 1.0) -> Result:
         complexity_over_delta_squared=complexity,
         stated_complexity=most / p,
     )
-
-
-CLASS = r"$\mathcal P_{1,p,2}$"
-
-ENTRIES = (
-    Entry(
-        id="WX21:Theorem 1",
-        kind="theorem",
-        summary="Holds with constant 0.85: risk ≥ 0.85 min{1, p log p/(nε²)} for ε ≤ 1/2.",
-        statement=(
-            r"For $\epsilon\in(0,\frac12]$ the non-interactive $\epsilon$-LDP minimax risk over"
-            rf" {CLASS} is at least of order $\min\{{1,\frac{{p\log p}}{{n\epsilon^2}}\}}$"
-            r" (squared $\ell_2$ loss)."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("constant 0.85", lambda rng: lower_bound(theorem_1(), 1, 0.85)),
-        mutant=Form("p² log p for p log p", lambda rng: lower_bound(theorem_1(), 1, 0.85, 1.0)),
-        code=(
-            "minimax.problems.local_regression.lower.theorem_1",
-            "minimax.problems.local_regression.upper.one_shot_upper",
-        ),
-        slow=True,
-    ),
-    Entry(
-        id="WX21:Theorem 1, separation",
-        kind="theorem",
-        summary="The packing is √2δ-separated, not 2δ; the spare 1/2 of Lemma 7 makes up for it.",
-        statement=(
-            r"The parameters $\{\pm\delta e_j\}$ are $2\delta$-separated, so that Lemma 7 gives"
-            r" risk $\ge\frac{\delta^2}2\bigl(1-\frac{n\epsilon^2\delta^2/p+\log2}{\log2p}\bigr)$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("2δ-separated", lambda rng: separation(4, sp.Integer(2))),
-        corrected=Form("√2δ-separated", lambda rng: separation(4, sp.sqrt(2))),
-        mutant=Form(
-            "corrected, 1 per cent more",
-            lambda rng: separation(4, sp.sqrt(2) * sp.Rational(101, 100)),
-        ),
-        wrong=(
-            "|δe_i − δe_j| = √2δ. Fano's inequality without the factor 1/2 of Lemma 7, which it"
-            " does not need, has radius (√2δ)²/4 = δ²/2: the displayed bound is right."
-        ),
-        code=(
-            "minimax.methods.fano.fano",
-            "minimax.problems.local_regression.lower.theorem_1_fano",
-        ),
-    ),
-    Entry(
-        id="WX21:Theorem 2",
-        kind="theorem",
-        summary="Holds with constant 3/4: risk ≥ 0.75 min{1, p/(nε²)} for ε ≤ 1/2.",
-        statement=(
-            r"For $\epsilon\in(0,\frac12]$ the sequentially interactive $\epsilon$-LDP minimax risk"
-            rf" over {CLASS} is at least of order $\min\{{1,\frac p{{n\epsilon^2}}\}}$"
-            r" (squared $\ell_2$ loss)."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("constant 3/4", lambda rng: lower_bound(theorem_2(sharp=True), 2, 0.75)),
-        mutant=Form("p² for p", lambda rng: lower_bound(theorem_2(sharp=True), 2, 0.75, 1.0)),
-        code=(
-            "minimax.problems.local_regression.lower.theorem_2",
-            "minimax.problems.local_regression.lower.null_against_mixture",
-        ),
-    ),
-    Entry(
-        id="WX21:Theorem 3",
-        kind="theorem",
-        summary="Holds with constant 1/2: risk ≥ 0.5 min{1, √(p/(nε²))} for the loss |1ᵀ(θ−θ′)|.",
-        statement=(
-            r"For $L(\theta,\theta')=|1^T(\theta-\theta')|$ and $\epsilon\in(0,\frac12]$ the"
-            rf" sequentially interactive minimax risk over {CLASS} is at least of order"
-            r" $\min\{1,\sqrt{p/(n\epsilon^2)}\}$."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("constant 1/2", lambda rng: lower_bound(theorem_3(sharp=True), 3, 0.5)),
-        mutant=Form("p² for p", lambda rng: lower_bound(theorem_3(sharp=True), 3, 0.5, 1.0)),
-        code=("minimax.problems.local_regression.lower.theorem_3",),
-    ),
-    Entry(
-        id="WX21:Theorem 4",
-        kind="theorem",
-        summary="Holds with constant 1/3, for zCDP with any κ, ρ and for RDP with ε ≤ 1.",
-        statement=(
-            rf"Over {CLASS} the sequentially interactive risk is at least of order"
-            r" $\min\{1,\frac p{n(e^{\kappa+2\rho}-1)}\}$ under $(\kappa,\rho)$-zCDP and"
-            r" $\min\{1,\frac p{n\epsilon^2}\}$ under $(2,\log(1+\epsilon^2))$-RDP, $\epsilon\le1$."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("constant 1/3", lambda rng: relaxed_privacy(1 / 3, lambda level: level)),
-        mutant=Form(
-            "the squares of these levels", lambda rng: relaxed_privacy(1 / 3, lambda c: c**2)
-        ),
-        code=(
-            "minimax.problems.local_regression.lower.theorem_4",
-            "minimax.problems.local_regression.lower.report_energy",
-        ),
-    ),
-    Entry(
-        id="WX21:Theorem 4, complexity",
-        kind="theorem",
-        summary="E γ(X,1)² may be 2; only the mean over y = ±1 is at most 1. C₂ = δ²/p stands.",
-        statement=(
-            r"If $\|\gamma\|_{L^2(P)}\le1$ for $P$ uniform on $\{\pm1\}^{p+1}$ then always"
-            r" $E\gamma(X,1)^2\le1$, hence $\mathcal C_2\le\delta^2/p$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("for y = 1 alone", lambda rng: conditional_energy(3, sides=1)),
-        corrected=Form("on average over y = ±1", lambda rng: conditional_energy(3, sides=2)),
-        mutant=Form("on average, less 1 %", lambda rng: conditional_energy(3, sides=2, most=0.99)),
-        wrong=(
-            "γ = √2·1{y = 1} has norm 1 and E γ(X,1)² = 2. The proof adds the two sides, whose mean"
-            " is at most 1, so that C₂ ≤ δ²/p holds; by Bessel's inequality, with equality."
-        ),
-        code=("minimax.problems.local_regression.lower.report_energy",),
-    ),
-)

@@ -11,7 +11,12 @@ from scipy import optimize
 
 from minimax.methods.divergences import staircase_supremum, strong_contraction_pure
 from minimax.methods.fano import fano
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+DEFINITIONS = Chapter("WX21")
+RATE = Chapter("WX21")
+LABEL_CLASS = Chapter("WX21")
+MONOTONE_CLASS = Chapter("WX21")
 
 Array = NDArray[np.float64]
 EPSILON = 0.5
@@ -50,6 +55,20 @@ def _levels(first: Array, second: Array, *, given_past: bool) -> tuple[float, fl
     return level, _log_ratio(transcript[0], transcript[1])
 
 
+@DEFINITIONS.states(
+    "Definition 1",
+    r"$Z_i$ is an $(\epsilon,\delta)$ sequentially locally private view of $X_i$ if for"
+    r" all $z_{1:i-1}$, $x$, $x'$ and events $S$:"
+    r" $Q_i(S\mid x,z_{1:i-1})\le e^\epsilon Q_i(S\mid x',z_{1:i-1})+\delta$;"
+    r" non-interactively if $Q_i$ does not depend on $z_{1:i-1}$.",
+    kind="definition",
+    found="Privacy given each past bounds the transcript's leak; on average it does not.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("for all pasts: the transcript leaks no more than the level", given_past=True),
+    mutant=Case("on average over the past", given_past=False),
+    code=("minimax.core.privacy.Pure", "minimax.methods.le_cam"),
+)
 def sequential_privacy(rng: np.random.Generator, *, given_past: bool) -> Result:
     """Does the definition's level bound what the whole transcript tells of one record?
 
@@ -76,6 +95,7 @@ def sequential_privacy(rng: np.random.Generator, *, given_past: bool) -> Result:
 
 # --- Definition 2 --------------------------------------------------------------------------------
 
+
 TILT = 0.8
 
 
@@ -86,6 +106,19 @@ def _discrimination(columns: Array) -> Array:
     return np.asarray((m1 - m2) ** 2 / (m1 + m2) / 2)
 
 
+@DEFINITIONS.states(
+    "Definition 2",
+    r"The private minimax risk is"
+    r" $\inf_{Q\in\mathcal Q_\epsilon}\inf_{\hat\theta}\sup_p"
+    r" E\,\Phi(\rho(\hat\theta(Z),\theta(p)))$, with sequential or non-interactive $Q$.",
+    kind="definition",
+    found="One bit: the infimum over channels is 1 − τ² tanh²(ε/2), randomised response.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("the infimum is below 400 random channels of the set and is reached", stretch=1.0),
+    mutant=Case("channels of level 2ε", stretch=2.0),
+    code=("minimax.methods.divergences.staircase_supremum",),
+)
 def private_risk(rng: np.random.Generator, *, stretch: float) -> Result:
     """Is the infimum over channels below every channel of the set, and reached?
 
@@ -108,6 +141,11 @@ def private_risk(rng: np.random.Generator, *, stretch: float) -> Result:
         least_risk_of_the_channels=least,
         risk_without_privacy=1 - TILT**2,
     )
+
+
+def linear(x: float) -> float:
+    """The link of the linear model."""
+    return x
 
 
 # --- The classes (1), (8), (11) ------------------------------------------------------------------
@@ -139,6 +177,18 @@ def closest_laws(link: Callable[[float], float], theta: float, C: float, *, bias
     return float(solved.fun)
 
 
+@DEFINITIONS.states(
+    "(1)",
+    r"$\mathcal P_{s,p,C}$: $x$ uniform on $\{\pm1\}^p$, $y=\langle\theta,x\rangle+\sigma$,"
+    r" $E[\sigma\mid x]=0$, $|\sigma|\le C$, $\|\theta\|_2\le1$, $\|\theta\|_0\le s$.",
+    kind="equation",
+    found="E[σ|x] = 0 is what makes θ a function of the law; without it labels tell nothing.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("laws of 0 and θ differ", link=linear, b=1.0, bias=0.0),
+    mutant=Case("without E[σ|x] = 0", link=linear, b=1.0, bias=1.0),
+    code=("minimax.problems.local_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
+)
 def identified(link: Callable[[float], float], b: float, *, bias: float) -> Result:
     """Do data from theta, C/(4b) <= |theta| <= C/b <= 1, never have the law of data from 0?
 
@@ -155,16 +205,19 @@ def identified(link: Callable[[float], float], b: float, *, bias: float) -> Resu
     )
 
 
-def linear(x: float) -> float:
-    """The link of the linear model."""
-    return x
-
-
-def wavy(x: float) -> float:
-    """8x + cos x, the link of the paper's experiments: (7, 9)-monotone."""
-    return 8 * x + math.cos(x)
-
-
+@RATE.states(
+    "Section IV, rate without privacy",
+    r"Without privacy, for $s\ll p$, $\mathcal M_n(\theta(\mathcal P_{s,p,C}),"
+    r"\|\cdot\|_2^2)=\Theta(C^2s\log(p/s)/n)$.",
+    kind="remark",
+    found="log p from both sides at s = 1. (Near p = s, not meant here, read log(ep/s).)",
+    by="exact",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("log p at s = 1", power=1.0),
+    mutant=Case("√log p", power=0.5),
+    code=("minimax.methods.fano.fano",),
+)
 def rate_without_privacy(power: float) -> Result:
     """Is the risk without privacy of order (log p)^power/n at s = 1, C = 2, from both sides?
 
@@ -189,127 +242,52 @@ def rate_without_privacy(power: float) -> Result:
     )
 
 
-DEFINITIONS = (
-    Entry(
-        id="WX21:Definition 1",
-        kind="definition",
-        summary="Privacy given each past bounds the transcript's leak; on average it does not.",
-        statement=(
-            r"$Z_i$ is an $(\epsilon,\delta)$ sequentially locally private view of $X_i$ if for"
-            r" all $z_{1:i-1}$, $x$, $x'$ and events $S$:"
-            r" $Q_i(S\mid x,z_{1:i-1})\le e^\epsilon Q_i(S\mid x',z_{1:i-1})+\delta$;"
-            r" non-interactively if $Q_i$ does not depend on $z_{1:i-1}$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form(
-            "for all pasts: the transcript leaks no more than the level",
-            lambda rng: sequential_privacy(rng, given_past=True),
-        ),
-        mutant=Form(
-            "on average over the past", lambda rng: sequential_privacy(rng, given_past=False)
-        ),
-        code=("minimax.core.privacy.Pure", "minimax.methods.le_cam"),
+LABEL_CLASS.states(
+    "(8)",
+    r"$\mathcal P'_{s,p,C}$: fixed rows $x_i$, $y_i=\langle\theta,x_i\rangle+\sigma_i$,"
+    r" $\|\theta\|_0\le s$, $\|\theta\|_2\le1$, $|\sigma_i|\le C$; $\theta$ is to be"
+    r" estimated.",
+    kind="equation",
+    found="The display lacks the E σ = 0 of (1), and θ and 0 may then look the same.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("noise bounded by C", link=linear, b=1.0, bias=1.0),
+    corrected=Case("and of mean zero", link=linear, b=1.0, bias=0.0),
+    mutant=Case("and of mean at most C/8", link=linear, b=1.0, bias=0.125),
+    wrong=(
+        "With σ_i = −⟨x_i, θ⟩, which is at most C for |θ|₁ ≤ C, all labels are 0 under θ and"
+        " under 0: no estimator has an error below |θ|/2 at both, however large n is, so the"
+        " upper bound of Theorem 6 is impossible on the class as displayed. E σ_i = 0 is surely"
+        " meant: the text says that (1), which has it, is reduced to (8)."
     ),
-    Entry(
-        id="WX21:Definition 2",
-        kind="definition",
-        summary="One bit: the infimum over channels is 1 − τ² tanh²(ε/2), randomised response.",
-        statement=(
-            r"The private minimax risk is"
-            r" $\inf_{Q\in\mathcal Q_\epsilon}\inf_{\hat\theta}\sup_p"
-            r" E\,\Phi(\rho(\hat\theta(Z),\theta(p)))$, with sequential or non-interactive $Q$."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form(
-            "the infimum is below 400 random channels of the set and is reached",
-            lambda rng: private_risk(rng, stretch=1.0),
-        ),
-        mutant=Form("channels of level 2ε", lambda rng: private_risk(rng, stretch=2.0)),
-        code=("minimax.methods.divergences.staircase_supremum",),
-    ),
-    Entry(
-        id="WX21:(1)",
-        kind="equation",
-        summary="E[σ|x] = 0 is what makes θ a function of the law; without it labels tell nothing.",
-        statement=(
-            r"$\mathcal P_{s,p,C}$: $x$ uniform on $\{\pm1\}^p$, $y=\langle\theta,x\rangle+\sigma$,"
-            r" $E[\sigma\mid x]=0$, $|\sigma|\le C$, $\|\theta\|_2\le1$, $\|\theta\|_0\le s$."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("laws of 0 and θ differ", lambda rng: identified(linear, 1.0, bias=0.0)),
-        mutant=Form("without E[σ|x] = 0", lambda rng: identified(linear, 1.0, bias=1.0)),
-        code=("minimax.problems.local_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
-    ),
-)
-RATE = (
-    Entry(
-        id="WX21:Section IV, rate without privacy",
-        kind="remark",
-        summary="log p from both sides at s = 1. (Near p = s, not meant here, read log(ep/s).)",
-        statement=(
-            r"Without privacy, for $s\ll p$, $\mathcal M_n(\theta(\mathcal P_{s,p,C}),"
-            r"\|\cdot\|_2^2)=\Theta(C^2s\log(p/s)/n)$."
-        ),
-        expected=Status.RATE,
-        method="exact",
-        rate=True,
-        printed=Form("log p at s = 1", lambda rng: rate_without_privacy(1.0)),
-        mutant=Form("√log p", lambda rng: rate_without_privacy(0.5)),
-        code=("minimax.methods.fano.fano",),
-    ),
-)
+    code=("minimax.problems.label_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
+)(identified)
 
-LABEL_CLASS = (
-    Entry(
-        id="WX21:(8)",
-        kind="equation",
-        summary="The display lacks the E σ = 0 of (1), and θ and 0 may then look the same.",
-        statement=(
-            r"$\mathcal P'_{s,p,C}$: fixed rows $x_i$, $y_i=\langle\theta,x_i\rangle+\sigma_i$,"
-            r" $\|\theta\|_0\le s$, $\|\theta\|_2\le1$, $|\sigma_i|\le C$; $\theta$ is to be"
-            r" estimated."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="harmless",
-        printed=Form("noise bounded by C", lambda rng: identified(linear, 1.0, bias=1.0)),
-        corrected=Form("and of mean zero", lambda rng: identified(linear, 1.0, bias=0.0)),
-        mutant=Form("and of mean at most C/8", lambda rng: identified(linear, 1.0, bias=0.125)),
-        wrong=(
-            "With σ_i = −⟨x_i, θ⟩, which is at most C for |θ|₁ ≤ C, all labels are 0 under θ and"
-            " under 0: no estimator has an error below |θ|/2 at both, however large n is, so the"
-            " upper bound of Theorem 6 is impossible on the class as displayed. E σ_i = 0 is surely"
-            " meant: the text says that (1), which has it, is reduced to (8)."
-        ),
-        code=("minimax.problems.label_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
-    ),
-)
 
-MONOTONE_CLASS = (
-    Entry(
-        id="WX21:(11)",
-        kind="equation",
-        summary="The display lacks the E[σ|x] = 0 of (1), to which it is to reduce for f(x) = x.",
-        statement=(
-            r"$\mathcal P_{s,p,C,f,a,b}$: $y=f(\langle\theta,x\rangle)+\sigma$ with $f$"
-            r" $(a,b)$-monotone, $|\sigma|\le C$, $\|\theta\|_2\le1$, $\|\theta\|_0\le s$; for"
-            r" $f(x)=x$ it reduces to (1)."
-        ),
-        expected=Status.CORRECTED,
-        method="optimisation",
-        severity="harmless",
-        printed=Form("noise bounded by C", lambda rng: identified(wavy, 9.0, bias=1.0)),
-        corrected=Form("and of mean zero", lambda rng: identified(wavy, 9.0, bias=0.0)),
-        mutant=Form("and of mean at most C/8", lambda rng: identified(wavy, 9.0, bias=0.125)),
-        wrong=(
-            "σ = f(0) − f(⟨x, θ⟩) is at most b|⟨x, θ⟩| ≤ C for |θ|₁ ≤ C/b and makes the data of θ"
-            " those of 0. E[σ|x] = 0 is surely meant, as (11) is to reduce to (1), which asks it;"
-            " the bounds of Theorems 9 and 11 need it too."
-        ),
-        code=("minimax.problems.label_regression.lower.theorem_10",),
-        echoes="WX21:(8)",
+def wavy(x: float) -> float:
+    """8x + cos x, the link of the paper's experiments: (7, 9)-monotone."""
+    return 8 * x + math.cos(x)
+
+
+MONOTONE_CLASS.states(
+    "(11)",
+    r"$\mathcal P_{s,p,C,f,a,b}$: $y=f(\langle\theta,x\rangle)+\sigma$ with $f$"
+    r" $(a,b)$-monotone, $|\sigma|\le C$, $\|\theta\|_2\le1$, $\|\theta\|_0\le s$; for"
+    r" $f(x)=x$ it reduces to (1).",
+    kind="equation",
+    found="The display lacks the E[σ|x] = 0 of (1), to which it is to reduce for f(x) = x.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("noise bounded by C", link=wavy, b=9.0, bias=1.0),
+    corrected=Case("and of mean zero", link=wavy, b=9.0, bias=0.0),
+    mutant=Case("and of mean at most C/8", link=wavy, b=9.0, bias=0.125),
+    wrong=(
+        "σ = f(0) − f(⟨x, θ⟩) is at most b|⟨x, θ⟩| ≤ C for |θ|₁ ≤ C/b and makes the data of θ"
+        " those of 0. E[σ|x] = 0 is surely meant, as (11) is to reduce to (1), which asks it;"
+        " the bounds of Theorems 9 and 11 need it too."
     ),
-)
+    code=("minimax.problems.label_regression.lower.theorem_10",),
+    echoes="WX21:(8)",
+)(identified)

@@ -13,7 +13,10 @@ from scipy import stats
 from minimax.methods.divergences import information_from_tv, staircase_supremum, tv_contraction
 from minimax.methods.fano import PrivatePacking, mutual_information, pairwise_tv
 from minimax.methods.le_cam import point_against_mixture
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+METHODS = Chapter("WX21")
+CHI_SQUARE = Chapter("WX21")
 
 Array = NDArray[np.float64]
 EPSILONS = (0.05, 0.25, 0.5)
@@ -56,6 +59,26 @@ def _most_likely(laws: Array, columns: Array) -> Array:
     return np.asarray((columns @ laws.T).max(axis=1))
 
 
+@METHODS.states(
+    "Lemma 7",
+    r"For a $2\delta$-separated set and $\epsilon\le\frac12$: $\mathcal M^{Nint}_n\ge"
+    r"\frac{\Phi(\delta)}2\bigl(1-\frac{n\epsilon^2C_\infty+\log2}{\log|V|}\bigr)$,"
+    r" $C_\infty=\frac1{|V|}\sup_{\|\gamma\|_\infty\le1}\sum_v\psi_v(\gamma)^2$,"
+    r" $\psi_v(\gamma)=\int\gamma\,(dP_v-d\bar P)$. (Printed: $\bar P$ the mean of the"
+    r" $P_v^n$; it is that of the $P_v$. The factor $\frac12$ is not needed.)",
+    kind="lemma",
+    found="True with room: I ≤ .246 ε²C is proved, and the best channel found has .125 ε²C.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    slow=True,
+    printed=Case("I ≤ ε²C for one report", constant=1.0),
+    mutant=Case("I ≤ .124 ε²C", constant=0.124),
+    relaxed=Case("I ≤ .246 ε²C", constant=0.246),
+    code=(
+        "minimax.methods.fano.PrivatePacking",
+        "minimax.problems.local_regression.lower.theorem_1_fano",
+    ),
+)
 def private_fano(rng: np.random.Generator, *, constant: float) -> Result:
     """I(V; Z) <= constant eps^2 C for the best channel, and the error that then remains.
 
@@ -86,6 +109,24 @@ def private_fano(rng: np.random.Generator, *, constant: float) -> Result:
     )
 
 
+@METHODS.states(
+    "Lemma 8",
+    r"$I(Z_1,\dots,Z_n;V)\le c\epsilon^2\sum_i\frac1{|V|^2}\sum_{v,v'}"
+    r"\|P_{v,i}-P_{v',i}\|_{TV}^2$ with $c<19$ for $\epsilon\le\frac12$,"
+    r" non-interactively.",
+    kind="lemma",
+    found="c < 19 is generous: .491 is proved for ε ≤ 1/2, and the best channel needs .25.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    slow=True,
+    printed=Case("c = 19", constant=19.0),
+    mutant=Case("c = .248", constant=0.248),
+    relaxed=Case("c = .491", constant=0.491),
+    code=(
+        "minimax.methods.divergences.information_from_tv",
+        "minimax.methods.fano.PrivatePacking",
+    ),
+)
 def information_by_tv(rng: np.random.Generator, *, constant: float) -> Result:
     """I(V; Z) <= constant eps^2 times the mean squared total variation, best channel.
 
@@ -106,6 +147,18 @@ def information_by_tv(rng: np.random.Generator, *, constant: float) -> Result:
     )
 
 
+@METHODS.states(
+    "Lemma 8, Fano",
+    r"$\mathcal M^{Nint}_n\ge\frac{\Phi(\delta)}2\bigl(1-\frac{I(Z;V)+\log2}{\log|V|}"
+    r"\bigr)$ for a $2\delta$-separated set.",
+    kind="lemma",
+    found="Fano's inequality needs its log 2.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("with log 2", log_two=True),
+    mutant=Case("without it", log_two=False),
+    code=("minimax.methods.fano.fano", "minimax.methods.fano.error_probability"),
+)
 def fano_inequality(rng: np.random.Generator, *, log_two: bool) -> Result:
     """P(wrong guess) >= 1 - (I + log 2)/log |V| for the best guess: random joint laws."""
     least = math.inf
@@ -120,9 +173,36 @@ def fano_inequality(rng: np.random.Generator, *, log_two: bool) -> Result:
     return result(least >= -1e-9, least_slack=least)
 
 
+def pure_tilts() -> list[float]:
+    """Means of reported bits under eps-LDP, eps <= 1/2."""
+    return [tv_contraction(eps) * t for eps in EPSILONS for t in (0.1, 0.5, 1.0)]
+
+
 # --- Le Cam --------------------------------------------------------------------------------------
 
 
+@METHODS.states(
+    "Lemma 9",
+    r"For sequentially interactive $\epsilon$-LDP channels, $\epsilon\le\frac12$, the risk"
+    r" is at least $\frac12\min_vd_L(P_0,P_v)\bigl(1-\frac12"
+    r"\sqrt{D_{kl}(M_0^n\|\bar M^n)}\bigr)$.",
+    kind="lemma",
+    found="Pinsker gives √(D/2), not √D/2: randomised response beats the printed bound.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("√D/2", tilts=pure_tilts(), factor=0.5),
+    corrected=Case("√(D/2)", tilts=pure_tilts(), factor=math.sqrt(0.5)),
+    mutant=Case("corrected less 10 %", tilts=pure_tilts(), factor=0.636),
+    wrong=(
+        "TV ≤ √(D/2), and with equality in the limit of close laws. With √D/2 the bound exceeds"
+        " the risk of the best test between two points, for the best channel. Put together with"
+        " the lemma's bound on D, the result is true of every packing tried: none has more than"
+        " half that bound (.48). The ½ may belong under the root, as in the last lines of the"
+        " proofs of Theorems 2 and 3."
+    ),
+    code=("minimax.methods.le_cam.point_against_mixture", "minimax.methods.le_cam.two_points"),
+)
 def two_point_risk(tilts: list[float], *, factor: float) -> Result:
     """Is the testing risk of a channel at least (1 - factor sqrt(D))/2?
 
@@ -149,16 +229,21 @@ def two_point_risk(tilts: list[float], *, factor: float) -> Result:
     )
 
 
-def pure_tilts() -> list[float]:
-    """Means of reported bits under eps-LDP, eps <= 1/2."""
-    return [tv_contraction(eps) * t for eps in EPSILONS for t in (0.1, 0.5, 1.0)]
-
-
-def chi_square_tilts() -> list[float]:
-    """The same for randomised response with chi^2 = eps^2: u = eps/sqrt(4 + eps^2)."""
-    return [eps / math.sqrt(4 + eps**2) * t for eps in (0.1, 0.5, 1.0) for t in (0.1, 0.5, 1.0)]
-
-
+@METHODS.states(
+    "Lemma 9, divergence",
+    r"$D_{kl}(M_0^n\|\bar M^n)\le\frac{n\epsilon^2}4C_\infty\min\{e^\epsilon,"
+    r"\max_v\|dP_v/dP_0\|_\infty\}$, $C_\infty=\sup_{\|\gamma\|_\infty\le1}\frac1{|V|}"
+    r"\sum_v(\int\gamma\,(dP_0-dP_v))^2$. (The proof needs $dP_0/dP_v$, as Theorem 2 then"
+    r" uses it.)",
+    kind="lemma",
+    found="True for ε ≤ 1/2, even without the minimum: mean KL ≤ (e^ε−1)²C/8 ≤ ε²C/4.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    slow=True,
+    printed=Case("ε²/4", constant=1.0),
+    mutant=Case("ε²/16", constant=0.25),
+    code=("minimax.methods.le_cam.point_against_mixture",),
+)
 def mixture_divergence(rng: np.random.Generator, *, constant: float) -> Result:
     """One round: sup over channels of mean_v KL(M_0|M_v) <= constant (eps^2/4) C_inf min{...}.
 
@@ -184,6 +269,53 @@ def mixture_divergence(rng: np.random.Generator, *, constant: float) -> Result:
     )
 
 
+def chi_square_tilts() -> list[float]:
+    """The same for randomised response with chi^2 = eps^2: u = eps/sqrt(4 + eps^2)."""
+    return [eps / math.sqrt(4 + eps**2) * t for eps in (0.1, 0.5, 1.0) for t in (0.1, 0.5, 1.0)]
+
+
+CHI_SQUARE.states(
+    "Lemma 11",
+    r"For sequential $\epsilon^2$-$\chi^2$-private channels, $\epsilon\le1$, the risk is at"
+    r" least $\frac12\min_vd_L(P_0,P_v)\bigl(1-\frac12\sqrt{D_{kl}(M_0^n\|\bar M^n)}"
+    r"\bigr)$.",
+    kind="lemma",
+    found="As Lemma 9: Pinsker's inequality gives √(D/2), not √D/2.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("√D/2", tilts=chi_square_tilts(), factor=0.5),
+    corrected=Case("√(D/2)", tilts=chi_square_tilts(), factor=math.sqrt(0.5)),
+    mutant=Case("corrected less 10 %", tilts=chi_square_tilts(), factor=0.636),
+    wrong=(
+        "The best test through randomised response with χ² = ε² has a smaller risk than the"
+        " bound with √D/2 of the same reports. As in Lemma 9 the ½ may belong under the root."
+    ),
+    code=("minimax.problems.local_regression.lower.null_against_mixture",),
+    echoes="WX21:Lemma 9",
+)(two_point_risk)
+
+
+@CHI_SQUARE.states(
+    "Lemma 11, divergence",
+    r"$D_{kl}(M_0^n\|\bar M^n)\le n\epsilon^2C_2\min\{e^\epsilon,"
+    r"\max_v\|dP_v/dP\|_\infty\}$ for any $P$, with"
+    r" $C_2=\frac1{|V|}\inf_P\sup_{\|\gamma\|_{L^2(P)}\le1}\sum_v\phi_v(\gamma)^2$.",
+    kind="lemma",
+    found="e^ε cannot come from χ² privacy, which bounds no likelihood ratio: 10⁴ at ε = 1.",
+    by="optimisation",
+    expected=Status.UNPROVED,
+    severity="harmless",
+    step=Case("K(z|x) ≤ e^ε K(z|x′) for χ² ≤ ε²", pure=False),
+    relaxed=Case("the same for ε-LDP", pure=True),
+    wrong=(
+        "The minimum bounds m_P/m_v. Under ε-LDP that is at most e^ε, which is where the term"
+        " comes from; under χ² privacy it is not bounded. What the argument proves is"
+        " nε² C_2(P) max‖dP/dP_v‖ with one P in both factors (and dP/dP_v, not dP_v/dP)."
+        " Theorem 4 uses P = P_0, where this is 1/(1−δ)."
+    ),
+    code=("minimax.problems.local_regression.lower.report_energy",),
+)
 def report_ratio(*, pure: bool) -> Result:
     """Is K(z|x)/K(z|x') <= e^eps for binary channels at the limit of the privacy, eps = 1?
 
@@ -212,155 +344,3 @@ def report_ratio(*, pure: bool) -> Result:
         chance_of_that_report=at,
         e_to_the_epsilon=math.exp(epsilon),
     )
-
-
-METHODS = (
-    Entry(
-        id="WX21:Lemma 7",
-        kind="lemma",
-        summary="True with room: I ≤ .246 ε²C is proved, and the best channel found has .125 ε²C.",
-        statement=(
-            r"For a $2\delta$-separated set and $\epsilon\le\frac12$: $\mathcal M^{Nint}_n\ge"
-            r"\frac{\Phi(\delta)}2\bigl(1-\frac{n\epsilon^2C_\infty+\log2}{\log|V|}\bigr)$,"
-            r" $C_\infty=\frac1{|V|}\sup_{\|\gamma\|_\infty\le1}\sum_v\psi_v(\gamma)^2$,"
-            r" $\psi_v(\gamma)=\int\gamma\,(dP_v-d\bar P)$. (Printed: $\bar P$ the mean of the"
-            r" $P_v^n$; it is that of the $P_v$. The factor $\frac12$ is not needed.)"
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("I ≤ ε²C for one report", lambda rng: private_fano(rng, constant=1.0)),
-        relaxed=Form("I ≤ .246 ε²C", lambda rng: private_fano(rng, constant=0.246)),
-        mutant=Form("I ≤ .124 ε²C", lambda rng: private_fano(rng, constant=0.124)),
-        code=(
-            "minimax.methods.fano.PrivatePacking",
-            "minimax.problems.local_regression.lower.theorem_1_fano",
-        ),
-        slow=True,
-    ),
-    Entry(
-        id="WX21:Lemma 8",
-        kind="lemma",
-        summary="c < 19 is generous: .491 is proved for ε ≤ 1/2, and the best channel needs .25.",
-        statement=(
-            r"$I(Z_1,\dots,Z_n;V)\le c\epsilon^2\sum_i\frac1{|V|^2}\sum_{v,v'}"
-            r"\|P_{v,i}-P_{v',i}\|_{TV}^2$ with $c<19$ for $\epsilon\le\frac12$,"
-            r" non-interactively."
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("c = 19", lambda rng: information_by_tv(rng, constant=19.0)),
-        relaxed=Form("c = .491", lambda rng: information_by_tv(rng, constant=0.491)),
-        mutant=Form("c = .248", lambda rng: information_by_tv(rng, constant=0.248)),
-        code=(
-            "minimax.methods.divergences.information_from_tv",
-            "minimax.methods.fano.PrivatePacking",
-        ),
-        slow=True,
-    ),
-    Entry(
-        id="WX21:Lemma 8, Fano",
-        kind="lemma",
-        summary="Fano's inequality needs its log 2.",
-        statement=(
-            r"$\mathcal M^{Nint}_n\ge\frac{\Phi(\delta)}2\bigl(1-\frac{I(Z;V)+\log2}{\log|V|}"
-            r"\bigr)$ for a $2\delta$-separated set."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("with log 2", lambda rng: fano_inequality(rng, log_two=True)),
-        mutant=Form("without it", lambda rng: fano_inequality(rng, log_two=False)),
-        code=("minimax.methods.fano.fano", "minimax.methods.fano.error_probability"),
-    ),
-    Entry(
-        id="WX21:Lemma 9",
-        kind="lemma",
-        summary="Pinsker gives √(D/2), not √D/2: randomised response beats the printed bound.",
-        statement=(
-            r"For sequentially interactive $\epsilon$-LDP channels, $\epsilon\le\frac12$, the risk"
-            r" is at least $\frac12\min_vd_L(P_0,P_v)\bigl(1-\frac12"
-            r"\sqrt{D_{kl}(M_0^n\|\bar M^n)}\bigr)$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("√D/2", lambda rng: two_point_risk(pure_tilts(), factor=0.5)),
-        corrected=Form("√(D/2)", lambda rng: two_point_risk(pure_tilts(), factor=math.sqrt(0.5))),
-        mutant=Form("corrected less 10 %", lambda rng: two_point_risk(pure_tilts(), factor=0.636)),
-        wrong=(
-            "TV ≤ √(D/2), and with equality in the limit of close laws. With √D/2 the bound exceeds"
-            " the risk of the best test between two points, for the best channel. Put together with"
-            " the lemma's bound on D, the result is true of every packing tried: none has more than"
-            " half that bound (.48). The ½ may belong under the root, as in the last lines of the"
-            " proofs of Theorems 2 and 3."
-        ),
-        code=("minimax.methods.le_cam.point_against_mixture", "minimax.methods.le_cam.two_points"),
-    ),
-    Entry(
-        id="WX21:Lemma 9, divergence",
-        kind="lemma",
-        summary="True for ε ≤ 1/2, even without the minimum: mean KL ≤ (e^ε−1)²C/8 ≤ ε²C/4.",
-        statement=(
-            r"$D_{kl}(M_0^n\|\bar M^n)\le\frac{n\epsilon^2}4C_\infty\min\{e^\epsilon,"
-            r"\max_v\|dP_v/dP_0\|_\infty\}$, $C_\infty=\sup_{\|\gamma\|_\infty\le1}\frac1{|V|}"
-            r"\sum_v(\int\gamma\,(dP_0-dP_v))^2$. (The proof needs $dP_0/dP_v$, as Theorem 2 then"
-            r" uses it.)"
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("ε²/4", lambda rng: mixture_divergence(rng, constant=1.0)),
-        mutant=Form("ε²/16", lambda rng: mixture_divergence(rng, constant=0.25)),
-        code=("minimax.methods.le_cam.point_against_mixture",),
-        slow=True,
-    ),
-)
-
-CHI_SQUARE = (
-    Entry(
-        id="WX21:Lemma 11",
-        kind="lemma",
-        summary="As Lemma 9: Pinsker's inequality gives √(D/2), not √D/2.",
-        statement=(
-            r"For sequential $\epsilon^2$-$\chi^2$-private channels, $\epsilon\le1$, the risk is at"
-            r" least $\frac12\min_vd_L(P_0,P_v)\bigl(1-\frac12\sqrt{D_{kl}(M_0^n\|\bar M^n)}"
-            r"\bigr)$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("√D/2", lambda rng: two_point_risk(chi_square_tilts(), factor=0.5)),
-        corrected=Form(
-            "√(D/2)", lambda rng: two_point_risk(chi_square_tilts(), factor=math.sqrt(0.5))
-        ),
-        mutant=Form(
-            "corrected less 10 %", lambda rng: two_point_risk(chi_square_tilts(), factor=0.636)
-        ),
-        wrong=(
-            "The best test through randomised response with χ² = ε² has a smaller risk than the"
-            " bound with √D/2 of the same reports. As in Lemma 9 the ½ may belong under the root."
-        ),
-        code=("minimax.problems.local_regression.lower.null_against_mixture",),
-        echoes="WX21:Lemma 9",
-    ),
-    Entry(
-        id="WX21:Lemma 11, divergence",
-        kind="lemma",
-        summary="e^ε cannot come from χ² privacy, which bounds no likelihood ratio: 10⁴ at ε = 1.",
-        statement=(
-            r"$D_{kl}(M_0^n\|\bar M^n)\le n\epsilon^2C_2\min\{e^\epsilon,"
-            r"\max_v\|dP_v/dP\|_\infty\}$ for any $P$, with"
-            r" $C_2=\frac1{|V|}\inf_P\sup_{\|\gamma\|_{L^2(P)}\le1}\sum_v\phi_v(\gamma)^2$."
-        ),
-        expected=Status.UNPROVED,
-        method="optimisation",
-        severity="harmless",
-        step=Form("K(z|x) ≤ e^ε K(z|x′) for χ² ≤ ε²", lambda rng: report_ratio(pure=False)),
-        relaxed=Form("the same for ε-LDP", lambda rng: report_ratio(pure=True)),
-        wrong=(
-            "The minimum bounds m_P/m_v. Under ε-LDP that is at most e^ε, which is where the term"
-            " comes from; under χ² privacy it is not bounded. What the argument proves is"
-            " nε² C_2(P) max‖dP/dP_v‖ with one P in both factors (and dP/dP_v, not dP_v/dP)."
-            " Theorem 4 uses P = P_0, where this is 1/(1−δ)."
-        ),
-        code=("minimax.problems.local_regression.lower.report_energy",),
-    ),
-)

@@ -8,7 +8,9 @@ import numpy as np
 
 from attacks.one_report import tradeoff
 from estimators.randomisers import SphereRandomiser, cap_mass
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
+
+CHAPTER = Chapter("WX21")
 
 SIZES = (3, 10, 100)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(100)
@@ -44,35 +46,27 @@ def _coordinate(p: int, epsilon: float, share: float, angle: float) -> tuple[flo
     return mean, float(np.max(2 * np.log(moments) / (scale * LAMBDAS) ** 2))
 
 
-def _grid() -> list[tuple[int, float, float, float]]:
-    return [
-        (p, epsilon, share, angle)
-        for p in SIZES
-        for epsilon in (0.1, 1.0, 4.0, 16.0)
-        for share in (0.0, 0.5, 1.0)
-        for angle in (0.0, math.pi / 4, math.pi / 2)
-    ]
-
-
-def sub_gaussian(*, printed: bool, constant: float) -> Result:
-    """Is a coordinate of R(x) - x sub-Gaussian with constant r^2/eps^2, or constant r^2 coth^2?"""
-    worst, proxy_at = 0.0, (0.0, 0.0)
-    bias = 0.0
-    for p, epsilon, share, angle in _grid():
-        mean, proxy = _coordinate(p, epsilon, share, angle)
-        bias = max(bias, abs(mean - share * math.cos(angle)))
-        stated = constant * (epsilon**-2 if printed else math.tanh(epsilon / 2) ** -2)
-        if proxy / stated > worst:
-            worst, proxy_at = proxy / stated, (epsilon, proxy)
-    return result(
-        worst <= 1 + 1e-6 and bias <= 1e-6,
-        largest_proxy_over_stated=worst,
-        epsilon_there=proxy_at[0],
-        proxy_there=proxy_at[1],
-        largest_bias=bias,
-    )
-
-
+@CHAPTER.states(
+    "(6)",
+    r"For $\|x\|_2\le r$: $\tilde x=\pm x/\|x\|$ with chance $\frac12\pm\frac{\|x\|}{2r}$;"
+    r" the report is $O(r\sqrt p)$ times a uniform direction with"
+    r" $\langle u,\tilde x\rangle>0$ with chance $e^\epsilon/(e^\epsilon+1)$, else with"
+    r" $\langle u,\tilde x\rangle\le0$.",
+    kind="equation",
+    found="ε-LDP for |x| ≤ r, but the length must carry coth(ε/2): O(r√p) alone is biased.",
+    by="quadrature",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("length c r√p with one c", printed=True),
+    corrected=Case("length r √π Γ((p+1)/2)/Γ(p/2) coth(ε/2)", printed=False),
+    mutant=Case("1 % longer", printed=False, stretch=1.01),
+    wrong=(
+        "The mean of the direction is x/r times tanh(ε/2) Γ(p/2)/(√π Γ((p+1)/2)), so that"
+        " E R(x) = x (Lemma 1) needs a length of order r√p coth(ε/2), about 2r√p/ε; unless O"
+        " hides ε, O(r√p) also contradicts the variance r²/ε² of Lemma 1."
+    ),
+    code=("estimators.randomisers.SphereRandomiser", "attacks.one_report.tradeoff"),
+)
 def unbiased(*, printed: bool, stretch: float = 1.0) -> Result:
     """Is one length c r sqrt(p), c free of eps, unbiased for all eps; and is the report private?
 
@@ -94,59 +88,54 @@ def unbiased(*, printed: bool, stretch: float = 1.0) -> Result:
     )
 
 
-ENTRIES = (
-    Entry(
-        id="WX21:(6)",
-        kind="equation",
-        summary="ε-LDP for |x| ≤ r, but the length must carry coth(ε/2): O(r√p) alone is biased.",
-        statement=(
-            r"For $\|x\|_2\le r$: $\tilde x=\pm x/\|x\|$ with chance $\frac12\pm\frac{\|x\|}{2r}$;"
-            r" the report is $O(r\sqrt p)$ times a uniform direction with"
-            r" $\langle u,\tilde x\rangle>0$ with chance $e^\epsilon/(e^\epsilon+1)$, else with"
-            r" $\langle u,\tilde x\rangle\le0$."
-        ),
-        expected=Status.CORRECTED,
-        method="quadrature",
-        severity="harmless",
-        printed=Form("length c r√p with one c", lambda rng: unbiased(printed=True)),
-        corrected=Form(
-            "length r √π Γ((p+1)/2)/Γ(p/2) coth(ε/2)", lambda rng: unbiased(printed=False)
-        ),
-        mutant=Form("1 % longer", lambda rng: unbiased(printed=False, stretch=1.01)),
-        wrong=(
-            "The mean of the direction is x/r times tanh(ε/2) Γ(p/2)/(√π Γ((p+1)/2)), so that"
-            " E R(x) = x (Lemma 1) needs a length of order r√p coth(ε/2), about 2r√p/ε; unless O"
-            " hides ε, O(r√p) also contradicts the variance r²/ε² of Lemma 1."
-        ),
-        code=("estimators.randomisers.SphereRandomiser", "attacks.one_report.tradeoff"),
+def _grid() -> list[tuple[int, float, float, float]]:
+    return [
+        (p, epsilon, share, angle)
+        for p in SIZES
+        for epsilon in (0.1, 1.0, 4.0, 16.0)
+        for share in (0.0, 0.5, 1.0)
+        for angle in (0.0, math.pi / 4, math.pi / 2)
+    ]
+
+
+@CHAPTER.states(
+    "Lemma 1",
+    r"Each coordinate of $\mathcal R^r_\epsilon(x)$ is sub-Gaussian with"
+    r" $\sigma^2=O(r^2/\epsilon^2)$ and $E\,\mathcal R^r_\epsilon(x)=x$.",
+    kind="lemma",
+    found="Unbiased; the variance proxy is 2r² coth²(ε/2), which is r²/ε² only for ε = O(1).",
+    by="quadrature",
+    expected=Status.CORRECTED,
+    severity="constants",
+    printed=Case(
+        "proxy 2 coth²(1/2) r²/ε², the constant that ε ≤ 1 needs",
+        printed=True,
+        constant=2 / math.tanh(0.5) ** 2,
     ),
-    Entry(
-        id="WX21:Lemma 1",
-        kind="lemma",
-        summary="Unbiased; the variance proxy is 2r² coth²(ε/2), which is r²/ε² only for ε = O(1).",
-        statement=(
-            r"Each coordinate of $\mathcal R^r_\epsilon(x)$ is sub-Gaussian with"
-            r" $\sigma^2=O(r^2/\epsilon^2)$ and $E\,\mathcal R^r_\epsilon(x)=x$."
-        ),
-        expected=Status.CORRECTED,
-        method="quadrature",
-        severity="constants",
-        printed=Form(
-            "proxy 2 coth²(1/2) r²/ε², the constant that ε ≤ 1 needs",
-            lambda rng: sub_gaussian(printed=True, constant=2 / math.tanh(0.5) ** 2),
-        ),
-        corrected=Form(
-            "proxy 2r² coth²(ε/2)", lambda rng: sub_gaussian(printed=False, constant=2.0)
-        ),
-        mutant=Form(
-            "corrected, constant halved", lambda rng: sub_gaussian(printed=False, constant=1.0)
-        ),
-        wrong=(
-            "A report has norm at least r√p coth(ε/2), so at x = 0 a coordinate has variance at"
-            " least r² for every ε: no constant makes r²/ε² enough for all ε > 0, as Theorem 5"
-            " asks. True: r² max(1, 1/ε²) up to constants. (And it is R(x) − x that is"
-            " sub-Gaussian: Definition 10 wants mean zero.)"
-        ),
-        code=("estimators.randomisers.SphereRandomiser",),
+    corrected=Case("proxy 2r² coth²(ε/2)", printed=False, constant=2.0),
+    mutant=Case("corrected, constant halved", printed=False, constant=1.0),
+    wrong=(
+        "A report has norm at least r√p coth(ε/2), so at x = 0 a coordinate has variance at"
+        " least r² for every ε: no constant makes r²/ε² enough for all ε > 0, as Theorem 5"
+        " asks. True: r² max(1, 1/ε²) up to constants. (And it is R(x) − x that is"
+        " sub-Gaussian: Definition 10 wants mean zero.)"
     ),
+    code=("estimators.randomisers.SphereRandomiser",),
 )
+def sub_gaussian(*, printed: bool, constant: float) -> Result:
+    """Is a coordinate of R(x) - x sub-Gaussian with constant r^2/eps^2, or constant r^2 coth^2?"""
+    worst, proxy_at = 0.0, (0.0, 0.0)
+    bias = 0.0
+    for p, epsilon, share, angle in _grid():
+        mean, proxy = _coordinate(p, epsilon, share, angle)
+        bias = max(bias, abs(mean - share * math.cos(angle)))
+        stated = constant * (epsilon**-2 if printed else math.tanh(epsilon / 2) ** -2)
+        if proxy / stated > worst:
+            worst, proxy_at = proxy / stated, (epsilon, proxy)
+    return result(
+        worst <= 1 + 1e-6 and bias <= 1e-6,
+        largest_proxy_over_stated=worst,
+        epsilon_there=proxy_at[0],
+        proxy_there=proxy_at[1],
+        largest_bias=bias,
+    )

@@ -10,12 +10,27 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from estimators.sparse_erm import hard_threshold
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-Array = NDArray[np.float64]
+SUB_GAUSSIAN = Chapter("WX21")
+LEMMAS = Chapter("WX21")
+CHI_SQUARE = Chapter("WX21")
 POINTS = np.concatenate([-np.geomspace(1e-3, 30, 60), np.geomspace(1e-3, 30, 60)])
 
 
+@SUB_GAUSSIAN.states(
+    "Definition 10",
+    r"$X$ is sub-Gaussian with $\sigma^2$ if $EX=0$ and $Ee^{sX}\le e^{\sigma^2s^2/2}$ for"
+    r" all $s$; a vector if all $u^TX$, $\|u\|=1$, are. Uniform signs in $\{\pm1\}^d$ are"
+    r" sub-Gaussian with $1$.",
+    kind="definition",
+    found="Uniform signs are sub-Gaussian with 1, and with nothing less.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("σ² = 1", variance=1.0),
+    mutant=Case("σ² = .9", variance=0.9),
+    code=("minimax.problems.local_regression.lower.report_energy",),
+)
 def signs_are_sub_gaussian(variance: float) -> Result:
     """log E exp(s <u, x>) = sum log cosh(s u_i) <= variance s^2/2, x uniform signs, |u| = 1."""
     directions = [np.array([1.0]), np.ones(4) / 2, np.array([0.8, 0.6]), np.ones(100) / 10]
@@ -27,6 +42,24 @@ def signs_are_sub_gaussian(variance: float) -> Result:
     return result(worst <= 1 + 1e-6, largest_ratio=worst)
 
 
+@SUB_GAUSSIAN.states(
+    "Definition 10, sums",
+    r"If $X_1,\dots,X_n$ are all sub-Gaussian with $\sigma^2$ then $\sum a_iX_i$ is"
+    r" sub-Gaussian with $\sigma^2\sum a_i^2$.",
+    kind="remark",
+    found="Σ a_i X_i has proxy |a|₂² only if the X_i are independent; in general |a|₁².",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("any X_i: X_1 = ... = X_n", copies=True, by_length=True),
+    corrected=Case("independent X_i", copies=False, by_length=True),
+    mutant=Case("independent X_i, less 1 %", copies=False, by_length=True, share=0.99),
+    relaxed=Case("any X_i, proxy σ²|a|₁²", copies=True, by_length=False),
+    wrong=(
+        "Independence is missing: with X_1 = X_2 a sign, X_1 + X_2 has variance 4, not 2. The"
+        " proofs of Theorems 9 and 11 use it for sums over users, which are independent."
+    ),
+)
 def sums(*, copies: bool, by_length: bool, share: float = 1.0) -> Result:
     """Is sum a_i X_i sub-Gaussian with share |a|_2^2 (or |a|_1^2)? Signs, independent or equal."""
     worst = 0.0
@@ -39,6 +72,18 @@ def sums(*, copies: bool, by_length: bool, share: float = 1.0) -> Result:
     return result(worst <= 1 + 1e-6, largest_ratio=worst)
 
 
+@LEMMAS.states(
+    "Lemma 2",
+    r"$X_1,\dots,X_n$ sub-Gaussian with $\sigma^2$: $P(\max X_i\ge t)\le"
+    r" ne^{-t^2/2\sigma^2}$ and $P(\max|X_i|\ge t)\le2ne^{-t^2/2\sigma^2}$.",
+    kind="lemma",
+    found="Union bound and Chernoff, for t ≥ 0 (at t < 0 it is false, which is not meant).",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("exponent t²/2", power=1.0),
+    mutant=Case("exponent .55 t²", power=1.1),
+    code=("minimax.methods.recursion.subgaussian_top",),
+)
 def maximum_tail(power: float) -> Result:
     """P(max >= t) <= n e^{-power t^2/2} and twice it for max |.|: Gaussians, Rademacher sums.
 
@@ -57,6 +102,29 @@ def maximum_tail(power: float) -> Result:
     return result(worst <= 1e-9, largest_log_ratio=worst)
 
 
+@LEMMAS.states(
+    "Lemma 3",
+    r"For $\theta_t=\mathrm{Trunc}(\theta,s)$, $\theta\in R^k$, and $\|\theta^*\|_0\le s$:"
+    r" $\|\theta_t-\theta\|_2\le\frac{k-s}{k-s^*}\|\theta^*-\theta\|_2^2$.",
+    kind="lemma",
+    found="The left side must be squared, and s* is the sparsity of θ*; then it is sharp.",
+    by="brute force",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("left side as printed", printed=True),
+    corrected=Case("squared, |θ*|₀ ≤ s* ≤ s", printed=False),
+    mutant=Case("corrected, constant less 1 %", printed=False, factor=0.99),
+    wrong=(
+        "The two sides scale differently: divide θ and θ* by 100 and the printed inequality"
+        " fails by a factor of 100. Squared it holds, with equality for θ = (1, ..., 1); s* is"
+        " not defined in the lemma and is the number of non-zero entries of θ*. A slip of the"
+        " print, or of its reading: the proofs use the squared form."
+    ),
+    code=(
+        "estimators.sparse_erm.hard_threshold",
+        "minimax.methods.recursion.thresholding_factor",
+    ),
+)
 def truncation(rng: np.random.Generator, *, printed: bool, factor: float = 1.0) -> Result:
     """|Trunc(v, s) - v| against (k - s)/(k - s*) |x - v|^2: unsquared (printed) or squared.
 
@@ -80,6 +148,9 @@ def truncation(rng: np.random.Generator, *, printed: bool, factor: float = 1.0) 
     return result(worst <= 1 + 1e-9, largest_left_over_right=worst)
 
 
+Array = NDArray[np.float64]
+
+
 def _ball(v: Array) -> Array:
     return v / max(1.0, float(np.linalg.norm(v)))
 
@@ -96,6 +167,17 @@ def _two_sparse(v: Array) -> Array:
     return hard_threshold(v, 2)
 
 
+@LEMMAS.states(
+    "Lemma 4",
+    r"$\mathcal K$ convex, $u\in\mathcal K$: $\|P_{\mathcal K}(v)-u\|_2\le\|v-u\|_2$.",
+    kind="lemma",
+    found="Projecting on a convex set brings v nearer to each u in it; on a sparse set not.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("ball, box, half-space", sets=(_ball, _box, _half_space)),
+    mutant=Case("vectors with two entries", sets=(_two_sparse,)),
+    code=("minimax.methods.recursion.Recursion",),
+)
 def projection(rng: np.random.Generator, sets: tuple[Callable[[Array], Array], ...]) -> Result:
     """Is the projection of v at most as far from each u of the set as v is?"""
     worst = 0.0
@@ -108,6 +190,16 @@ def projection(rng: np.random.Generator, sets: tuple[Callable[[Array], Array], .
     return result(worst <= 1 + 1e-9, largest_ratio=worst)
 
 
+@CHI_SQUARE.states(
+    "Lemma 6",
+    r"$z\sim\chi^2_n$: $P(z-n\ge2\sqrt{nx}+2x)\le e^{-x}$.",
+    kind="lemma",
+    found="Holds (Laurent and Massart); the term 2x is what large x needs.",
+    by="quadrature",
+    expected=Status.HOLDS,
+    printed=Case("2√(nx) + 2x", linear=2.0),
+    mutant=Case("2√(nx) + 1.5x", linear=1.5),
+)
 def chi_square_tail(linear: float) -> Result:
     """P(z - n >= 2 sqrt(n x) + linear x) <= e^-x for z chi-square with n degrees of freedom."""
     worst = -math.inf
@@ -116,118 +208,3 @@ def chi_square_tail(linear: float) -> Result:
             log_tail = float(stats.chi2.logsf(n + 2 * math.sqrt(n * x) + linear * x, n))
             worst = max(worst, log_tail + x)
     return result(worst <= 1e-9, largest_log_ratio=worst)
-
-
-SUB_GAUSSIAN = (
-    Entry(
-        id="WX21:Definition 10",
-        kind="definition",
-        summary="Uniform signs are sub-Gaussian with 1, and with nothing less.",
-        statement=(
-            r"$X$ is sub-Gaussian with $\sigma^2$ if $EX=0$ and $Ee^{sX}\le e^{\sigma^2s^2/2}$ for"
-            r" all $s$; a vector if all $u^TX$, $\|u\|=1$, are. Uniform signs in $\{\pm1\}^d$ are"
-            r" sub-Gaussian with $1$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("σ² = 1", lambda rng: signs_are_sub_gaussian(1.0)),
-        mutant=Form("σ² = .9", lambda rng: signs_are_sub_gaussian(0.9)),
-        code=("minimax.problems.local_regression.lower.report_energy",),
-    ),
-    Entry(
-        id="WX21:Definition 10, sums",
-        kind="remark",
-        summary="Σ a_i X_i has proxy |a|₂² only if the X_i are independent; in general |a|₁².",
-        statement=(
-            r"If $X_1,\dots,X_n$ are all sub-Gaussian with $\sigma^2$ then $\sum a_iX_i$ is"
-            r" sub-Gaussian with $\sigma^2\sum a_i^2$."
-        ),
-        expected=Status.CORRECTED,
-        method="exact",
-        severity="harmless",
-        printed=Form("any X_i: X_1 = ... = X_n", lambda rng: sums(copies=True, by_length=True)),
-        corrected=Form("independent X_i", lambda rng: sums(copies=False, by_length=True)),
-        relaxed=Form("any X_i, proxy σ²|a|₁²", lambda rng: sums(copies=True, by_length=False)),
-        mutant=Form(
-            "independent X_i, less 1 %",
-            lambda rng: sums(copies=False, by_length=True, share=0.99),
-        ),
-        wrong=(
-            "Independence is missing: with X_1 = X_2 a sign, X_1 + X_2 has variance 4, not 2. The"
-            " proofs of Theorems 9 and 11 use it for sums over users, which are independent."
-        ),
-    ),
-)
-
-LEMMAS = (
-    Entry(
-        id="WX21:Lemma 2",
-        kind="lemma",
-        summary="Union bound and Chernoff, for t ≥ 0 (at t < 0 it is false, which is not meant).",
-        statement=(
-            r"$X_1,\dots,X_n$ sub-Gaussian with $\sigma^2$: $P(\max X_i\ge t)\le"
-            r" ne^{-t^2/2\sigma^2}$ and $P(\max|X_i|\ge t)\le2ne^{-t^2/2\sigma^2}$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("exponent t²/2", lambda rng: maximum_tail(1.0)),
-        mutant=Form("exponent .55 t²", lambda rng: maximum_tail(1.1)),
-        code=("minimax.methods.recursion.subgaussian_top",),
-    ),
-    Entry(
-        id="WX21:Lemma 3",
-        kind="lemma",
-        summary="The left side must be squared, and s* is the sparsity of θ*; then it is sharp.",
-        statement=(
-            r"For $\theta_t=\mathrm{Trunc}(\theta,s)$, $\theta\in R^k$, and $\|\theta^*\|_0\le s$:"
-            r" $\|\theta_t-\theta\|_2\le\frac{k-s}{k-s^*}\|\theta^*-\theta\|_2^2$."
-        ),
-        expected=Status.CORRECTED,
-        method="brute force",
-        severity="harmless",
-        printed=Form("left side as printed", lambda rng: truncation(rng, printed=True)),
-        corrected=Form("squared, |θ*|₀ ≤ s* ≤ s", lambda rng: truncation(rng, printed=False)),
-        mutant=Form(
-            "corrected, constant less 1 %",
-            lambda rng: truncation(rng, printed=False, factor=0.99),
-        ),
-        wrong=(
-            "The two sides scale differently: divide θ and θ* by 100 and the printed inequality"
-            " fails by a factor of 100. Squared it holds, with equality for θ = (1, ..., 1); s* is"
-            " not defined in the lemma and is the number of non-zero entries of θ*. A slip of the"
-            " print, or of its reading: the proofs use the squared form."
-        ),
-        code=(
-            "estimators.sparse_erm.hard_threshold",
-            "minimax.methods.recursion.thresholding_factor",
-        ),
-    ),
-    Entry(
-        id="WX21:Lemma 4",
-        kind="lemma",
-        summary="Projecting on a convex set brings v nearer to each u in it; on a sparse set not.",
-        statement=(
-            r"$\mathcal K$ convex, $u\in\mathcal K$: $\|P_{\mathcal K}(v)-u\|_2\le\|v-u\|_2$."
-        ),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form(
-            "ball, box, half-space", lambda rng: projection(rng, (_ball, _box, _half_space))
-        ),
-        mutant=Form("vectors with two entries", lambda rng: projection(rng, (_two_sparse,))),
-        code=("minimax.methods.recursion.Recursion",),
-    ),
-)
-
-CHI_SQUARE = (
-    Entry(
-        id="WX21:Lemma 6",
-        kind="lemma",
-        summary="Holds (Laurent and Massart); the term 2x is what large x needs.",
-        statement=r"$z\sim\chi^2_n$: $P(z-n\ge2\sqrt{nx}+2x)\le e^{-x}$.",
-        expected=Status.HOLDS,
-        method="quadrature",
-        printed=Form("2√(nx) + 2x", lambda rng: chi_square_tail(2.0)),
-        mutant=Form("2√(nx) + 1.5x", lambda rng: chi_square_tail(1.5)),
-    ),
-)

@@ -14,12 +14,26 @@ from minimax.core.privacy import Pure
 from minimax.methods.divergences import tv_contraction
 from minimax.methods.le_cam import point_against_mixture
 from minimax.problems.local_regression.lower import report_energy, reverse_ratio
-from verify.proofs.entry import Entry, Form, Result, Status, result
+from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.wx21.private_tests import largest_functional
 
-Array = NDArray[np.float64]
+CONSTRUCTION = Chapter("WX21")
 
 
+@CONSTRUCTION.states(
+    "(14)",
+    r"$\sigma=1-\langle x,\theta_v\rangle$ with chance"
+    r" $\frac{1+\langle x,\theta_v\rangle}2$, else $-1-\langle x,\theta_v\rangle$;"
+    r" $\theta_v=\delta v$, $v\in\{\pm e_j\}$, $\delta<1$. Then"
+    r" $P_{\theta_v,\sigma_v}\in\mathcal P_{1,p,2}$.",
+    kind="equation",
+    found="The noise has mean zero given x and is at most 1 + δ < 2.",
+    by="symbolic",
+    expected=Status.HOLDS,
+    printed=Case("chances as printed", sign=1),
+    mutant=Case("chances swapped", sign=-1),
+    code=("minimax.methods.priors.TwoLabelInstance", "minimax.problems.local_regression.lower"),
+)
 def two_label_noise(sign: int) -> Result:
     """Mean zero, at most 2, given t = <x, theta>, |t| <= delta < 1; `sign` -1 swaps the chances."""
     t = sp.Symbol("t", real=True)
@@ -30,6 +44,18 @@ def two_label_noise(sign: int) -> Result:
     return result(mean == 0 and largest <= 2, mean_of_the_noise=str(mean), largest_noise=largest)
 
 
+@CONSTRUCTION.states(
+    "(15)",
+    r"$p_{\theta_v,\sigma_v}(x,y)=(1+y\langle x,\theta_v\rangle)/2^{p+1}$ on"
+    r" $\{\pm1\}^{p+1}$, with mean $2^{-(p+1)}$ over $v$.",
+    kind="equation",
+    found="The joint law of (14), and uniform on average over v.",
+    by="exact",
+    expected=Status.HOLDS,
+    printed=Case("2^{p+1}", power=1),
+    mutant=Case("2^p", power=0),
+    code=("minimax.methods.priors.TwoLabelPrior",),
+)
 def joint_density(power: int) -> Result:
     """Is P(x, y) of (14) equal to (1 + y <x, theta>)/2^{p + power}, with uniform mean over v?
 
@@ -53,6 +79,9 @@ def joint_density(power: int) -> Result:
     return result(equal, total_mass=float(total), largest_p=4)
 
 
+Array = NDArray[np.float64]
+
+
 def _laws(p: int, delta: float) -> tuple[Array, Array]:
     """(P_0, P_v for all signed units v), on the alphabet of (x, y)."""
     points = np.array(list(itertools.product((1.0, -1.0), repeat=p + 1)))
@@ -62,6 +91,17 @@ def _laws(p: int, delta: float) -> tuple[Array, Array]:
     return base, base * (1 + delta * units @ w.T)
 
 
+@CONSTRUCTION.states(
+    "Lemma 10",
+    r"$C^{Nint}_\infty(\{P_v\})\le\delta^2/p$ for the family (15).",
+    kind="lemma",
+    found="Correct, with equality: C = δ²/p for p ≤ 3 over all 2^16 sign functions.",
+    by="brute force",
+    expected=Status.HOLDS,
+    printed=Case("δ²/p", factor=1.0),
+    mutant=Case("less 1 %", factor=0.99),
+    code=("minimax.problems.local_regression.lower.report_energy",),
+)
 def brute_functional(factor: float) -> Result:
     """Is C = sup over sign functions gamma on {-1, 1}^{p+1} at most factor delta^2/p? p <= 3."""
     delta, worst = 0.5, 0.0
@@ -71,6 +111,17 @@ def brute_functional(factor: float) -> Result:
     return result(worst <= 1 + 1e-12, largest_C_over_stated=worst, functions_at_p_3=2**16)
 
 
+@CONSTRUCTION.states(
+    "(16)",
+    r"$C^{Nint}_\infty(\{P_v\}_{v\in V})\le\delta^2/p$.",
+    kind="equation",
+    found="Equality for every p: E|⟨w, u⟩| ≤ 1 for unit u, reached at a signed unit.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("δ²/p at p = 8", power=1.0),
+    mutant=Case("δ²/p²", power=2.0),
+    code=("minimax.problems.local_regression.lower.theorem_1_fano",),
+)
 def dual_functional(rng: np.random.Generator, power: float) -> Result:
     """The same for p = 8 by duality: C = (delta^2/p) sup over unit u of (E|<w, u>|)^2."""
     p, delta = 8, 0.5
@@ -81,6 +132,21 @@ def dual_functional(rng: np.random.Generator, power: float) -> Result:
     return result(ratio <= 1 + 1e-12, largest_C_over_stated=ratio, largest_square_mean=largest)
 
 
+@CONSTRUCTION.states(
+    "Lemma 9, use in Theorem 2",
+    r"$D_{kl}(M_0^n\|\bar M^n)\le\frac{n\epsilon^2\delta^2(1+\delta)}{8p}$ for the family"
+    r" (15) and $\epsilon\le\frac12$. (Printed as from Lemma 9 and"
+    r" $\max_v\|dP_0/dP_v\|_\infty=\frac1{1-\delta}$, which give $\frac1{4(1-\delta)}$ in"
+    r" place of $\frac{1+\delta}8$; that is larger, but reports tell less than Lemma 9"
+    r" says.)",
+    kind="equation",
+    found="True and nearly sharp, but not by the step printed: 1/(1−δ) exceeds (1+δ)/2.",
+    by="optimisation",
+    expected=Status.HOLDS,
+    printed=Case("(1+δ)/8", factor=1.0),
+    mutant=Case("less 10 %", factor=0.9),
+    code=("minimax.problems.local_regression.lower.null_against_mixture",),
+)
 def null_divergence(factor: float) -> Result:
     """Is a round's divergence of P_0 from the mixture at most factor eps^2 delta^2 (1 + delta)/8p?
 
@@ -105,76 +171,3 @@ def null_divergence(factor: float) -> Result:
         best_channel_over_stated=reached / factor,
         factor_of_Lemma_9_over_its_replacement=step,
     )
-
-
-CONSTRUCTION = (
-    Entry(
-        id="WX21:(14)",
-        kind="equation",
-        summary="The noise has mean zero given x and is at most 1 + δ < 2.",
-        statement=(
-            r"$\sigma=1-\langle x,\theta_v\rangle$ with chance"
-            r" $\frac{1+\langle x,\theta_v\rangle}2$, else $-1-\langle x,\theta_v\rangle$;"
-            r" $\theta_v=\delta v$, $v\in\{\pm e_j\}$, $\delta<1$. Then"
-            r" $P_{\theta_v,\sigma_v}\in\mathcal P_{1,p,2}$."
-        ),
-        expected=Status.HOLDS,
-        method="symbolic",
-        printed=Form("chances as printed", lambda rng: two_label_noise(1)),
-        mutant=Form("chances swapped", lambda rng: two_label_noise(-1)),
-        code=("minimax.methods.priors.TwoLabelInstance", "minimax.problems.local_regression.lower"),
-    ),
-    Entry(
-        id="WX21:(15)",
-        kind="equation",
-        summary="The joint law of (14), and uniform on average over v.",
-        statement=(
-            r"$p_{\theta_v,\sigma_v}(x,y)=(1+y\langle x,\theta_v\rangle)/2^{p+1}$ on"
-            r" $\{\pm1\}^{p+1}$, with mean $2^{-(p+1)}$ over $v$."
-        ),
-        expected=Status.HOLDS,
-        method="exact",
-        printed=Form("2^{p+1}", lambda rng: joint_density(1)),
-        mutant=Form("2^p", lambda rng: joint_density(0)),
-        code=("minimax.methods.priors.TwoLabelPrior",),
-    ),
-    Entry(
-        id="WX21:Lemma 10",
-        kind="lemma",
-        summary="Correct, with equality: C = δ²/p for p ≤ 3 over all 2^16 sign functions.",
-        statement=(r"$C^{Nint}_\infty(\{P_v\})\le\delta^2/p$ for the family (15)."),
-        expected=Status.HOLDS,
-        method="brute force",
-        printed=Form("δ²/p", lambda rng: brute_functional(1.0)),
-        mutant=Form("less 1 %", lambda rng: brute_functional(0.99)),
-        code=("minimax.problems.local_regression.lower.report_energy",),
-    ),
-    Entry(
-        id="WX21:(16)",
-        kind="equation",
-        summary="Equality for every p: E|⟨w, u⟩| ≤ 1 for unit u, reached at a signed unit.",
-        statement=r"$C^{Nint}_\infty(\{P_v\}_{v\in V})\le\delta^2/p$.",
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("δ²/p at p = 8", lambda rng: dual_functional(rng, 1.0)),
-        mutant=Form("δ²/p²", lambda rng: dual_functional(rng, 2.0)),
-        code=("minimax.problems.local_regression.lower.theorem_1_fano",),
-    ),
-    Entry(
-        id="WX21:Lemma 9, use in Theorem 2",
-        kind="equation",
-        summary="True and nearly sharp, but not by the step printed: 1/(1−δ) exceeds (1+δ)/2.",
-        statement=(
-            r"$D_{kl}(M_0^n\|\bar M^n)\le\frac{n\epsilon^2\delta^2(1+\delta)}{8p}$ for the family"
-            r" (15) and $\epsilon\le\frac12$. (Printed as from Lemma 9 and"
-            r" $\max_v\|dP_0/dP_v\|_\infty=\frac1{1-\delta}$, which give $\frac1{4(1-\delta)}$ in"
-            r" place of $\frac{1+\delta}8$; that is larger, but reports tell less than Lemma 9"
-            r" says.)"
-        ),
-        expected=Status.HOLDS,
-        method="optimisation",
-        printed=Form("(1+δ)/8", lambda rng: null_divergence(1.0)),
-        mutant=Form("less 10 %", lambda rng: null_divergence(0.9)),
-        code=("minimax.problems.local_regression.lower.null_against_mixture",),
-    ),
-)
