@@ -11,9 +11,10 @@ from scipy import integrate, stats
 
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
+Rng = np.random.Generator
 CHAPTER = Chapter("CWZ19")
 
-Array = NDArray[np.float64]
 
 WHOLE = np.arange(-2.0, 3.0)
 """Whole numbers, so that the inequalities below are decided exactly."""
@@ -78,9 +79,6 @@ def missed_signal(*, factor: float) -> Result:
     right = 4 * x1**2 + 4 * x2**2 + 2 * (x2 - mu2) ** 2
     ratio = float(np.max(left[right > 0] / right[right > 0]))
     return result(np.all(left <= factor * right), cases=len(left), largest_ratio=ratio)
-
-
-Rng = np.random.Generator
 
 
 def peel(v: Array, noise: Array) -> NDArray[np.intp]:

@@ -18,9 +18,9 @@ from minimax.methods.priors import LinearInstance, RegressionPrior
 from minimax.methods.van_trees import cosine_information
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
 CHAPTER = Chapter("CWZ19")
 
-Array = NDArray[np.float64]
 SIGMA = 0.7
 
 

@@ -16,9 +16,8 @@ from minimax.core.privacy import Approximate, Gaussian
 from minimax.methods.divergences import gaussian_hockey_stick
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-CHAPTER = Chapter("CWZ19")
-
 Array = NDArray[np.float64]
+CHAPTER = Chapter("CWZ19")
 
 
 def paper_B(R: float, radius: float, row_bound: float, factor: float = 4.0) -> float:

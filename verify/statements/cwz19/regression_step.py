@@ -13,6 +13,8 @@ from scipy import stats
 from estimators.regression import projected
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
+Rng = np.random.Generator
 CHAPTER = Chapter("CWZ19")
 
 
@@ -50,10 +52,6 @@ def smoothness(*, half: bool, convexity: Fraction = Fraction(1)) -> Result:
         least_over_stated=float(min(low)),
         largest_over_stated=float(max(high)),
     )
-
-
-Array = NDArray[np.float64]
-Rng = np.random.Generator
 
 
 def _boxes(rng: Rng) -> list[tuple[float, float, Array, Array, Array]]:

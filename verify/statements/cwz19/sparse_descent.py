@@ -23,6 +23,7 @@ from verify.measure import interval
 from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 from verify.statements.cwz19.sparse_mean import GivenNoise
 
+Array = NDArray[np.float64]
 CHAPTER = Chapter("CWZ19")
 
 
@@ -107,8 +108,6 @@ def unseen_direction(*, power: float) -> Result:
         relative.min() >= 0.5 * relative.max(), at_m_16=relative[0], at_m_4096=relative[-1]
     )
 
-
-Array = NDArray[np.float64]
 
 # --- Lemma 8.3 -----------------------------------------------------------------------------------
 

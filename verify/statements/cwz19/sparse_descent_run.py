@@ -20,8 +20,8 @@ from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.cwz19.regression_convergence import exponents
 from verify.statements.cwz19.sparse_descent import RHO, algorithm_step
 
-CHAPTER = Chapter("CWZ19")
 Array = NDArray[np.float64]
+CHAPTER = Chapter("CWZ19")
 L, S, D, N, STEPS = 1.1, RHO, 100, 4000, 25
 
 

@@ -24,6 +24,7 @@ from minimax.problems.sparse_mean.upper import sparse_mean_upper
 from verify.measure import interval
 from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
 CHAPTER = Chapter("CWZ19")
 
 
@@ -144,9 +145,6 @@ def peeling_privacy(*, longest: float, most: float, share: float = 1.0) -> Resul
         advanced_composition_at_epsilon_half_and_delta_4_in_10000=_advanced(0.5, 4e-4, 20),
         advanced_composition_at_epsilon_1_and_delta_three_tenths=_advanced(1.0, 0.3, 20),
     )
-
-
-Array = NDArray[np.float64]
 
 
 class GivenNoise:

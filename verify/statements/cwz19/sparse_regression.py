@@ -35,8 +35,8 @@ from verify.statements.cwz19.regression_lower import CELLS
 from verify.statements.cwz19.sparse_lower import score_of_clipped
 from verify.statements.cwz19.top_entries import TopEntries
 
-CHAPTER = Chapter("CWZ19")
 Array = NDArray[np.float64]
+CHAPTER = Chapter("CWZ19")
 
 ROWS = np.insert(SIGN_ROWS, 1, 0.0, axis=1)
 """Rows that vanish off S = {1, 3}."""

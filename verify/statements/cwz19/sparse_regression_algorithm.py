@@ -18,9 +18,8 @@ from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.cwz19.regression_algorithm import paper_B
 from verify.statements.cwz19.regression_convergence import small_noise
 
-CHAPTER = Chapter("CWZ19")
-
 Array = NDArray[np.float64]
+CHAPTER = Chapter("CWZ19")
 
 
 def sparse_B(s: int, R: float, radius: float, row_bound: float, factor: float = 4.0) -> float:

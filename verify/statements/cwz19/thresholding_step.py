@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.cwz19.appendix_a import peel
 
-CHAPTER = Chapter("CWZ19")
 Rng = np.random.Generator
+Array = NDArray[np.float64]
+CHAPTER = Chapter("CWZ19")
 
 
 # --- The checks ----------------------------------------------------------------------------------
@@ -89,8 +90,6 @@ def restricted_constants(*, smoothness: int) -> Result:
         largest_of_s_over_L_times_smoothness=float(max(highest)),
     )
 
-
-Array = NDArray[np.float64]
 
 ETA = 2 / 3
 

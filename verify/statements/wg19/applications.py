@@ -26,6 +26,8 @@ from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
+Rng = np.random.Generator
 LINEAR = Chapter("WG19")
 LOGISTIC = Chapter("WG19")
 BUDGET = Approximate(1.0, 1e-5)
@@ -77,10 +79,6 @@ def squared_loss(*, clipped: bool, slack: float = 6.0) -> Result:
     return result(
         real <= BUDGET.delta, gradient_moves_by=moved, two_G_over_n=2 * G / n, real_delta=real
     )
-
-
-Array = NDArray[np.float64]
-Rng = np.random.Generator
 
 
 @LINEAR.states(
@@ -158,50 +156,6 @@ def failure_chance(allowed: Callable[[int, int], float]) -> Result:
     return result(worst <= 0, largest_log_chance_over_allowed=worst, log_chance_there=chance)
 
 
-# --- Rates ---------------------------------------------------------------------------------------
-
-
-@LINEAR.states(
-    "Corollary 5.6, rate",
-    r"The second term of the error is of order $1/\epsilon^2$ for small $\epsilon$.",
-    kind="corollary",
-    found="The certified privacy term falls like 1/ε², as claimed.",
-    by="exact",
-    expected=Status.RATE,
-    rate=True,
-    printed=Case("1/ε²", loss="squared", exponent=-2.0),
-    mutant=Case("1/ε", loss="squared", exponent=-1.0),
-    code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
-)
-def certified_rate(*, loss: Literal["squared", "logistic"], exponent: float) -> Result:
-    """Exponent in eps of the certified privacy term, gradients clipped and noise put right.
-
-    Variance 12 T G^2 log(1/delta)/(n eps)^2, which is enough by Remark 5.3 with its factor 2. The
-    class of `minimax.problems.sparse_regression.lower`, d = 200, s* = 2, s = 4, at eps where noise
-    dominates.
-    """
-    n, T, terms = 10**9, 10, []
-    problem = SparseRegressionProblem(n=n, d=200, s=2, sigma=1e-6, radius=1.0)
-    K = math.sqrt(problem.d / problem.s)
-    G = K * (4 if loss == "squared" else 1)
-    smallest = 1e-3 if loss == "squared" else 3e-5
-    for epsilon in (smallest, 3 * smallest):
-        bound = noisy_thresholding_upper(
-            problem,
-            s=4,
-            radius=1.0,
-            G=G,
-            step_size=2.0 if loss == "squared" else 8.0,
-            steps=T,
-            noise=math.sqrt(12) * paper_noise(Approximate(epsilon, 1e-5), G, n, T),
-            loss=loss,
-        )
-        parts = bound.compute(bound.defaults)
-        terms.append(parts.total - (parts.statistical or 0.0))
-    slope = math.log(terms[1] / terms[0]) / math.log(3)
-    return result(abs(slope - exponent) < 0.1, slope_in_eps=slope)
-
-
 # --- Corollary 5.8: logistic loss ----------------------------------------------------------------
 
 
@@ -252,7 +206,22 @@ def logistic_noise(
     )
 
 
-LOGISTIC.states(
+# --- Rates ---------------------------------------------------------------------------------------
+
+
+@LINEAR.states(
+    "Corollary 5.6, rate",
+    r"The second term of the error is of order $1/\epsilon^2$ for small $\epsilon$.",
+    kind="corollary",
+    found="The certified privacy term falls like 1/ε², as claimed.",
+    by="exact",
+    expected=Status.RATE,
+    rate=True,
+    printed=Case("1/ε²", loss="squared", exponent=-2.0),
+    mutant=Case("1/ε", loss="squared", exponent=-1.0),
+    code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
+)
+@LOGISTIC.states(
     "Corollary 5.8, rate",
     r"The second term of the error is of order $1/\epsilon^2$ for small $\epsilon$.",
     kind="corollary",
@@ -263,4 +232,31 @@ LOGISTIC.states(
     printed=Case("1/ε²", loss="logistic", exponent=-2.0),
     mutant=Case("1/ε", loss="logistic", exponent=-1.0),
     code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
-)(certified_rate)
+)
+def certified_rate(*, loss: Literal["squared", "logistic"], exponent: float) -> Result:
+    """Exponent in eps of the certified privacy term, gradients clipped and noise put right.
+
+    Variance 12 T G^2 log(1/delta)/(n eps)^2, which is enough by Remark 5.3 with its factor 2. The
+    class of `minimax.problems.sparse_regression.lower`, d = 200, s* = 2, s = 4, at eps where noise
+    dominates.
+    """
+    n, T, terms = 10**9, 10, []
+    problem = SparseRegressionProblem(n=n, d=200, s=2, sigma=1e-6, radius=1.0)
+    K = math.sqrt(problem.d / problem.s)
+    G = K * (4 if loss == "squared" else 1)
+    smallest = 1e-3 if loss == "squared" else 3e-5
+    for epsilon in (smallest, 3 * smallest):
+        bound = noisy_thresholding_upper(
+            problem,
+            s=4,
+            radius=1.0,
+            G=G,
+            step_size=2.0 if loss == "squared" else 8.0,
+            steps=T,
+            noise=math.sqrt(12) * paper_noise(Approximate(epsilon, 1e-5), G, n, T),
+            loss=loss,
+        )
+        parts = bound.compute(bound.defaults)
+        terms.append(parts.total - (parts.statistical or 0.0))
+    slope = math.log(terms[1] / terms[0]) / math.log(3)
+    return result(abs(slope - exponent) < 0.1, slope_in_eps=slope)

@@ -23,8 +23,9 @@ from estimators.sparse_erm import (
 from minimax.core.privacy import Gaussian, ZeroConcentrated
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-CHAPTER = Chapter("WG19")
 Rng = np.random.Generator
+Array = NDArray[np.float64]
+CHAPTER = Chapter("WG19")
 
 
 # --- The algorithm -------------------------------------------------------------------------------
@@ -72,9 +73,6 @@ def as_written(rng: Rng, *, descent: float) -> Result:
         largest_difference=difference,
         entries_kept=len(fitted.support_),
     )
-
-
-Array = NDArray[np.float64]
 
 
 def first_entries(v: Array, s: int) -> Array:

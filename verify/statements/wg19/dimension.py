@@ -13,6 +13,7 @@ from minimax.problems.erm.upper import theorem_5_4
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.wg19.applications import BUDGET
 
+Rng = np.random.Generator
 LINEAR = Chapter("WG19")
 LOGISTIC = Chapter("WG19")
 
@@ -36,6 +37,43 @@ LOGISTIC = Chapter("WG19")
         " bound, has a factor d; the claimed dependence on log d alone is lost."
     ),
     code=("minimax.problems.sparse_regression.upper.claimed_corollary_5_6",),
+)
+@LOGISTIC.states(
+    "Remark 5.9",
+    r"The algorithm achieves $O(s^*\log d/n+s^*\log d\log(1/\delta)/(n\epsilon)^2)$ for"
+    r" sparse logistic regression, the logarithmic dependence on $d$ of the abstract.",
+    kind="remark",
+    found="As Remark 5.7: K² ≥ 4μd for logistic loss, so the privacy term is d times larger.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("s* log d", loss="logistic", power=0),
+    corrected=Case("d s* log d", loss="logistic", power=1),
+    mutant=Case("d^(3/4) s* log d", loss="logistic", power=0.75),
+    wrong=(
+        "K² of Corollary 5.8 is dropped; the Hessian is at most X^⊤X/4n, so K² ≥ 4μd and the"
+        " noise, scaled to K, puts a factor d into the error."
+    ),
+    code=("minimax.problems.sparse_regression.upper.claimed_corollary_5_8",),
+    echoes="WG19:Remark 5.7",
+)
+@LOGISTIC.states(
+    "Table 1",
+    r"Utility for sparse linear regression: Frank-Wolfe $\log(nd)/(n\epsilon)^{2/3}$, two"
+    r" stage $s^{*2}\log(2/\gamma)/(n\epsilon)^2$, DP-IGHT $s^{*2}\log d/(n\epsilon)^2$.",
+    kind="equation",
+    found="The row of DP-IGHT lacks the factor K² ≥ μd; its advantage is not shown.",
+    by="exact",
+    expected=Status.CORRECTED,
+    severity="breaks a claim",
+    printed=Case("DP-IGHT: s*² log d", loss="squared", power=0),
+    corrected=Case("DP-IGHT: d s*² log d", loss="squared", power=1),
+    mutant=Case("DP-IGHT: d^(3/4) s*² log d", loss="squared", power=0.75),
+    wrong=(
+        "As Remark 5.7. The rows also measure different things: Frank-Wolfe's is excess"
+        " empirical risk, the others' a squared distance."
+    ),
+    same_as="WG19:Remark 5.7",
 )
 def dimension(*, loss: str, power: float) -> Result:
     """Is the error from the noise at most 200 times the claimed term times d^power, d to 2^60?
@@ -80,9 +118,6 @@ def dimension(*, loss: str, power: float) -> Result:
     )
 
 
-Rng = np.random.Generator
-
-
 @LINEAR.states(
     "Remark 5.7, length of rows",
     r"$\|x_i\|\le K$ with $K$ of constant order and sparse eigenvalues of constant order.",
@@ -119,46 +154,6 @@ def row_length(rng: Rng, *, constant: bool, share: float = 1.0) -> Result:
     if constant:
         return result(max(ratios) <= 4, largest_K2_over_mu=4 * max(ratios))
     return result(min(ratios) >= 1 - 1e-9, least_K2_over_mu_d=min(ratios))
-
-
-LOGISTIC.states(
-    "Remark 5.9",
-    r"The algorithm achieves $O(s^*\log d/n+s^*\log d\log(1/\delta)/(n\epsilon)^2)$ for"
-    r" sparse logistic regression, the logarithmic dependence on $d$ of the abstract.",
-    kind="remark",
-    found="As Remark 5.7: K² ≥ 4μd for logistic loss, so the privacy term is d times larger.",
-    by="exact",
-    expected=Status.CORRECTED,
-    severity="breaks a claim",
-    printed=Case("s* log d", loss="logistic", power=0),
-    corrected=Case("d s* log d", loss="logistic", power=1),
-    mutant=Case("d^(3/4) s* log d", loss="logistic", power=0.75),
-    wrong=(
-        "K² of Corollary 5.8 is dropped; the Hessian is at most X^⊤X/4n, so K² ≥ 4μd and the"
-        " noise, scaled to K, puts a factor d into the error."
-    ),
-    code=("minimax.problems.sparse_regression.upper.claimed_corollary_5_8",),
-    echoes="WG19:Remark 5.7",
-)(dimension)
-
-LOGISTIC.states(
-    "Table 1",
-    r"Utility for sparse linear regression: Frank-Wolfe $\log(nd)/(n\epsilon)^{2/3}$, two"
-    r" stage $s^{*2}\log(2/\gamma)/(n\epsilon)^2$, DP-IGHT $s^{*2}\log d/(n\epsilon)^2$.",
-    kind="equation",
-    found="The row of DP-IGHT lacks the factor K² ≥ μd; its advantage is not shown.",
-    by="exact",
-    expected=Status.CORRECTED,
-    severity="breaks a claim",
-    printed=Case("DP-IGHT: s*² log d", loss="squared", power=0),
-    corrected=Case("DP-IGHT: d s*² log d", loss="squared", power=1),
-    mutant=Case("DP-IGHT: d^(3/4) s*² log d", loss="squared", power=0.75),
-    wrong=(
-        "As Remark 5.7. The rows also measure different things: Frank-Wolfe's is excess"
-        " empirical risk, the others' a squared distance."
-    ),
-    same_as="WG19:Remark 5.7",
-)(dimension)
 
 
 @LOGISTIC.states(

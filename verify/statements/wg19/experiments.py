@@ -9,9 +9,8 @@ from estimators.sparse_erm import paper_noise
 from minimax.core.privacy import Approximate, Gaussian
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-CHAPTER = Chapter("WG19")
-
 Rng = np.random.Generator
+CHAPTER = Chapter("WG19")
 
 
 @CHAPTER.states(

@@ -13,6 +13,8 @@ from estimators.losses import LogisticLoss
 from minimax.core.privacy import Gaussian
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
+Rng = np.random.Generator
 CHAPTER = Chapter("WG19")
 
 
@@ -81,10 +83,6 @@ def lipschitz(*, constant: float) -> Result:
         largest_quotient_over_length_of_x=largest,
         largest_gradient_over_length_of_x=steepest,
     )
-
-
-Array = NDArray[np.float64]
-Rng = np.random.Generator
 
 
 def sparse_eigenvalues(H: Array, s: int) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from minimax.core.privacy import Approximate, Gaussian
 from minimax.methods.recursion import gaussian_top
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
 CHAPTER = Chapter("WX21")
 
 
@@ -92,9 +93,6 @@ def gaussian_release(*, shrink: float) -> Result:
     return result(
         worst <= 1 + 1e-6, largest_delta_over_claimed=worst, closed_form_at_the_last=exact
     )
-
-
-Array = NDArray[np.float64]
 
 
 # --- Definitions 7 and 8, Assumption 3 -----------------------------------------------------------

@@ -11,9 +11,8 @@ from scipy import integrate, special
 
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-CHAPTER = Chapter("WX21")
-
 Array = NDArray[np.float64]
+CHAPTER = Chapter("WX21")
 
 
 def _risk(H: Array, c: Array, x: Array) -> float:

@@ -18,6 +18,7 @@ from verify.local_claims import PAPER_LINK
 from verify.measure import interval
 from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
 CHAPTER = Chapter("WX21")
 NOISE = 0.05
 """C of the experiments."""
@@ -94,9 +95,6 @@ def in_class(rng: np.random.Generator, *, size: Callable[[int], float]) -> Resul
         ci_high=measured.ci_high,
         least_relative_error_in_the_ball=float(np.maximum(0.0, 1 - 1 / sizes).mean()),
     )
-
-
-Array = NDArray[np.float64]
 
 
 @CHAPTER.states(

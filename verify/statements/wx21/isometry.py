@@ -12,11 +12,11 @@ from scipy import linalg, special
 from minimax.methods.recursion import Interval, contraction
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
 WHOLE_RECORDS = Chapter("WX21")
 LABELS = Chapter("WX21")
 LEMMA_5 = Chapter("WX21")
 
-Array = NDArray[np.float64]
 
 ORDER = 17
 """2s + s* with s = 8s* and s* = 1."""

@@ -19,9 +19,8 @@ from verify.measure import interval
 from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 from verify.statements.wx21.contraction_proof import halved
 
-CHAPTER = Chapter("WX21")
-
 Array = NDArray[np.float64]
+CHAPTER = Chapter("WX21")
 
 
 def climbing(u: Array, y: Array) -> Array:

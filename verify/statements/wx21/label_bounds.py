@@ -19,6 +19,7 @@ from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
 CHAPTER = Chapter("WX21")
 
 
@@ -209,8 +210,6 @@ CHAPTER.states(
         "minimax.methods.divergences.information_from_tv",
     ),
 )(lower_bound)
-
-Array = NDArray[np.float64]
 
 
 # --- The packing ---------------------------------------------------------------------------------

@@ -13,9 +13,8 @@ from estimators.links import IDENTITY, Link, best_step
 from verify.local_claims import PAPER_LINK
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
-CHAPTER = Chapter("WX21")
-
 Array = NDArray[np.float64]
+CHAPTER = Chapter("WX21")
 
 
 def _weight(mean_noise: Array, link: Link) -> Array:

@@ -13,12 +13,12 @@ from minimax.methods.divergences import staircase_supremum, strong_contraction_p
 from minimax.methods.fano import fano
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
 DEFINITIONS = Chapter("WX21")
 RATE = Chapter("WX21")
 LABEL_CLASS = Chapter("WX21")
 MONOTONE_CLASS = Chapter("WX21")
 
-Array = NDArray[np.float64]
 EPSILON = 0.5
 
 
@@ -177,6 +177,11 @@ def closest_laws(link: Callable[[float], float], theta: float, C: float, *, bias
     return float(solved.fun)
 
 
+def wavy(x: float) -> float:
+    """8x + cos x, the link of the paper's experiments: (7, 9)-monotone."""
+    return 8 * x + math.cos(x)
+
+
 @DEFINITIONS.states(
     "(1)",
     r"$\mathcal P_{s,p,C}$: $x$ uniform on $\{\pm1\}^p$, $y=\langle\theta,x\rangle+\sigma$,"
@@ -188,6 +193,48 @@ def closest_laws(link: Callable[[float], float], theta: float, C: float, *, bias
     printed=Case("laws of 0 and θ differ", link=linear, b=1.0, bias=0.0),
     mutant=Case("without E[σ|x] = 0", link=linear, b=1.0, bias=1.0),
     code=("minimax.problems.local_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
+)
+@LABEL_CLASS.states(
+    "(8)",
+    r"$\mathcal P'_{s,p,C}$: fixed rows $x_i$, $y_i=\langle\theta,x_i\rangle+\sigma_i$,"
+    r" $\|\theta\|_0\le s$, $\|\theta\|_2\le1$, $|\sigma_i|\le C$; $\theta$ is to be"
+    r" estimated.",
+    kind="equation",
+    found="The display lacks the E σ = 0 of (1), and θ and 0 may then look the same.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("noise bounded by C", link=linear, b=1.0, bias=1.0),
+    corrected=Case("and of mean zero", link=linear, b=1.0, bias=0.0),
+    mutant=Case("and of mean at most C/8", link=linear, b=1.0, bias=0.125),
+    wrong=(
+        "With σ_i = −⟨x_i, θ⟩, which is at most C for |θ|₁ ≤ C, all labels are 0 under θ and"
+        " under 0: no estimator has an error below |θ|/2 at both, however large n is, so the"
+        " upper bound of Theorem 6 is impossible on the class as displayed. E σ_i = 0 is surely"
+        " meant: the text says that (1), which has it, is reduced to (8)."
+    ),
+    code=("minimax.problems.label_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
+)
+@MONOTONE_CLASS.states(
+    "(11)",
+    r"$\mathcal P_{s,p,C,f,a,b}$: $y=f(\langle\theta,x\rangle)+\sigma$ with $f$"
+    r" $(a,b)$-monotone, $|\sigma|\le C$, $\|\theta\|_2\le1$, $\|\theta\|_0\le s$; for"
+    r" $f(x)=x$ it reduces to (1).",
+    kind="equation",
+    found="The display lacks the E[σ|x] = 0 of (1), to which it is to reduce for f(x) = x.",
+    by="optimisation",
+    expected=Status.CORRECTED,
+    severity="harmless",
+    printed=Case("noise bounded by C", link=wavy, b=9.0, bias=1.0),
+    corrected=Case("and of mean zero", link=wavy, b=9.0, bias=0.0),
+    mutant=Case("and of mean at most C/8", link=wavy, b=9.0, bias=0.125),
+    wrong=(
+        "σ = f(0) − f(⟨x, θ⟩) is at most b|⟨x, θ⟩| ≤ C for |θ|₁ ≤ C/b and makes the data of θ"
+        " those of 0. E[σ|x] = 0 is surely meant, as (11) is to reduce to (1), which asks it;"
+        " the bounds of Theorems 9 and 11 need it too."
+    ),
+    code=("minimax.problems.label_regression.lower.theorem_10",),
+    echoes="WX21:(8)",
 )
 def identified(link: Callable[[float], float], b: float, *, bias: float) -> Result:
     """Do data from theta, C/(4b) <= |theta| <= C/b <= 1, never have the law of data from 0?
@@ -240,54 +287,3 @@ def rate_without_privacy(power: float) -> Result:
         n_times_bound_below_at_p_1e6=below[0],
         n_times_bound_above_at_p_1e6=above[0],
     )
-
-
-LABEL_CLASS.states(
-    "(8)",
-    r"$\mathcal P'_{s,p,C}$: fixed rows $x_i$, $y_i=\langle\theta,x_i\rangle+\sigma_i$,"
-    r" $\|\theta\|_0\le s$, $\|\theta\|_2\le1$, $|\sigma_i|\le C$; $\theta$ is to be"
-    r" estimated.",
-    kind="equation",
-    found="The display lacks the E σ = 0 of (1), and θ and 0 may then look the same.",
-    by="optimisation",
-    expected=Status.CORRECTED,
-    severity="harmless",
-    printed=Case("noise bounded by C", link=linear, b=1.0, bias=1.0),
-    corrected=Case("and of mean zero", link=linear, b=1.0, bias=0.0),
-    mutant=Case("and of mean at most C/8", link=linear, b=1.0, bias=0.125),
-    wrong=(
-        "With σ_i = −⟨x_i, θ⟩, which is at most C for |θ|₁ ≤ C, all labels are 0 under θ and"
-        " under 0: no estimator has an error below |θ|/2 at both, however large n is, so the"
-        " upper bound of Theorem 6 is impossible on the class as displayed. E σ_i = 0 is surely"
-        " meant: the text says that (1), which has it, is reduced to (8)."
-    ),
-    code=("minimax.problems.label_regression.lower", "minimax.methods.priors.TwoLabelPrior"),
-)(identified)
-
-
-def wavy(x: float) -> float:
-    """8x + cos x, the link of the paper's experiments: (7, 9)-monotone."""
-    return 8 * x + math.cos(x)
-
-
-MONOTONE_CLASS.states(
-    "(11)",
-    r"$\mathcal P_{s,p,C,f,a,b}$: $y=f(\langle\theta,x\rangle)+\sigma$ with $f$"
-    r" $(a,b)$-monotone, $|\sigma|\le C$, $\|\theta\|_2\le1$, $\|\theta\|_0\le s$; for"
-    r" $f(x)=x$ it reduces to (1).",
-    kind="equation",
-    found="The display lacks the E[σ|x] = 0 of (1), to which it is to reduce for f(x) = x.",
-    by="optimisation",
-    expected=Status.CORRECTED,
-    severity="harmless",
-    printed=Case("noise bounded by C", link=wavy, b=9.0, bias=1.0),
-    corrected=Case("and of mean zero", link=wavy, b=9.0, bias=0.0),
-    mutant=Case("and of mean at most C/8", link=wavy, b=9.0, bias=0.125),
-    wrong=(
-        "σ = f(0) − f(⟨x, θ⟩) is at most b|⟨x, θ⟩| ≤ C for |θ|₁ ≤ C/b and makes the data of θ"
-        " those of 0. E[σ|x] = 0 is surely meant, as (11) is to reduce to (1), which asks it;"
-        " the bounds of Theorems 9 and 11 need it too."
-    ),
-    code=("minimax.problems.label_regression.lower.theorem_10",),
-    echoes="WX21:(8)",
-)(identified)

@@ -12,6 +12,7 @@ from scipy import special
 from estimators.label_randomisers import GaussianLabels
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
 ZERO_CONCENTRATED = Chapter("WX21")
 CHI_SQUARE = Chapter("WX21")
 
@@ -21,7 +22,6 @@ _EVENTS = (
     " than the laws do. A divergence of the laws is surely meant. "
 )
 
-Array = NDArray[np.float64]
 ORDERS = (1.001, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 
 

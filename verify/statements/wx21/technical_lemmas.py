@@ -12,6 +12,7 @@ from scipy import stats
 from estimators.sparse_erm import hard_threshold
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
+Array = NDArray[np.float64]
 SUB_GAUSSIAN = Chapter("WX21")
 LEMMAS = Chapter("WX21")
 CHI_SQUARE = Chapter("WX21")
@@ -146,9 +147,6 @@ def truncation(rng: np.random.Generator, *, printed: bool, factor: float = 1.0) 
                     left = kept * scale if printed else (kept * scale) ** 2
                     worst = max(worst, left / (right * scale**2))
     return result(worst <= 1 + 1e-9, largest_left_over_right=worst)
-
-
-Array = NDArray[np.float64]
 
 
 def _ball(v: Array) -> Array:

@@ -17,6 +17,7 @@ from minimax.problems.local_regression.lower import report_energy, reverse_ratio
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.wx21.private_tests import largest_functional
 
+Array = NDArray[np.float64]
 CONSTRUCTION = Chapter("WX21")
 
 
@@ -77,9 +78,6 @@ def joint_density(power: int) -> Result:
                 mean[point] = mean.get(point, Fraction(0)) + stated / (2 * p)
         equal &= total == 1 and set(mean.values()) == {Fraction(1, 2 ** (p + 1))}
     return result(equal, total_mass=float(total), largest_p=4)
-
-
-Array = NDArray[np.float64]
 
 
 def _laws(p: int, delta: float) -> tuple[Array, Array]:
