@@ -165,6 +165,11 @@ def test_a_statement_without_a_check_is_an_error() -> None:
         _ = chapter.entries
 
 
+def test_a_case_without_a_check_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no check decides 'alone'"):
+        Case("alone", value=1).form()
+
+
 def test_a_case_that_the_check_does_not_take_is_an_error() -> None:
     chapter = Chapter("CWZ19")
     with pytest.raises(TypeError, match="value"):
@@ -221,16 +226,22 @@ def test_a_name_that_does_not_exist_is_seen() -> None:
 
 
 @pytest.mark.parametrize(
+    "found", [found for found in LEDGER.values() if found.mutant], ids=lambda found: found.id
+)
+def test_a_mutant_changes_one_argument(found: Entry) -> None:
+    """Of the corrected form where there is one; else of the printed form, or the relaxed one."""
+    told = [found.corrected] if found.corrected else [found.printed, found.relaxed]
+    near = [form for form in told if form and form.check == found.mutant.check]
+    assert any(len(changed(found.mutant, form)) == 1 for form in near)
+
+
+@pytest.mark.parametrize(
     "found", [found for found in LEDGER.values() if found.corrected], ids=lambda found: found.id
 )
 def test_a_corrected_form_has_a_mutant_of_its_own(found: Entry) -> None:
-    """Where there is a correction it is the form that `mutant` breaks, by changing one argument."""
     assert found.mutant is not None
     assert found.mutant.words not in (found.printed.words, found.corrected.words)
-    if found.corrected.check:
-        assert found.mutant.check == found.corrected.check
-        assert len(changed(found.mutant, found.corrected)) == 1
-        assert changed(found.mutant, found.printed) or found.mutant.check != found.printed.check
+    assert changed(found.mutant, found.printed) or found.mutant.check != found.printed.check
 
 
 def changed(form: Form, other: Form) -> set[str]:

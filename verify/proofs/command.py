@@ -13,7 +13,6 @@ import fnmatch
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from joblib import Parallel, delayed
 from rich.console import Console
@@ -29,7 +28,6 @@ from verify.proofs.document import (
     summary,
 )
 from verify.proofs.entry import Entry, Finding, Form, Result, Status, run_entry
-from verify.proofs.figures import findings_figure
 from verify.report import Terminal, save_figure, write_json, write_problems, write_whole
 from verify.statements import entries
 
@@ -86,7 +84,7 @@ def unexpected(chosen: list[Entry], findings: dict[str, Finding]) -> list[Entry]
     return [entry for entry in chosen if findings[entry.id].status is not entry.expected]
 
 
-def as_dict(chosen: list[Entry], findings: dict[str, Finding]) -> dict[str, Any]:
+def as_dict(chosen: list[Entry], findings: dict[str, Finding]) -> dict[str, object]:
     """The run as plain data."""
     return {
         "summary": counts(findings.values()),
@@ -95,7 +93,7 @@ def as_dict(chosen: list[Entry], findings: dict[str, Finding]) -> dict[str, Any]
     }
 
 
-def _plain(entry: Entry, finding: Finding) -> dict[str, Any]:
+def _plain(entry: Entry, finding: Finding) -> dict[str, object]:
     return {
         "id": entry.id,
         "paper": entry.paper,
@@ -113,8 +111,8 @@ def _plain(entry: Entry, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _plain_form(form: Form, found: Result) -> dict[str, Any]:
-    plain: dict[str, Any] = {"form": form.words, "holds": found.holds, **found.evidence}
+def _plain_form(form: Form, found: Result) -> dict[str, object]:
+    plain: dict[str, object] = {"form": form.words, "holds": found.holds, **found.evidence}
     if form.check:
         arguments = {name: _plain_value(value) for name, value in form.arguments.items()}
         plain |= {"check": form.check, "arguments": arguments}
@@ -218,6 +216,8 @@ def main(argv: list[str] | None = None) -> int:
         write_whole(args.write, lambda path: path.write_text(text, encoding="utf-8"))
         console.print(f"the ledger in {args.write}")
     if args.plot:
+        from verify.proofs.figures import findings_figure  # matplotlib is slow to import
+
         with console.status("drawing the headline findings"):
             write_whole(args.plot, partial(save_figure, findings_figure(args.seed)))
         console.print(f"the headline findings in {args.plot}")

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -261,7 +261,7 @@ class Chapter:
         cases = dict(zip(FORMS, (printed, step, corrected, mutant, relaxed), strict=True))
 
         def register(check: AnyCheck) -> AnyCheck:
-            forms: dict[str, Any] = {role: case.form(check) for role, case in cases.items() if case}
+            forms = {role: case.form(check) for role, case in cases.items() if case}
             self._slots[slot] = Entry(
                 id=f"{self.paper}:{number}",
                 kind=kind,
@@ -276,6 +276,7 @@ class Chapter:
                 same_as=same_as,
                 echoes=echoes,
                 slow=slow,
+                not_checkable="",
                 **forms,
             )
             return check

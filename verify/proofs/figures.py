@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from estimators.design import Design
 from estimators.label_randomisers import GaussianLabels, label_bound, paper_label_scale
@@ -17,6 +18,7 @@ from verify.refutation import SHOWN, worst_case
 from verify.statements.cwz19.sparse_lower import displayed_sums
 from verify.statements.wx21.interaction import interactive_rate, lone_rate
 
+Array = NDArray[np.float64]
 CONFIDENCE = 0.99
 FALSE, TRUE, OTHER = "tab:red", "tab:blue", "tab:green"
 
@@ -33,7 +35,7 @@ def findings_figure(seed: int = 0) -> Figure:
     return figure
 
 
-def _lemma_3_2(axis: Any, seed: int) -> None:
+def _lemma_3_2(axis: Axes, seed: int) -> None:
     sizes = [10**k for k in (3, 4, 5, 6)]
     found = [displayed_sums(d) for d in sizes]
     axis.plot(sizes, [claimed for _, claimed in found], "s--", color=FALSE, label="claimed, (B.1)")
@@ -42,7 +44,7 @@ def _lemma_3_2(axis: Any, seed: int) -> None:
     axis.set_title("CWZ19: Lemma 3.2\nthe tracing sum of a private clipped mean", fontsize=10)
 
 
-def _theorem_3_3(axis: Any, seed: int) -> None:
+def _theorem_3_3(axis: Axes, seed: int) -> None:
     cases = [worst_case(log_d, 2000, seed, 1 - CONFIDENCE) for log_d in SHOWN]
     x = [case.log_d for case in cases]
     axis.loglog(x, [case.claimed for case in cases], "s--", color=FALSE, label="claimed")
@@ -56,7 +58,7 @@ def _theorem_3_3(axis: Any, seed: int) -> None:
     axis.set_title("CWZ19: Theorem 3.3\na private estimator below the claimed bound", fontsize=10)
 
 
-def _algorithm_3_1(axis: Any, seed: int) -> None:
+def _algorithm_3_1(axis: Axes, seed: int) -> None:
     deltas = np.geomspace(1e-12, 1e-2, 60)
     for epsilon, shade in ((0.9, 1.0), (0.5, 0.7), (0.1, 0.4)):
         real = [
@@ -69,7 +71,7 @@ def _algorithm_3_1(axis: Any, seed: int) -> None:
     axis.set_title("CWZ19: Algorithm 3.1\nthe privacy of the printed noise", fontsize=10)
 
 
-def _label_noise(axis: Any, seed: int) -> None:
+def _label_noise(axis: Axes, seed: int) -> None:
     sparsity, epsilon, delta = np.arange(1, 33), 1.0, 1e-3
     for C, shade in ((0.05, 1.0), (0.5, 0.7), (2.0, 0.4)):
         scale = paper_label_scale(C, epsilon, delta)
@@ -83,7 +85,7 @@ def _label_noise(axis: Any, seed: int) -> None:
     axis.set_title("WX21: Algorithm 2\nthe privacy of the printed label noise", fontsize=10)
 
 
-def _ascent(axis: Any, seed: int) -> None:
+def _ascent(axis: Axes, seed: int) -> None:
     rng = np.random.default_rng(seed)
     theta = np.zeros(200)
     theta[:3] = 1 / math.sqrt(3)
@@ -97,7 +99,7 @@ def _ascent(axis: Any, seed: int) -> None:
     axis.set_title("WX21: Algorithm 2\nstep 5 climbs", fontsize=10)
 
 
-def _descended(design: Design, y: Any, sign: float, steps: int) -> Any:
+def _descended(design: Design, y: Array, sign: float, steps: int) -> Array:
     coef, _ = thresholded_descent(
         design,
         lambda prediction: sign * (prediction - y),
@@ -109,7 +111,7 @@ def _descended(design: Design, y: Any, sign: float, steps: int) -> Any:
     return coef
 
 
-def _halving(axis: Any, seed: int) -> None:
+def _halving(axis: Axes, seed: int) -> None:
     sizes = [10**k for k in (1, 2, 3, 6, 9, 12, 15, 18, 21, 24)]
     x = [math.log(p) for p in sizes]
     alone = [lone_rate(p) for p in sizes]

@@ -59,6 +59,9 @@ def class_members(*, factor: float) -> Result:
     return result(worst <= 1 + 1e-12, largest_over_stated=worst, largest_variance=2 * factor)
 
 
+# --- Lower bounds --------------------------------------------------------------------------------
+
+
 def constant_release(rng: np.random.Generator) -> Result:
     """Lemma 3.1 as printed, one Z for every M: the constant M = mean of Z is private and exact.
 
@@ -70,9 +73,6 @@ def constant_release(rng: np.random.Generator) -> Result:
         release = Z.mean(axis=0)  # whatever the sample Y
         ratios.append(float(np.linalg.norm(release - Z.mean(axis=0))) / math.sqrt(d))
     return result(min(ratios) > 0, smallest_error_over_sigma_root_d=min(ratios))
-
-
-# --- Lower bounds --------------------------------------------------------------------------------
 
 
 CELLS = ((10**3, 40.0), (10**3, 200.0), (10**5, 40.0), (10**5, 200.0), (10**7, 200.0))

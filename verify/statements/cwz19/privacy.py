@@ -22,6 +22,9 @@ from verify.proofs.entry import Case, Chapter, Result, Status, result
 CHAPTER = Chapter("CWZ19")
 
 
+# --- Definitions ---------------------------------------------------------------------------------
+
+
 def every_event(outputs: int) -> Iterable[tuple[int, ...]]:
     """All sets of outputs."""
     sizes = range(outputs + 1)
@@ -48,9 +51,6 @@ def leaky_response(ratio: Fraction, delta: Fraction) -> Pair:
     low, high = kept / (1 + ratio), kept * ratio / (1 + ratio)
     zero = Fraction(0)
     return (delta, high, low, zero), (zero, low, high, delta)
-
-
-# --- Definitions ---------------------------------------------------------------------------------
 
 
 RATIO = Fraction(3, 2)

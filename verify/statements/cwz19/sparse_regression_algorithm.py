@@ -196,6 +196,9 @@ def restricted_moments(*, largest: int, smallest: int, L: float) -> Result:
     return result(there, square_must_exceed=low, and_stay_below=high, L=L)
 
 
+# --- Privacy -------------------------------------------------------------------------------------
+
+
 @CHAPTER.states(
     "Lemma 4.4",
     r"Under (P1') and (D1') Algorithm 4.2 is $(\epsilon,\delta)$-private if"
@@ -242,9 +245,6 @@ def lemma_4_4(rng: np.random.Generator, *, radii: tuple[float, ...], factor: flo
         largest_sensitivity_over_B=ratio,
         epsilon_spent_of_1_in_10_steps=spent,
     )
-
-
-# --- Privacy -------------------------------------------------------------------------------------
 
 
 def worst_entry(s: int, R: float, radius: float, entry_bound: float) -> float:

@@ -96,6 +96,9 @@ def spikes(*, heights: int) -> Result:
     )
 
 
+# --- The top of d truncated normals --------------------------------------------------------------
+
+
 @CHAPTER.states(
     "Section B.2, order statistic",
     r"For $Y=|\nu|_{(d-s+1)}$: $P(Y>t)=1-P(\sum_j1(|\nu_j|>t)\le s)$.",
@@ -125,9 +128,6 @@ def order_statistic(*, at_most: int) -> Result:
             stated = 1 - float(stats.binom.cdf(s - 1 + at_most, d, p))
             worst = max(worst, abs(truth - stated))
     return result(worst < 1e-12, largest_difference=worst)
-
-
-# --- The top of d truncated normals ---------------------------------------------------------------
 
 
 @CHAPTER.states(

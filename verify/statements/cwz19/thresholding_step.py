@@ -23,9 +23,6 @@ Array = NDArray[np.float64]
 CHAPTER = Chapter("CWZ19")
 
 
-# --- The checks ----------------------------------------------------------------------------------
-
-
 @CHAPTER.states(
     "Lemma A.3",
     r"$\|\tilde P_s(v)-v\|^2\le(1+\frac1c)\frac{|I|-s}{|I|-\hat s}\|\hat v-v\|^2"

@@ -263,7 +263,7 @@ def both_ways(*, ordered: bool) -> Result:
     return result(worst <= 1 + 1e-12, largest_divergence_over_rho_times_order=worst)
 
 
-# --- Lemmas --------------------------------------------------------------------------------------
+# --- Lemmas 3.4, 3.6 and 3.7, and sensitivity ----------------------------------------------------
 
 
 @CHAPTER.states(

@@ -17,14 +17,11 @@ from minimax.core.bound import Assumption
 from minimax.problems.local_regression.lower import (
     PAPER_EPSILON,
     claimed_theorem,
-    theorem_1,
-    theorem_2,
-    theorem_3,
 )
 from verify.proofs.entry import Case, Kind, Result, Status, result
 from verify.statements.repeats import EarlierVersion
 from verify.statements.wx19.records import BOUNDED_NOISE
-from verify.statements.wx21.local_bounds import lower_bound
+from verify.statements.wx21.local_bounds import FIRST, SECOND, THIRD, lower_bound
 from verify.statements.wx21.local_privacy import identified, linear
 
 PRELIMINARIES = EarlierVersion("WSX18")
@@ -85,8 +82,6 @@ def bounded_below(
     claim = widened(claimed_theorem(number))
     return lower_bound(bound, number, constant, extra, claim=claim, epsilons=EPSILONS)
 
-
-FIRST, SECOND, THIRD = theorem_1(), theorem_2(sharp=True), theorem_3(sharp=True)
 
 LOWER_BOUNDS.repeats(
     "Theorem 1",

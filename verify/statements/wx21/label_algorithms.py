@@ -23,6 +23,9 @@ Array = NDArray[np.float64]
 CHAPTER = Chapter("WX21")
 
 
+# --- Algorithm 2: the step -----------------------------------------------------------------------
+
+
 def climbing(u: Array, y: Array) -> Array:
     """Step 5 of Algorithm 2 as printed: theta - eta (1/n) sum (y - <x, theta>) x."""
     return np.asarray(y - u)
@@ -35,9 +38,6 @@ def falling(u: Array, y: Array) -> Array:
 
 Slope = Callable[[Array, Array], Array]
 """(predictions <x, theta>, reports) -> the factor of x in the gradient."""
-
-
-# --- Algorithms 2 and 5: the step ----------------------------------------------------------------
 
 
 @CHAPTER.states(
@@ -175,7 +175,7 @@ def label_privacy(
     )
 
 
-# --- Theorems 6 and 11: the error ----------------------------------------------------------------
+# --- Theorem 6: the error ------------------------------------------------------------------------
 
 
 RUNS = 60
@@ -263,6 +263,9 @@ def consistency(
         largest_fall=few.ci_high / many.ci_low,
         runs=RUNS,
     )
+
+
+# --- Algorithm 5 and Theorem 11 ------------------------------------------------------------------
 
 
 def with_link(u: Array, y: Array) -> Array:

@@ -264,6 +264,11 @@ def variation_sum(rng: np.random.Generator, *, with_n: bool, constant: float = 2
     return result(worst <= 1 + 1e-9, largest_sum_over_stated=worst, constant=constant)
 
 
+def proof_scale(delta: float, s: int) -> float:
+    """delta sqrt(2/s), which makes |theta|^2 = 2 delta^2."""
+    return delta * math.sqrt(2 / s)
+
+
 @CHAPTER.states(
     "(31)",
     r"For $\theta,\theta'$ in $\delta\sqrt{2/s}\,\tilde{\mathcal H}$, $\delta\le1/\sqrt2$:"
@@ -274,10 +279,8 @@ def variation_sum(rng: np.random.Generator, *, with_n: bool, constant: float = 2
     found="Holds for the packing scaled by δ√(2/s), and both ends are reached; |θ|² = 2δ².",
     by="brute force",
     expected=Status.HOLDS,
-    printed=Case("δ√(2/s)", scale=lambda delta, s: delta * math.sqrt(2 / s)),
-    mutant=Case(
-        "δ√(2/s), lower end 1.1δ²", scale=lambda delta, s: delta * math.sqrt(2 / s), factor=1.1
-    ),
+    printed=Case("δ√(2/s)", scale=proof_scale),
+    mutant=Case("δ√(2/s), lower end 1.1δ²", scale=proof_scale, factor=1.1),
     code=("minimax.methods.packing.block_exponent",),
 )
 def packing_distances(scale: Callable[[float, int], float], factor: float = 1.0) -> Result:

@@ -26,6 +26,8 @@ from minimax.problems.local_regression.upper import Loss, one_shot_upper
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
 CHAPTER = Chapter("WX21")
+FIRST, SECOND, THIRD = theorem_1(), theorem_2(sharp=True), theorem_3(sharp=True)
+"""What is certified for Theorems 1, 2 and 3."""
 
 CLASS = r"$\mathcal P_{1,p,2}$"
 
@@ -65,8 +67,8 @@ def _estimator(epsilon: float, loss: Loss) -> Bound:
     by="optimisation",
     expected=Status.HOLDS,
     slow=True,
-    printed=Case("constant 0.85", bound=theorem_1(), number=1, constant=0.85),
-    mutant=Case("p² log p for p log p", bound=theorem_1(), number=1, constant=0.85, extra=1.0),
+    printed=Case("constant 0.85", bound=FIRST, number=1, constant=0.85),
+    mutant=Case("p² log p for p log p", bound=FIRST, number=1, constant=0.85, extra=1.0),
     code=(
         "minimax.problems.local_regression.lower.theorem_1",
         "minimax.problems.local_regression.upper.one_shot_upper",
@@ -106,9 +108,6 @@ def lower_bound(
         constant=constant,
         largest_claim_over_an_estimators_risk=above,
     )
-
-
-# --- Steps of the proofs -------------------------------------------------------------------------
 
 
 @CHAPTER.states(
@@ -160,8 +159,8 @@ CHAPTER.states(
     found="Holds with constant 3/4: risk ≥ 0.75 min{1, p/(nε²)} for ε ≤ 1/2.",
     by="optimisation",
     expected=Status.HOLDS,
-    printed=Case("constant 3/4", bound=theorem_2(sharp=True), number=2, constant=0.75),
-    mutant=Case("p² for p", bound=theorem_2(sharp=True), number=2, constant=0.75, extra=1.0),
+    printed=Case("constant 3/4", bound=SECOND, number=2, constant=0.75),
+    mutant=Case("p² for p", bound=SECOND, number=2, constant=0.75, extra=1.0),
     code=(
         "minimax.problems.local_regression.lower.theorem_2",
         "minimax.problems.local_regression.lower.null_against_mixture",
@@ -177,8 +176,8 @@ CHAPTER.states(
     found="Holds with constant 1/2: risk ≥ 0.5 min{1, √(p/(nε²))} for the loss |1ᵀ(θ−θ′)|.",
     by="optimisation",
     expected=Status.HOLDS,
-    printed=Case("constant 1/2", bound=theorem_3(sharp=True), number=3, constant=0.5),
-    mutant=Case("p² for p", bound=theorem_3(sharp=True), number=3, constant=0.5, extra=1.0),
+    printed=Case("constant 1/2", bound=THIRD, number=3, constant=0.5),
+    mutant=Case("p² for p", bound=THIRD, number=3, constant=0.5, extra=1.0),
     code=("minimax.problems.local_regression.lower.theorem_3",),
 )(lower_bound)
 

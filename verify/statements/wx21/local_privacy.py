@@ -143,12 +143,12 @@ def private_risk(rng: np.random.Generator, *, stretch: float) -> Result:
     )
 
 
+# --- The classes (1), (8), (11) ------------------------------------------------------------------
+
+
 def linear(x: float) -> float:
     """The link of the linear model."""
     return x
-
-
-# --- The classes (1), (8), (11) ------------------------------------------------------------------
 
 
 def closest_laws(link: Callable[[float], float], theta: float, C: float, *, bias: float) -> float:

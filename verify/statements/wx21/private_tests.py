@@ -173,6 +173,9 @@ def fano_inequality(rng: np.random.Generator, *, log_two: bool) -> Result:
     return result(least >= -1e-9, least_slack=least)
 
 
+# --- Le Cam --------------------------------------------------------------------------------------
+
+
 def pure_tilts() -> list[float]:
     """Means of reported bits under eps-LDP, eps <= 1/2."""
     return [tv_contraction(eps) * t for eps in EPSILONS for t in (0.1, 0.5, 1.0)]
@@ -181,9 +184,6 @@ def pure_tilts() -> list[float]:
 def chi_square_tilts() -> list[float]:
     """The same for randomised response with chi^2 = eps^2: u = eps/sqrt(4 + eps^2)."""
     return [eps / math.sqrt(4 + eps**2) * t for eps in (0.1, 0.5, 1.0) for t in (0.1, 0.5, 1.0)]
-
-
-# --- Le Cam --------------------------------------------------------------------------------------
 
 
 @METHODS.states(
