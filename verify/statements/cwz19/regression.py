@@ -6,13 +6,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
 from attacks.regression import RegressionAttack, lemma_4_1_boundary
+from attacks.sparse_regression import SupportRegressionAttack
 from minimax.core.bound import Labelled
 from minimax.methods.priors import LinearInstance, RegressionPrior
 from minimax.methods.van_trees import cosine_information
@@ -21,6 +22,7 @@ from verify.proofs.entry import Case, Chapter, Result, Status, result
 Array = NDArray[np.float64]
 CHAPTER = Chapter("CWZ19")
 
+Traced = RegressionAttack | SupportRegressionAttack
 SIGMA = 0.7
 
 
@@ -43,7 +45,7 @@ class LinearGame:
     Gaussian given the rows.
     """
 
-    attack: Any
+    attack: Traced
     rows: Array
     beta: Array
     ridge: float
@@ -83,7 +85,7 @@ def _folded(mean: Array, sd: Array) -> Array:
     return np.asarray(sd * (2 * stats.norm.pdf(z) + z * special.erf(z / math.sqrt(2))))
 
 
-def games(attack: Any, rows: Array, betas: Sequence[Array]) -> list[tuple[LinearGame, Array]]:
+def games(attack: Traced, rows: Array, betas: Sequence[Array]) -> list[tuple[LinearGame, Array]]:
     """Ridge estimates from nearly least squares to heavy shrinkage, at every beta."""
     return [
         (LinearGame(attack, rows, beta, ridge), beta) for beta in betas for ridge in (0.05, 0.3, 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -33,7 +32,9 @@ def noise_left(n: float, d: float, epsilon: float, log_term: float) -> float:
     return L / d * (1 + 8 * L**2) * 8 * L**2 * noise
 
 
-def exponents(term: Callable[..., float], stated: Mapping[str, float], start: Any) -> Result:
+def exponents(
+    term: Callable[..., float], stated: Mapping[str, float], start: Mapping[str, float]
+) -> Result:
     """Are the exponents of `term` within .1 of those stated? That of n is one of log n.
 
     Over a factor of 16 each; log n grows fourfold from n = 10^75 to 10^300.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +127,7 @@ def algorithm_step(H: Array, b: Array, beta: Array, c0: float, noise: Array, own
     """One iteration of Algorithm 4.2: gradient step, peeling with this noise, projection."""
     s = len(noise)
     half = beta - s / 6 * (H @ (beta - b))
-    rows = cast(Any, GivenNoise([*noise, own]))
+    rows = cast(np.random.Generator, GivenNoise([*noise, own]))
     found, _ = peeling(half, s, sensitivity=1.0, scale=1.0, rng=rows)
     new = np.zeros_like(b)
     new[found.support] = found.values

@@ -187,7 +187,7 @@ def peeling_accuracy(rng: np.random.Generator, *, factor: float) -> Result:
         cases += list(zip(v, w, strict=True))
     for v, w in cases:
         s = len(w)
-        noise = cast(Any, GivenNoise(np.vstack([w, np.zeros_like(w[:1])])))
+        noise = cast(np.random.Generator, GivenNoise(np.vstack([w, np.zeros_like(w[:1])])))
         found, _ = peeling(v, s, sensitivity=1.0, scale=1.0, rng=noise)
         chosen = np.zeros(len(v), dtype=bool)
         chosen[found.support] = True
@@ -369,7 +369,7 @@ def fresh_noise(rng: np.random.Generator, *, reused: bool) -> Result:
     epsilon, delta, errors = 0.5, 1e-4, []
     b = paper_peeling_scale(1.0, 1, epsilon, delta)
     for _ in range(8000):
-        source = cast(Any, Reused(rng)) if reused else rng
+        source = cast(np.random.Generator, Reused(rng)) if reused else rng
         found, _ = peeling(np.zeros(2), 1, sensitivity=1.0, scale=b, rng=source)
         errors.append(found.values[0] / b)
     mean = interval(np.array(errors) + 1, ALPHA, 0)  # intervals are for means that are positive

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,11 +128,11 @@ class Step(NamedTuple):
     def W(self) -> float:
         return float(4 * np.sum(np.abs(self.noise).max(1) ** 2))
 
-    def norm2(self, places: Any) -> float:
+    def norm2(self, places: NDArray[np.intp]) -> float:
         """|g restricted|^2."""
-        return float(np.sum(self.gradient[np.asarray(places, dtype=int)] ** 2))
+        return float(np.sum(self.gradient[places] ** 2))
 
-    def sets(self) -> tuple[Any, Any, Any]:
+    def sets(self) -> tuple[NDArray[np.intp], ...]:
         """(S_t, S_{t+1}, S*)."""
         return np.flatnonzero(self.beta), self.support, np.flatnonzero(self.best)
 
@@ -205,7 +205,7 @@ def descent_lemma(rng: Rng, *, pairwise: bool, share: float = 1.0) -> Result:
         places = np.union1d(np.union1d(*step.sets()[:2]), step.sets()[2])
         second = gamma / 2 * np.sum(shifted[places] ** 2)
         second -= ETA**2 / (2 * gamma) * step.norm2(places)
-        second += (1 - ETA) * move @ step.gradient
+        second += float((1 - ETA) * move @ step.gradient)
         identity = max(identity, abs(float(second) - first))
     return result(
         excess <= 1e-12 and identity <= 1e-9,

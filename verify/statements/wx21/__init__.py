@@ -22,6 +22,7 @@ from verify.statements.wx21 import (
     randomiser,
     relaxed_privacy,
     technical_lemmas,
+    thresholding_noise,
     thresholding_proof,
     thresholding_theorem,
     two_label_family,
@@ -61,6 +62,7 @@ CHAPTERS = (
     erm_lemmas.CHAPTER,
     thresholding_theorem.CHAPTER,
     thresholding_proof.CHAPTER,
+    thresholding_noise.CHAPTER,
     contraction_proof.CHAPTER,
 )
 ENTRIES: tuple[Entry, ...] = tuple(entry for chapter in CHAPTERS for entry in chapter.entries)

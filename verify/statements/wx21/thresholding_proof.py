@@ -1,28 +1,29 @@
-"""WX21 §VII-A: the proof of Theorem 8, (17)-(26)."""
+"""WX21 §VII-A: the proof of Theorem 8, (17)-(24), tried on single steps of Algorithm 3."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
-import sympy as sp
+import numpy as np
 
-from minimax.problems.erm.upper import theorem_8
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.wx21.thresholded_step import (
-    descent,
-    distance_bound,
-    equation_20,
-    equation_21,
-    equation_23,
-    equation_24,
-    exchange,
-    residual_bound,
-    smoothness_chain,
+    TOLERANCE,
+    Step,
+    judged,
+    square,
+    steps,
+    violation,
 )
 
 CHAPTER = Chapter("WX21")
 
-CHAPTER.states(
+
+# --- (17), (18), (19) ----------------------------------------------------------------------------
+
+
+@CHAPTER.states(
     "(17)",
     r"Smoothness gives $L(x_{t+1})\le L(x_t)"
     r"+\frac1{2\eta}(\|x_{t+1,I}-x_{t,I}+\eta g_{t,I}\|^2"
@@ -41,9 +42,28 @@ CHAPTER.states(
         " inequality stays true, and (20) has the term again."
     ),
     code=("minimax.problems.erm.upper.theorem_8",),
-)(smoothness_chain)
+)
+def smoothness_chain(rng: np.random.Generator, *, kept: float) -> Result:
+    """(17): is the last line equal to the one before, and L(x+) at most that?
 
-CHAPTER.states(
+    The last line has `kept` times the term -(1 - eta l)/(2 eta) |x+ - x|^2 (printed: 0).
+    """
+    unequal, above = 0.0, -math.inf
+    cases = steps(rng)
+    for step in cases:
+        room = (1 - step.eta * step.smooth) / (2 * step.eta) * float(step.move @ step.move)
+        noise = math.sqrt(square(step.z, step.joint)) * float(np.linalg.norm(step.move))
+        fit = square(step.residual, step.joint) / (2 * step.eta)
+        before = step.loss(step.start) + fit - step.eta / 2 * square(step.g, step.joint)
+        before += noise - room
+        last = step.loss(step.start) + fit - step.eta / 2 * square(step.g, step.new)
+        last += -step.eta / 2 * square(step.g, step.old) + noise - kept * room
+        unequal = max(unequal, abs(violation(last, before, fit, noise)))
+        above = max(above, violation(step.loss(step.end), last, fit, noise))
+    return judged(max(unequal, above), cases, largest_inequality_of_lines=unequal)
+
+
+@CHAPTER.states(
     "(18)",
     r"There is $R\subseteq I^t\setminus I^{t+1}$ with"
     r" $|R|=|I^{t+1}\setminus(I^t\cup I^*)|$, and"
@@ -62,9 +82,31 @@ CHAPTER.states(
         " x₀ = 0, has too few places to drop. Filling Iᵗ up to k places repairs it."
     ),
     code=("estimators.sparse_erm.hard_threshold",),
-)(exchange)
+)
+def exchange(rng: np.random.Generator, *, places: int) -> Result:
+    """(18): is there an R of the right size among the entries dropped, and are they smaller?
 
-CHAPTER.states(
+    k = 4; the start has from 0 (x_0 = 0) to 4 non-zero entries, and I^t is filled to `places`.
+    """
+    cases = steps(rng, sizes=(0, 1, 2, 3, 4), places=places)
+    missing = sum(step.swapped is None for step in cases)
+    worst = max(
+        violation(
+            square(step.start - step.eta * step.g, step.swapped),
+            step.eta**2 * square(step.g, step.new),
+        )
+        for step in cases
+        if step.swapped is not None
+    )
+    return result(
+        missing == 0 and worst <= TOLERANCE,
+        steps_without_such_a_set=missing,
+        steps=len(cases),
+        largest_violation=worst,
+    )
+
+
+@CHAPTER.states(
     "(19)",
     r"$\|x_{t+1,I}-x_{t,I}+\eta g_{t,I}\|^2-\eta^2\|g_{t,I\setminus(I^t\cup I^*)}\|^2"
     r"\le\|x_{t+1,I\setminus R}-x_{t,I\setminus R}+\eta g_{t,I\setminus R}\|^2$.",
@@ -75,7 +117,23 @@ CHAPTER.states(
     printed=Case("R as in (18)", extra=0),
     mutant=Case("R with one place more", extra=1),
     code=("estimators.sparse_erm.hard_threshold",),
-)(residual_bound)
+)
+def residual_bound(rng: np.random.Generator, *, extra: int) -> Result:
+    """(19): |r_I|^2 - eta^2 |g_new|^2 <= |r_{I without R}|^2, r = x+ - x + eta g.
+
+    The mutant takes `extra` more of the dropped entries into R.
+    """
+    worst, cases = -math.inf, steps(rng)
+    for step in cases:
+        now, then, _ = step.sets
+        out = set(sorted(now - then)[: len(step.swapped or []) + extra]) if extra else set()
+        kept = sorted(set(step.joint) - (out or set(step.swapped or [])))
+        left = square(step.residual, step.joint) - step.eta**2 * square(step.g, step.new)
+        worst = max(worst, violation(left, square(step.residual, kept)))
+    return judged(worst, cases)
+
+
+# --- (20) to (24) --------------------------------------------------------------------------------
 
 LINEAR = (
     "Expanding |x* − x + ηg|² gives 2η⟨z, x* − x⟩; the paper drops the η, so that (20) to (24) have"
@@ -83,7 +141,41 @@ LINEAR = (
     " (25) is not touched."
 )
 
-CHAPTER.states(
+
+def _inner(step: Step) -> float:
+    """<z, x* - x>."""
+    return float(step.z @ (step.target - step.start))
+
+
+def _common(step: Step, gain: float) -> float:
+    """The terms that (20) and (21) share, but for the one linear in z."""
+    away = float(np.sum((step.target - step.start) ** 2))
+    gap = step.loss(step.target) - step.loss(step.start)
+    total = step.loss(step.start) + gain * 2 * step.t * gap
+    total += step.t * (1 - step.eta * step.rho) / step.eta * away
+    return total + step.eta * (step.t - 0.5) * square(step.g, step.old)
+
+
+def equation_20(step: Step, linear: float, gain: float) -> float:
+    """The right side of (20) with `linear` times 2t <z, x* - x>, `gain` times 2t (L(x*) - L(x))."""
+    noise = math.sqrt(square(step.z, step.joint)) * float(np.linalg.norm(step.move))
+    room = (1 - step.eta * step.smooth) / (2 * step.eta) - step.t / step.eta
+    moved = float(step.move @ step.move)
+    return _common(step, gain) - room * moved + 2 * step.t * linear * _inner(step) + noise
+
+
+def _young(step: Step) -> float:
+    """eta (k + k*)/(2 ((1 - eta l) k - (1 + eta l) k*))."""
+    return step.eta / (2 * (1 - step.eta * step.smooth - 2 * step.t))
+
+
+def equation_21(step: Step, linear: float, gain: float) -> float:
+    """The right side of (21)."""
+    noise = _young(step) * square(step.z, step.joint)
+    return _common(step, gain) + 2 * step.t * linear * _inner(step) + noise
+
+
+@CHAPTER.states(
     "(20)",
     r"$L(x_{t+1})\le L(x_t)+\frac{2k^*}{k+k^*}(L(x^*)-L(x_t))"
     r"+\frac{(1-\eta\rho_s)k^*}{\eta(k+k^*)}\|x^*-x_t\|^2+\dots"
@@ -99,9 +191,8 @@ CHAPTER.states(
     mutant=Case("corrected, 2.5 times the factor of L(x*) − L(x)", right=equation_20, gain=2.5),
     wrong=LINEAR,
     code=("minimax.problems.erm.upper.theorem_8",),
-)(descent)
-
-CHAPTER.states(
+)
+@CHAPTER.states(
     "(21)",
     r"(20) with $ab\le\frac{a^2}{4c}+cb^2$: the terms in $\|x_{t+1}-x_t\|$ become"
     r" $\frac{\eta(k+k^*)}{2((1-\eta\ell_s)k-(1+\eta\ell_s)k^*)}\|z_{t,I}\|^2$.",
@@ -116,9 +207,32 @@ CHAPTER.states(
     wrong=LINEAR,
     code=("minimax.problems.erm.upper.theorem_8",),
     echoes="WX21:(20)",
-)(descent)
+)
+def descent(
+    rng: np.random.Generator,
+    right: Callable[[Step, float, float], float],
+    *,
+    printed: bool = False,
+    gain: float = 1.0,
+    shape: Mapping[str, float] | None = None,
+) -> Result:
+    """Is L(x+) at most the right side, with 1/eta (printed) or 1 in the term linear in z?
 
-CHAPTER.states(
+    `gain` multiplies the factor of L(x*) - L(x); `shape` is that of the `steps`.
+    """
+    cases = steps(rng, **(shape or {}))  # type: ignore[arg-type]
+    worst = max(
+        violation(
+            step.loss(step.end),
+            right(step, 1 / step.eta if printed else 1.0, gain),
+            step.loss(step.start),
+        )
+        for step in cases
+    )
+    return judged(worst, cases)
+
+
+@CHAPTER.states(
     "(22)",
     r"$\|x_t-x^*\|^2\le\frac4{\rho_s}[L(x^*)-L(x_t)]+\frac8{\rho_s^2}"
     r"\|g_{t,I^t\cup I^*}\|^2+\frac8{\rho_s^2}\|z_{t,I}\|^2$.",
@@ -129,7 +243,36 @@ CHAPTER.states(
     printed=Case("constant 8", constant=8.0),
     mutant=Case("constant 7.9", constant=7.9),
     code=("minimax.problems.erm.upper.theorem_8",),
-)(distance_bound)
+)
+def distance_bound(rng: np.random.Generator, constant: float) -> Result:
+    """(22) with this for 8; among the steps those with z = -g and m half-way, where it is sharp."""
+    cases = steps(rng)
+    for _ in range(20):
+        d, k = 12, 4
+        start, target = np.zeros(d), np.zeros(d)
+        start[:k], target[k] = rng.standard_normal(k), float(rng.standard_normal())
+        v = target - start
+        rho = float(10 ** rng.uniform(-2, 2))
+        cases.append(Step(rho * np.eye(d), start + v / 2, start, target, rho / 4 * v, k, 0.5 / rho))
+    worst = -math.inf
+    for step in cases:
+        rho, gap = step.rho, step.loss(step.target) - step.loss(step.start)
+        noise = square(step.z, step.joint)
+        bound = 4 / rho * gap + constant / rho**2 * (square(step.g, step.old) + noise)
+        worst = max(worst, violation(float(np.sum((step.start - step.target) ** 2)), bound))
+    return judged(worst, cases)
+
+
+def equation_23(step: Step, linear: float, gain: float) -> float:
+    """The right side of (23)."""
+    eta, rho, t = step.eta, step.rho, step.t
+    gap = step.loss(step.target) - step.loss(step.start)
+    slope = gain * 2 * t * (1 + 2 * (1 - eta * rho) / (eta * rho))
+    curb = eta / 2 - (eta**2 * rho**2 + 8 * (1 - eta * rho)) * t / (eta * rho**2)
+    total = step.loss(step.start) + slope * gap - curb * square(step.g, step.old)
+    noise = (_young(step) + 8 * (1 - eta * rho) * t / (eta * rho**2)) * square(step.z, step.joint)
+    return total + 2 * t * linear * _inner(step) + noise
+
 
 CHAPTER.states(
     "(23)",
@@ -152,6 +295,15 @@ CHAPTER.states(
 WIDE = {"d": 195, "k": 94, "kappa": 1.2, "count": 20}
 """k >= (1 + 64 kappa^2) k*, as (24) asks."""
 
+
+def equation_24(step: Step, linear: float, gain: float) -> float:
+    """The right side of (24)."""
+    gap = step.loss(step.target) - step.loss(step.start)
+    noise = 37 * step.smooth / step.rho**2 * square(step.z, step.joint)
+    contracted = step.loss(step.start) + gain * step.rho / (8 * step.smooth) * gap
+    return contracted + 2 * step.t * linear * _inner(step) + noise
+
+
 CHAPTER.states(
     "(24)",
     r"With $\eta=\frac1{2\ell_s}$ and $k\ge(1+64\kappa_s^2)k^*$:"
@@ -170,137 +322,3 @@ CHAPTER.states(
     code=("minimax.problems.erm.upper.theorem_8",),
     echoes="WX21:(20)",
 )(descent)
-
-
-@CHAPTER.states(
-    "(24), step",
-    r"At $\eta=\frac1{2\ell_s}$, $k\ge(1+64\kappa_s^2)k^*$ the factor"
-    r" $\frac{2k^*}{k+k^*}(1+\frac{2(1-\eta\rho_s)}{\eta\rho_s})$ of (23) is at least"
-    r" $\frac{\rho_s}{8\ell_s}$, and the term in $\|g\|^2$ may be dropped.",
-    kind="equation",
-    found="(23) gives (4κ−1)/(1+32κ²) < 1/(8κ): 0.091, not 0.125, at κ = 1; → 0 as k grows.",
-    by="symbolic",
-    expected=Status.UNPROVED,
-    severity="constants",
-    step=Case("|g|² dropped", keep_gradient=False),
-    relaxed=Case("|g|² bounded by (22)", keep_gradient=True),
-    wrong=(
-        "The factor is below ρ/(8ℓ) for every κ, already at the smallest k, and like k*/k for"
-        " larger k: k ≥ … should make things better, not worse. Using (22) once more for"
-        " −|g|² gives 1/(8κ) + t(2 − 1/(4κ)), t = k*/(k+k*): the stated rate is true."
-    ),
-    code=("minimax.problems.erm.upper.theorem_8",),
-)
-def contraction(*, keep_gradient: bool) -> Result:
-    """Is the factor of L(x*) - L(x) at least rho/(8l) at eta = 1/(2l), k >= (1 + 64 kappa^2) k*?
-
-    (23) without its term in |g|^2, or with that term bounded by (22) once more. sympy proves the
-    sign for all kappa = 1 + over >= 1 and k/k* = 1 + 64 kappa^2 + more.
-    """
-    kappa = sp.Symbol("kappa", positive=True)
-    over, more = sp.symbols("over more", nonnegative=True)
-    t = 1 / (2 + 64 * kappa**2 + more)
-    inverse = 1 / (2 * kappa)  # eta rho
-    factor = 2 * t * (1 + 2 * (1 - inverse) / inverse)
-    if keep_gradient:
-        curb = sp.Rational(1, 2) - (inverse**2 + 8 * (1 - inverse)) * t / inverse**2  # over eta
-        factor += curb * inverse / 2  # -|g|^2 <= (rho/2)(L(x*) - L(x)) + |z|^2
-    excess = sp.together((factor - 1 / (8 * kappa)).subs(kappa, 1 + over))
-    top, bottom = sp.fraction(sp.cancel(excess))
-    signs = [sp.Poly(part, over, more).coeffs() for part in (top, bottom)]
-    least = factor.subs(more, 0)
-    return result(
-        all(c > 0 for part in signs for c in part),
-        factor_at_kappa_1=float(least.subs(kappa, 1)),
-        stated_at_kappa_1=0.125,
-        factor_at_kappa_10=float(least.subs(kappa, 10)),
-        stated_at_kappa_10=0.0125,
-        factor_at_kappa_1_for_k_of_1000=float(factor.subs({kappa: 1, more: 935})),
-    )
-
-
-# --- (25) and (26) -------------------------------------------------------------------------------
-
-
-@CHAPTER.states(
-    "(25)",
-    r"$E L(x_{t+1})\le L(x_t)+\frac{\rho_s}{8\ell_s}(L(x^*)-L(x_t))"
-    r"+O\bigl(\frac{\kappa_sk^*G^2\log(1/\delta)\log p\,T}{\rho_sn^2\epsilon^2}\bigr)$.",
-    kind="equation",
-    found="True up to a constant (45 κk* log p σ²/ρ is proved), but not because of (24).",
-    by="exact",
-    expected=Status.RATE,
-    rate=True,
-    printed=Case("the proven noise term grows like κ", largest=45.0),
-    mutant=Case("κ⁰", largest=45.0, power=0.0),
-    code=("minimax.problems.erm.upper.theorem_8",),
-)
-@CHAPTER.states(
-    "(25), step",
-    r"$\frac{37\ell_s}{\rho_s^2}E\|z_{t,I}\|^2\le\frac{37\ell_s}{\rho_s^2}|I|"
-    r"E\|z_t\|_\infty^2$ is of order $\frac{\kappa_sk^*}{\rho_s}\sigma^2\log p$.",
-    kind="equation",
-    found="(24) gives κ³, not κ: |I| ≤ 2k+k* is of order κ²k*. The proven noise term has κ.",
-    by="exact",
-    expected=Status.UNPROVED,
-    severity="constants",
-    step=Case("37ℓ/ρ² |I| E|z|²_∞ grows like κ", largest=2.1e4, by_24=True),
-    relaxed=Case("the proven noise term does", largest=2.1e4),
-    wrong=(
-        "k ≥ (1 + 64κ²)k* puts κ²k* for k* into |I|. That 37ℓ/ρ² is itself κ² times too large"
-        " (order 1/ℓ is true) makes up for it: the two slips cancel."
-    ),
-    code=("minimax.problems.erm.upper.theorem_8",),
-)
-def noise_term(largest: float, *, power: float = 1.0, by_24: bool = False) -> Result:
-    """Is the noise of one step at most `largest` kappa^power k* log(p) sigma^2/rho, for all kappa?
-
-    And does it grow like that, so that the ratio of the two stays within a factor of two?
-    The noise that is proved (`theorem_8` with one step), or that of (24): 37 l/rho^2 times
-    |I| E|z|_inf^2 with |I| = 2k + k*.
-    """
-    ratios = []
-    for kappa in (1, 2, 4, 8, 16, 32):
-        k = 1 + 64 * kappa**2
-        d = 1000 * k
-        bound = theorem_8(
-            d=d,
-            s=k,
-            s_star=1,
-            curvature=1.0,
-            smoothness=float(kappa),
-            gap=1e-300,
-            noise=1.0,
-            steps=1,
-        )
-        noise = bound.value(**bound.defaults)
-        if by_24:
-            noise = 37 * kappa * (2 * k + 1) * 2 * math.log(2 * d)
-        ratios.append(noise / (kappa**power * math.log(d)))
-    return result(
-        max(ratios) <= min(largest, 2 * min(ratios)),
-        ratio_at_kappa_1=ratios[0],
-        ratio_at_kappa_32=ratios[-1],
-        largest_allowed=largest,
-    )
-
-
-@CHAPTER.states(
-    "(26)",
-    r"$E[L(x_{t+1})-L(x^*)]\le(1-\frac{\rho_s}{8\ell_s})E[L(x_t)-L(x^*)]"
-    r"+O\bigl(\frac{\kappa_sk^*G^2\log p\log(1/\delta)T}{\rho_sn^2\epsilon^2}\bigr)$.",
-    kind="equation",
-    found="A rearrangement of (25).",
-    by="symbolic",
-    expected=Status.HOLDS,
-    printed=Case("1 − ρ/(8ℓ)", part=sp.Integer(1)),
-    mutant=Case("1 − ρ/(4ℓ)", part=sp.Integer(2)),
-    code=("minimax.problems.erm.upper.theorem_8",),
-)
-def rearranged(part: sp.Rational) -> Result:
-    """(26) from (25): is L + r (L* - L) + W - L* = (1 - part r)(L - L*) + W, r = rho/(8l)?"""
-    L, best, W, rho, smooth = sp.symbols("L L_star W rho l", positive=True)
-    rate = rho / (8 * smooth)
-    left = L + rate * (best - L) + W - best
-    difference = sp.simplify(left - (1 - part * rate) * (L - best) - W)
-    return result(difference == 0, difference=str(difference))
