@@ -51,11 +51,11 @@ NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 
 def passing(**evidence: Any) -> Form:
-    return Form("holds", lambda rng: result(True, **evidence))
+    return Case("holds", check=lambda: result(True, **evidence)).form()
 
 
 def failing(**evidence: Any) -> Form:
-    return Form("fails", lambda rng: result(False, **evidence))
+    return Case("fails", check=lambda: result(False, **evidence)).form()
 
 
 def entry(**changes: Any) -> Entry:
@@ -96,7 +96,7 @@ def test_a_status_follows_from_which_forms_hold(forms: dict[str, Any], status: S
 
 
 def test_forms_of_an_entry_see_the_same_random_numbers() -> None:
-    draw = Form("draws", lambda rng: result(True, value=float(rng.random())))
+    draw = Case("draws", check=lambda rng: result(True, value=float(rng.random()))).form()
     found = run_entry(entry(printed=draw, mutant=draw)).results
     assert found["printed"].evidence == found["mutant"].evidence
 
@@ -430,7 +430,7 @@ def test_a_check_that_raises_is_invalid(
     def broken(rng: Any) -> Result:
         raise ArithmeticError("no such number")
 
-    first = entry(printed=Form("raises", broken), mutant=failing())
+    first = entry(printed=Case("raises", check=broken).form(), mutant=failing())
     second = entry(id="CWZ19:Test 2", printed=passing(value=np.inf), mutant=failing())
     both = {found.id: found for found in (first, second)}
     monkeypatch.setattr(command, "entries", lambda: both)

@@ -112,11 +112,13 @@ def _plain(entry: Entry, finding: Finding) -> dict[str, object]:
 
 
 def _plain_form(form: Form, found: Result) -> dict[str, object]:
-    plain: dict[str, object] = {"form": form.words, "holds": found.holds, **found.evidence}
-    if form.check:
-        arguments = {name: _plain_value(value) for name, value in form.arguments.items()}
-        plain |= {"check": form.check, "arguments": arguments}
-    return plain
+    return {
+        "form": form.words,
+        "holds": found.holds,
+        **found.evidence,
+        "check": form.check,
+        "arguments": {name: _plain_value(value) for name, value in form.arguments.items()},
+    }
 
 
 def _plain_value(value: object) -> object:

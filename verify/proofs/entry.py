@@ -92,8 +92,8 @@ class Form:
 
     words: str
     run: Callable[[np.random.Generator], Result]
-    check: str = ""
-    """The name of the check that `run` calls, and with which arguments (where they are data)."""
+    check: str
+    """The name of the check that `run` calls, and with which arguments."""
     arguments: Mapping[str, object] = field(default_factory=dict)
 
 

@@ -1,6 +1,7 @@
 """The proof ledger: every numbered statement of the papers, with a check that is run.
 
-One package per paper. ``python -m verify.proofs`` runs it.
+One package per paper, each statement above the check that decides it. ``python -m verify.proofs``
+runs them.
 """
 
 from __future__ import annotations

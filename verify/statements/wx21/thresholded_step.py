@@ -111,6 +111,7 @@ class Step:
 
 
 def square(v: Array, places: list[int]) -> float:
+    """|v restricted to these places|^2."""
     return float(np.sum(v[places] ** 2))
 
 
@@ -157,4 +158,5 @@ def violation(left: float, right: float, *terms: float) -> float:
 
 
 def judged(worst: float, cases: list[Step], **evidence: float) -> Result:
+    """Does no step violate the inequality by more than rounding?"""
     return result(worst <= TOLERANCE, largest_violation=worst, steps=len(cases), **evidence)
