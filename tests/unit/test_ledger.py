@@ -13,11 +13,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from tests.statements import REQUIRED
-from verify import proofs
-from verify.ledger import entries, figures
-from verify.ledger.cwz19.sparse_lower import score_of_clipped
-from verify.ledger.document import anchors, distinct, document, section, summary, table
-from verify.ledger.entry import (
+from verify.proofs import command, figures, main
+from verify.proofs.document import anchors, distinct, document, section, summary, table
+from verify.proofs.entry import (
     Case,
     Chapter,
     Entry,
@@ -29,6 +27,8 @@ from verify.ledger.entry import (
     run_entry,
     status_of,
 )
+from verify.statements import entries
+from verify.statements.cwz19.sparse_lower import score_of_clipped
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "ledger.md"
@@ -51,11 +51,11 @@ NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 
 def passing(**evidence: Any) -> Form:
-    return Form("holds", lambda rng: result(True, **evidence))
+    return Case("holds", check=lambda: result(True, **evidence)).form()
 
 
 def failing(**evidence: Any) -> Form:
-    return Form("fails", lambda rng: result(False, **evidence))
+    return Case("fails", check=lambda: result(False, **evidence)).form()
 
 
 def entry(**changes: Any) -> Entry:
@@ -96,7 +96,7 @@ def test_a_status_follows_from_which_forms_hold(forms: dict[str, Any], status: S
 
 
 def test_forms_of_an_entry_see_the_same_random_numbers() -> None:
-    draw = Form("draws", lambda rng: result(True, value=float(rng.random())))
+    draw = Case("draws", check=lambda rng: result(True, value=float(rng.random()))).form()
     found = run_entry(entry(printed=draw, mutant=draw)).results
     assert found["printed"].evidence == found["mutant"].evidence
 
@@ -165,6 +165,11 @@ def test_a_statement_without_a_check_is_an_error() -> None:
         _ = chapter.entries
 
 
+def test_a_case_without_a_check_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no check decides 'alone'"):
+        Case("alone", value=1).form()
+
+
 def test_a_case_that_the_check_does_not_take_is_an_error() -> None:
     chapter = Chapter("CWZ19")
     with pytest.raises(TypeError, match="value"):
@@ -221,16 +226,22 @@ def test_a_name_that_does_not_exist_is_seen() -> None:
 
 
 @pytest.mark.parametrize(
+    "found", [found for found in LEDGER.values() if found.mutant], ids=lambda found: found.id
+)
+def test_a_mutant_changes_one_argument(found: Entry) -> None:
+    """Of the corrected form where there is one; else of the printed form, or the relaxed one."""
+    told = [found.corrected] if found.corrected else [found.printed, found.relaxed]
+    near = [form for form in told if form and form.check == found.mutant.check]
+    assert any(len(changed(found.mutant, form)) == 1 for form in near)
+
+
+@pytest.mark.parametrize(
     "found", [found for found in LEDGER.values() if found.corrected], ids=lambda found: found.id
 )
 def test_a_corrected_form_has_a_mutant_of_its_own(found: Entry) -> None:
-    """Where there is a correction it is the form that `mutant` breaks, by changing one argument."""
     assert found.mutant is not None
     assert found.mutant.words not in (found.printed.words, found.corrected.words)
-    if found.corrected.check:
-        assert found.mutant.check == found.corrected.check
-        assert len(changed(found.mutant, found.corrected)) == 1
-        assert changed(found.mutant, found.printed) or found.mutant.check != found.printed.check
+    assert changed(found.mutant, found.printed) or found.mutant.check != found.printed.check
 
 
 def changed(form: Form, other: Form) -> set[str]:
@@ -355,7 +366,7 @@ def test_the_noisy_correlation_has_the_sensitivity_and_the_sum_that_are_claimed(
 def test_the_command_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "proofs.json"
     arguments = ["--only", "CWZ19:Lemma 8.1", "--json", str(path), "--jobs", "1"]
-    assert proofs.main(arguments) == 0
+    assert main(arguments) == 0
     written = json.loads(path.read_text())
     assert written["summary"] == written["findings"] == {"holds corrected": 1}
     (only,) = written["entries"]
@@ -372,13 +383,13 @@ def test_a_changed_status_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed = entry(printed=passing(), mutant=failing(ratio=2.0), expected=Status.REFUTED)
-    monkeypatch.setattr(proofs, "entries", lambda: {changed.id: changed})
-    assert proofs.main(["--jobs", "1"]) == 1
+    monkeypatch.setattr(command, "entries", lambda: {changed.id: changed})
+    assert main(["--jobs", "1"]) == 1
     assert "recorded as refuted" in capsys.readouterr().out
 
 
 def test_show_prints_the_whole_entry(capsys: pytest.CaptureFixture[str]) -> None:
-    assert proofs.main(["show", "CWZ19:Lemma 8.1"]) == 0
+    assert main(["show", "CWZ19:Lemma 8.1"]) == 0
     out = capsys.readouterr().out
     assert "2.65" in out
     assert "group_delta" in out
@@ -401,13 +412,13 @@ def test_show_prints_the_whole_entry(capsys: pytest.CaptureFixture[str]) -> None
 )
 def test_bad_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        proofs.main(arguments)
+        main(arguments)
     assert stop.value.code == 2
     assert re.search(message, capsys.readouterr().err.replace("\n", " "))
 
 
 def test_an_entry_is_found_whatever_its_case(capsys: pytest.CaptureFixture[str]) -> None:
-    assert proofs.main(["show", "cwz19: lemma  8.1"]) == 0
+    assert main(["show", "cwz19: lemma  8.1"]) == 0
     assert "CWZ19:Lemma 8.1" in capsys.readouterr().out
 
 
@@ -419,12 +430,12 @@ def test_a_check_that_raises_is_invalid(
     def broken(rng: Any) -> Result:
         raise ArithmeticError("no such number")
 
-    first = entry(printed=Form("raises", broken), mutant=failing())
+    first = entry(printed=Case("raises", check=broken).form(), mutant=failing())
     second = entry(id="CWZ19:Test 2", printed=passing(value=np.inf), mutant=failing())
     both = {found.id: found for found in (first, second)}
-    monkeypatch.setattr(proofs, "entries", lambda: both)
+    monkeypatch.setattr(command, "entries", lambda: both)
     path = tmp_path / "x.json"
-    assert proofs.main(["--jobs", "1", "--json", str(path)]) == 1
+    assert main(["--jobs", "1", "--json", str(path)]) == 1
     assert "no such number" in capsys.readouterr().out
 
     def refuse(name: str) -> None:
@@ -439,7 +450,7 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
     target, link = tmp_path / "target.json", tmp_path / "link.json"
     target.write_text("old")
     link.symlink_to(target)
-    assert proofs.main(["--only", "CWZ19:Lemma 8.1", "--jobs", "1", "--json", str(link)]) == 0
+    assert main(["--only", "CWZ19:Lemma 8.1", "--jobs", "1", "--json", str(link)]) == 0
     assert link.is_symlink()
     assert "Lemma 8.1" in target.read_text()
 
