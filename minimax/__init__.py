@@ -13,8 +13,7 @@ Conventions, stated once for the whole toolkit
   risk. That prior travels with the bound, and measurements are taken under it.
 """
 
-from minimax.bound import Bound
-from minimax.core.bound import Assumption, OutsideRegime, Parts
+from minimax.core.bound import Assumption, Bound, OutsideRegime, Parts
 from minimax.core.privacy import (
     Approximate,
     Gaussian,

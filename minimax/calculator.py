@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from minimax.bound import Bound as OldBound
 from minimax.core.best import Best
 from minimax.core.bound import Bound, OutsideRegime
 from minimax.core.calibration import Budget, repeated_noise
@@ -16,11 +15,8 @@ from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.erm import upper as erm_upper
-from minimax.problems.label_regression import lower as label_regression
-from minimax.problems.label_regression import upper as label_upper
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.local_regression import halving
-from minimax.problems.local_regression import lower as local_regression
 from minimax.problems.local_regression import problem as local_problem
 from minimax.problems.local_regression import upper as local_upper
 from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
@@ -41,7 +37,10 @@ from minimax.problems.sparse_regression import lower as sparse_regression
 from minimax.problems.sparse_regression import upper as sparse_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
-AnyBound = Bound | OldBound
+if TYPE_CHECKING:
+    from minimax.bound import Bound as OldBound
+
+AnyBound: TypeAlias = "Bound | OldBound"
 Place = Mapping[str, float]
 """A point without its budget."""
 Row = dict[str, Any]
@@ -153,7 +152,9 @@ def _local_regression(interaction: bool = False, loss: Loss = "squared") -> Prob
         return LocalRegressionProblem(**_numbers(point, ("n", "p", "C")))
 
     def lower(model: Model) -> Sequence[AnyBound]:
-        bounds = local_regression.lower_bounds(model, interaction=interaction)
+        from minimax.problems.local_regression.lower import lower_bounds
+
+        bounds = lower_bounds(model, interaction=interaction)
         return [bound for bound in bounds if bound.loss == measured]
 
     def theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
@@ -183,13 +184,22 @@ def _label_regression(link: bool = False) -> ProblemClass:
     def at(point: Place) -> LabelRegressionProblem:
         return LabelRegressionProblem(**_numbers(point, ("n", "p", "s", "C")))
 
+    def lower(model: Model) -> Sequence[AnyBound]:
+        from minimax.problems.label_regression.lower import lower_bounds
+
+        return lower_bounds(model, link=link)
+
     def upper(point: Place, privacy: Definition) -> Best:
         if link:
             why = "no estimator is proven here for a link f"
             return Best(local_problem.ZERO_RELEASE_RISK, note=why)
-        return label_upper.best_upper(at(point), privacy)
+        from minimax.problems.label_regression.upper import best_upper
+
+        return best_upper(at(point), privacy)
 
     def theorems(point: Place, privacy: Definition) -> Sequence[AnyBound]:
+        from minimax.problems.label_regression import upper as label_upper
+
         claimed = label_upper.claimed_label_bounds(privacy, link=link)
         return claimed if link else [label_upper.one_shot_label_upper(at(point), privacy), *claimed]
 
@@ -199,7 +209,7 @@ def _label_regression(link: bool = False) -> ProblemClass:
         f"x in {{-1, 1}}^p public, y = {model}, |noise| <= C, at most s non-zero theta_j, "
         "|theta| <= 1; labels locally private",
         ("n", "p", "s", "C", *(("b",) if link else ())),
-        lambda model: label_regression.lower_bounds(model, link=link),
+        lower,
         upper,
         local_problem.SQUARED,
         theorems=theorems,
