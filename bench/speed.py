@@ -10,9 +10,12 @@ noisy machine hurts both alike. The last column is the goal.
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,7 @@ from minimax.problems.mean import lower as mean
 from minimax.problems.sparse_mean import lower as sparse_mean
 
 REPETITIONS = 5
+ROOT = Path(__file__).parents[1]
 
 
 def best_of(*actions: Callable[[], object]) -> list[float]:
@@ -124,6 +128,32 @@ def bound_rows() -> list[tuple[str, str, str]]:
     return rows
 
 
+def cold_start_rows() -> list[tuple[str, str, str]]:
+    """A fresh interpreter with the estimators or the calculator, against its libraries alone."""
+
+    def start(*arguments: str) -> Callable[[], object]:
+        command = [sys.executable, *arguments]
+        return lambda: subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+
+    package, calculator, estimator, sklearn, libraries = best_of(
+        start("-c", "import estimators"),
+        start("-m", "minimax", "mean", "--n", "1000", "--d", "20", "--rho", ".1"),
+        start("-c", "from estimators import NoisyMean"),
+        start("-c", "import sklearn.base"),
+        start("-c", "import numpy, scipy.special"),
+    )
+    unit = "import numpy, scipy.special"
+    return [
+        (f"import estimators / {unit}", f"{package / libraries:.2f}", "at most 2.9"),
+        (f"python -m minimax mean ... / {unit}", f"{calculator / libraries:.2f}", "at most 2.6"),
+        (
+            "from estimators import NoisyMean / import sklearn.base",
+            f"{estimator / sklearn:.2f}",
+            "at most 1.2",
+        ),
+    ]
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -132,7 +162,10 @@ def main() -> None:
     scale = 10 if small else 1
     table = Table("what", "ratio", "goal", title="speed and memory, as ratios in one run")
     measured = (
-        noisy_mean_rows(10**6 // scale, 100) + selection_rows(10**6 // scale, 100) + bound_rows()
+        noisy_mean_rows(10**6 // scale, 100)
+        + selection_rows(10**6 // scale, 100)
+        + bound_rows()
+        + cold_start_rows()
     )
     for row in measured:
         table.add_row(*row)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.linear_model import Lasso
 
 from estimators.accounting import Guarantee
 from estimators.base import Array, LinearPredictor, PrivateEstimator
@@ -308,6 +307,8 @@ class LabelLasso(LabelEstimator):
 
     def fit(self, X: Any, y: Any) -> LabelLasso:
         """Randomise the labels y and fit the reports by a Lasso on the public rows of X."""
+        from sklearn.linear_model import Lasso  # slow to import, and needed for nothing else
+
         X, y = self._validated_pair(X, y, sparse_rows=True)
         self._check_options(X.shape[1])
         design, randomiser = Design(X), self._randomiser(X.shape[0])

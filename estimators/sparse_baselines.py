@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.linear_model import Lasso
 
 from estimators.accounting import Guarantee, LedgerEntry
 from estimators.base import Array, LinearPredictor, PrivateEstimator
@@ -265,6 +264,8 @@ def block_votes(
 def lasso_support(X: Any, y: Array, s: int, penalty: float) -> NDArray[np.intp]:
     """The at most s largest non-zero Lasso coefficients, at a penalty relative to the smallest one
     that makes all of them 0."""
+    from sklearn.linear_model import Lasso  # slow to import, and needed for nothing else
+
     zero_from = float(np.abs(X.T @ y).max()) / len(y)
     if zero_from == 0:
         return np.empty(0, dtype=np.intp)

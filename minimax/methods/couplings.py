@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
 import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from minimax.core.symbolic import Number, library
 
@@ -169,8 +170,8 @@ class RegressionPacking:
             values = (value(c * abs(2 * k - self.s) / root) for k in range(self.s + 1))
             return sum(v * mpmath.binomial(self.s, k) / every for k, v in enumerate(values))
         ups = np.arange(self.s + 1)
-        W, chance = np.abs(2 * ups - self.s) / math.sqrt(self.s), stats.binom.pmf(ups, self.s, 0.5)
-        return value(np.asarray(c)[..., None] * W) @ chance
+        W = np.abs(2 * ups - self.s) / math.sqrt(self.s)
+        return value(np.asarray(c)[..., None] * W) @ _walk_chances(self.s)
 
     def height(self, alpha: ArrayLike) -> Array:
         """A g with alpha(g) about alpha, or the largest the class allows.
@@ -215,6 +216,12 @@ class RegressionPacking:
             variance = lib.largest(square * (1 + 1e3 * lib.ulp) - mean**2, 0)
         deviation = lib.sqrt(self.n * variance)
         return Coupling(self.difference(g), g**2, self.n * mean, deviation)
+
+
+@lru_cache(maxsize=64)
+def _walk_chances(s: int) -> Array:
+    """P(k of s fair signs are up) for k = 0, ..., s, each rounded once."""
+    return np.array([math.comb(s, k) / 2**s for k in range(s + 1)])
 
 
 def _sign_difference(c: Number) -> Number:

@@ -1,0 +1,100 @@
+"""What is slow to import is imported where it is used, and the lazy package hides nothing."""
+
+import ast
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import estimators
+
+ROOT = Path(__file__).parents[2]
+SLOW = ("sympy", "matplotlib", "dp_accounting", "sklearn.linear_model")
+CALCULATOR = "from minimax.__main__ import main; main('{} --n 1000 --d 20 --rho .1{}'.split())"
+FITTED = """
+import numpy as np, estimators
+X = np.random.default_rng(0).choice([-1.0, 1.0], size=(50, 3))
+"""
+
+
+def loaded_after(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after the code."""
+    report = "\nimport sys; print('loaded:', *sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code + report], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.rpartition("loaded:")[2].split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import estimators",
+        "from estimators import NoisyMean",
+        FITTED + "estimators.NoisyMean(R=1.0).fit(X)",
+        CALCULATOR.format("mean", ""),
+        CALCULATOR.format("mean", " --upper"),
+        CALCULATOR.format("regression", " --json"),
+    ],
+)
+def test_nothing_slow_is_imported_before_it_is_used(code):
+    assert not loaded_after(code) & set(SLOW)
+
+
+def test_the_package_alone_loads_no_scientific_library():
+    loaded = loaded_after("import estimators")
+    assert not {"numpy", "scipy", "sklearn"} & loaded
+    assert "sklearn.base" in loaded_after("from estimators import NoisyMean")
+
+
+def test_the_calculator_does_without_the_distributions_of_scipy():
+    code = CALCULATOR.format("mean", "")
+    assert "scipy.stats" not in loaded_after(code)
+    assert "scipy.stats" in loaded_after("import scipy.stats\n" + code)
+
+
+USES = {
+    "sympy": "from minimax.problems.mean.lower import statistical_gaussian\n"
+    "statistical_gaussian().latex()",
+    "matplotlib": "from attacks.roc import blank_figure; blank_figure(1, 1)",
+    "dp_accounting": FITTED + "estimators.NoisyMean(R=1.0).fit(X).ledger_[0].event",
+    "sklearn.linear_model": FITTED + "estimators.LabelLasso().fit(X, X[:, 0])",
+}
+
+
+@pytest.mark.parametrize("module", SLOW)
+def test_what_is_slow_is_imported_when_it_is_used(module):
+    assert module in loaded_after(USES[module])
+
+
+def test_the_three_lists_of_exported_names_agree():
+    """For the reader and star imports, for type checkers, and for the first use of a name."""
+    tree = ast.parse(Path(estimators.__file__).read_text(encoding="utf-8"))
+    seen_by_checkers = {
+        alias.name: node.module.removeprefix("estimators.")
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        for alias in node.names
+    }
+    assert seen_by_checkers == estimators._HOMES
+    assert sorted(seen_by_checkers) == sorted(estimators.__all__)
+
+
+def test_every_exported_name_is_there_and_is_that_of_its_module():
+    star: dict[str, object] = {}
+    exec("from estimators import *", star)
+    for name in estimators.__all__:
+        assert name in dir(estimators)
+        found = getattr(estimators, name)
+        assert star[name] is found is getattr(sys.modules[found.__module__], name)
+        assert pickle.loads(pickle.dumps(found)) is found
+
+
+def test_a_name_that_is_not_exported_is_refused():
+    with pytest.raises(AttributeError, match="NoisyMedian"):
+        estimators.NoisyMedian  # noqa: B018
+    with pytest.raises(ImportError, match="NoisyMedian"):
+        exec("from estimators import NoisyMedian")
