@@ -24,6 +24,8 @@ from minimax.core.calibration import gradient_sensitivity
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.problems.regression.problem import RegressionProblem
 
+pytestmark = pytest.mark.oldest
+
 Array = NDArray[np.float64]
 BUDGET = Approximate(1.0, 1e-6)
 EXACT = Gaussian(1e9)

@@ -15,6 +15,8 @@ from estimators.regression import (
 )
 from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 
+pytestmark = pytest.mark.oldest
+
 Array = NDArray[np.float64]
 BUDGET = Approximate(1.0, 1e-6)
 X0 = np.random.default_rng(0).choice([-0.5, 0.5], (200, 4))
