@@ -208,8 +208,9 @@ def _part(privacy: Guarantee, share: float) -> Guarantee:
 def clipped_sum(X: Array, low: Array | float, high: Array | float) -> Array:
     """Sum over records of X clipped coordinate-wise, in chunks that stay in cache."""
     out = np.zeros(X.shape[1])
-    low, high = np.asarray(low, dtype=float)[()], np.asarray(high, dtype=float)[()]
-    # As float64: Python floats would be rounded, perhaps outwards, to the data's own type.
+    low, high = np.atleast_1d(np.asarray(low, float)), np.atleast_1d(np.asarray(high, float))
+    # As arrays of float64: Python floats, and before numpy 2 all scalars, would be rounded, perhaps
+    # outwards, to the data's own type.
     for chunk in _chunks(X):
         out += np.add.reduce(np.clip(chunk, low, high), axis=0, dtype=float)
     return out

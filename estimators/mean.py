@@ -344,9 +344,9 @@ def centred_clipped_mean(column: Array, centre: float, half: float) -> float:
 
 
 def _columns(X: Array, block: int = 16) -> Iterator[Array]:
-    """The columns of X, copied into contiguous memory a few at a time."""
+    """The columns of X as float64, copied into contiguous memory a few at a time."""
     for j in range(0, X.shape[1], block):
-        yield from np.ascontiguousarray(X[:, j : j + block].T)
+        yield from np.ascontiguousarray(X[:, j : j + block].T, dtype=float)
 
 
 class CoinPressMean(PrivateEstimator):

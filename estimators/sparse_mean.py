@@ -118,7 +118,8 @@ def choose_sparsity(
         support, values, entries = sparse_release(
             average, longest, 2 * R / complement, scales, method="gumbel", pure=pure, rng=rng
         )
-        path = np.cumsum(values * (values - 2 * np.clip(held[:, support], low, high)), axis=1)
+        picked = held[:, support].astype(float)  # no narrower: the bounds would be rounded to it
+        path = np.cumsum(values * (values - 2 * np.clip(picked, low, high)), axis=1)
         losses[fold::n_folds] = path[:, columns[1:]] - path[:, columns[:1]]
     ledger = [
         replace(e, count=e.count * (n_folds - 1), about=f"cross-validation: {e.about}")

@@ -183,6 +183,8 @@ def gaussian_scale(
     * ``paper``: sensitivity sqrt(log(1/delta))/epsilon, the variance of CWZ19: Algorithm 3.1 as
       printed. It does **not** give (epsilon, delta)-DP; the ledger says what it gives.
     """
+    if not isinstance(privacy, (Budget, Approximate, ZeroConcentrated, Gaussian)):
+        raise TypeError(f"privacy must be (epsilon, delta), zCDP or GDP, got {privacy!r}")
     budget = budget_of(privacy)
     if calibration == "analytic":
         return l2_sensitivity / budget.mu()

@@ -14,6 +14,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from estimators.base import PrivateEstimator
 from tests.contract.estimator_examples import exported, sample
 
+pytestmark = pytest.mark.oldest
+
 KINDS = exported()
 SUPERVISED = [name for name, kind in KINDS.items() if get_tags(kind()).target_tags.required]
 REGRESSORS = [name for name in SUPERVISED if not is_classifier(KINDS[name]())]

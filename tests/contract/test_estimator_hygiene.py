@@ -27,6 +27,8 @@ from tests.contract.hygiene import (
     records_held,
 )
 
+pytestmark = pytest.mark.oldest
+
 EXAMPLES = examples()
 PRIVATE = [name for name, made in EXAMPLES.items() if isinstance(made, PrivateEstimator)]
 CONTROLS = [name for name in EXAMPLES if name not in PRIVATE]

@@ -155,6 +155,7 @@ def test_more_records_or_less_privacy_never_raise_a_bound(
         assert bound.value(**easier) <= value * (1 + 2e-3) + 1e-300
 
 
+@pytest.mark.oldest
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(
     privacy=privacies(),
@@ -198,6 +199,7 @@ def test_lower_bounds_stay_below_the_proven_upper_bounds(
                 assert bound.value(**point) <= upper * (1 + 1e-9)
 
 
+@pytest.mark.oldest
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     privacy=privacies(),
@@ -253,6 +255,7 @@ def test_lower_bounds_under_local_privacy_stay_below_the_proven_upper_bounds(
             assert bound.value() <= bound.closed_form() * (1 + 1e-9)
 
 
+@pytest.mark.oldest
 @pytest.mark.parametrize("name", BOUNDS)
 def test_every_bound_prints_and_has_a_slope(name: str) -> None:
     bound = BOUNDS[name]
@@ -274,6 +277,7 @@ def test_every_certified_bound_states_its_factor() -> None:
     assert [name for name, bound in CERTIFIED.items() if bound.slack is None] == []
 
 
+@pytest.mark.oldest
 def test_a_bound_refuses_bad_points() -> None:
     bound = mean.tracing_gaussian(Approximate)
     good = {"n": 100, "d": 5, "sigma": 1, "radius": 1, "epsilon": 1, "delta": 1e-6}

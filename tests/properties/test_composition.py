@@ -6,11 +6,14 @@ import itertools
 import math
 
 import mpmath
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estimators.accounting import LedgerEntry, delta_at, total
 from minimax.core.privacy import Approximate, Pure
+
+pytestmark = pytest.mark.oldest
 
 GROUPS = st.lists(
     st.tuples(st.floats(-6, 2).map(lambda x: 10**x), st.integers(1, 9)), min_size=1, max_size=2

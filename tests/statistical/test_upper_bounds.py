@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
-from estimators.regression import NoisyGradientRegression
-from estimators.sparse_erm import NoisyHardThresholding
-from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.calibration import Scales
-from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.methods import recursion as descent
 from minimax.problems.erm import upper as erm_upper
 from minimax.problems.logistic import upper as logistic_upper
@@ -26,43 +21,11 @@ from minimax.problems.regression import upper as regression_upper
 from minimax.problems.regression.problem import RegressionProblem
 from minimax.problems.sparse_regression import upper as sparse_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
+from tests.simulation import above, ball, below, hard, keep
 
 Array = np.ndarray
-ERRORS = 5.0
 REPEATS = 300
 """Runs of the algorithm on each data set; their mean is one measurement."""
-
-
-def mean_and_error(values: list[float]) -> tuple[float, float]:
-    return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values)))
-
-
-def below(values: list[float], bound: float) -> bool:
-    mean, error = mean_and_error(values)
-    return mean + ERRORS * error <= bound
-
-
-def above(values: list[float], bound: float) -> bool:
-    mean, error = mean_and_error(values)
-    return mean - ERRORS * error > bound
-
-
-def ball(b: Array, radius: float) -> Array:
-    """Each row projected."""
-    norms = np.linalg.norm(b, axis=-1, keepdims=True)
-    return b * np.minimum(1.0, radius / np.maximum(norms, 1e-300))
-
-
-def keep(z: Array, places: Array) -> Array:
-    """Each row with 0 outside its places."""
-    out = np.zeros_like(z)
-    np.put_along_axis(out, places, np.take_along_axis(z, places, -1), -1)
-    return out
-
-
-def hard(z: Array, s: int) -> Array:
-    """Each row hard-thresholded."""
-    return keep(z, np.argpartition(-np.abs(z), s - 1, axis=-1)[..., :s])
 
 
 # --- Ingredients ---------------------------------------------------------------------------------
@@ -340,92 +303,6 @@ def test_gradient_clipping_is_below_its_bound() -> None:
         problem, s=s, radius=1.0, G=G, step_size=2.0, steps=4, noise=1e-9
     )
     assert below(losses, bound.value())
-
-
-# --- The estimators that the calculator names ----------------------------------------------------
-
-
-def test_the_named_dense_estimator_has_the_proven_risk() -> None:
-    problem, budget = RegressionProblem(20_000, 4), Approximate(1.0, 1e-5)
-    best = regression_upper.best_upper(problem, budget)
-    risk, model = best.risk, NoisyGradientRegression(budget, **best.settings)
-    assert model.risk_bound(problem).value() == pytest.approx(risk, rel=1e-9)
-    rng, beta = np.random.default_rng(12), np.full(4, 0.5)
-    losses = []
-    for seed in range(120):
-        X = rng.choice([-0.5, 0.5], (problem.n, 4))
-        y = X @ beta + rng.standard_normal(problem.n)
-        fitted = model.set_params(random_state=seed).fit(X, y)
-        losses.append(float(np.sum((fitted.coef_ - beta) ** 2)) / 4)
-    assert below(losses, risk)
-    assert np.mean(losses) > risk / 4
-
-
-def test_the_named_dense_estimator_has_the_proven_risk_under_a_pure_budget() -> None:
-    problem, budget = RegressionProblem(3_000, 3), Pure(1.0)
-    best = regression_upper.best_upper(problem, budget)
-    risk, model = best.risk, PrivateHardThresholding(budget, **best.settings)
-    assert risk < 0.02
-    rng, beta = np.random.default_rng(14), np.full(3, 0.5)
-    losses = []
-    for seed in range(1000):
-        X = rng.choice([-1.0, 1.0], (problem.n, 3)) / math.sqrt(3)
-        y = X @ beta + rng.standard_normal(problem.n)
-        fitted = model.set_params(random_state=seed).fit(X, y)
-        losses.append(float(np.sum((fitted.coef_ - beta) ** 2)) / 3)
-    assert below(losses, risk)
-    assert np.mean(losses) > risk / 4
-
-
-def test_the_named_logistic_estimator_has_the_proven_risk() -> None:
-    problem, budget = LogisticProblem(8_000, 3), ZeroConcentrated(0.5)
-    best = logistic_upper.best_upper(problem, budget)
-    risk, model = best.risk, NoisyHardThresholding(budget, **best.settings)
-    assert risk < 0.2 / 3
-    rng, beta = np.random.default_rng(16), np.full(3, 0.5)
-    losses = []
-    for seed in range(300):
-        X = rng.choice([-1.0, 1.0], (problem.n, 3)) / math.sqrt(3)
-        y = rng.random(problem.n) < 1 / (1 + np.exp(-X @ beta))
-        fitted = model.set_params(random_state=seed).fit(X, y.astype(float))
-        losses.append(float(np.sum((fitted.coef_ - beta) ** 2)) / 3)
-    assert below(losses, risk)
-    assert np.mean(losses) > risk / 6
-
-
-@pytest.mark.parametrize("budget", [Approximate(1.0, 1e-5), Pure(1.0)])
-def test_the_named_sparse_estimator_has_the_proven_risk(budget: Any) -> None:
-    problem = SparseRegressionProblem(8_000, 10, 2)
-    best = sparse_upper.best_upper(problem, budget)
-    risk, given = best.risk, best.settings
-    assert risk < 0.5
-    model = PrivateHardThresholding(budget, **given)
-    rng, beta = np.random.default_rng(13), np.zeros(10)
-    beta[:2] = math.sqrt(0.5)
-    losses = []
-    for seed in range(400):
-        X = rng.choice([-1.0, 1.0], (problem.n, 10)) / math.sqrt(2)
-        y = X @ beta + rng.standard_normal(problem.n)
-        fitted = model.set_params(random_state=seed).fit(X, y)
-        losses.append(float(np.sum((fitted.coef_ - beta) ** 2)) / 2)
-    assert below(losses, risk)
-    share = (
-        Pure(budget.epsilon / given["steps"])
-        if isinstance(budget, Pure)
-        else ZeroConcentrated(budget.to_zcdp().rho / given["steps"])
-    )
-    scales = sparse_upper.step_scales(
-        problem.n,
-        given["s"],
-        math.sqrt(0.5),
-        given["radius"],
-        given["R"],
-        given["step_size"],
-        share,
-        selection_share=given["selection_share"],
-    )
-    assert fitted.selection_scale_ == pytest.approx(scales.selection)
-    assert fitted.noise_scale_ == pytest.approx(scales.value)
 
 
 # --- Fixed data ----------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
-"""The bench for regression runs, says what it compared, and copes without peers."""
+"""The benches run; that for regression says what it compared, and copes without peers."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -8,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import minimax
+
 ROOT = Path(__file__).parents[2]
+PACKAGES = Path(minimax.__path__[0]).parent
+"""Where the packages are imported from: here, or wherever they are installed."""
 OURS = {
     "step": ["NoisyGradientRegression: clipped gradient"],
     "gram": ["T = 50, Gram matrix formed once", "T = 50, two products a step"],
@@ -26,10 +31,9 @@ def ran(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, str(ROOT / "bench" / "regression.py"), "--quick", "--no-peers",
          "--json", str(out), "--peers-dir", str(peers)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(PACKAGES)},
         capture_output=True,
         text=True,
-        timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads(out.read_text()), peers
@@ -68,3 +72,19 @@ def test_errors_are_those_of_the_estimators(ran):
     private = errors["private", "NoisyGradientRegression, rows <= sqrt(d)"]
     assert private != pytest.approx(floor)
     assert private[len(private) // 2] > floor[len(floor) // 2]
+
+
+def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("bench_local", ROOT / "bench" / "local.py")
+    assert spec is not None
+    assert spec.loader is not None
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    monkeypatch.setattr(bench, "CHUNK", 200)
+    rows = bench.time_rows(600, 10) + bench.memory_rows(2_000, 10)
+    assert len(rows) == 8
+    assert all(row.figure > 0 for row in rows)
+    assert all(row.figure < row.goal for row in rows[4:])
+    fits = bench.fit_rows(50_000, 10)
+    assert len(fits) == 4
+    assert all(row.figure > 0 for row in fits)

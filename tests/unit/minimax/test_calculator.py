@@ -31,6 +31,7 @@ def rows(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, 
     return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
 
 
+@pytest.mark.oldest
 @pytest.mark.parametrize(
     ("arguments", "name", "part", "value"),
     [
@@ -56,6 +57,7 @@ def test_reference_values(
     assert rows(arguments, capsys)[name][part] == pytest.approx(value, rel=0.02)
 
 
+@pytest.mark.oldest
 @pytest.mark.parametrize(
     ("arguments", "name", "part", "value", "gained"),
     [
@@ -83,6 +85,7 @@ def test_reference_values_of_regression(
     assert rows(arguments, capsys)[name][part] == pytest.approx(value * gained, rel=0.02)
 
 
+@pytest.mark.oldest
 @pytest.mark.parametrize(
     ("privacy", "value"),
     [
@@ -101,6 +104,7 @@ def test_values_of_logistic(
     assert row["privacy"] == pytest.approx(value, rel=2e-3)
 
 
+@pytest.mark.oldest
 def test_upper_rows_say_what_is_vacuous_and_what_is_claimed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -186,6 +190,7 @@ def test_outside_its_regime_a_row_has_no_number(capsys: pytest.CaptureFixture[st
     assert any(text.startswith("NOT MET") for text in row["assumptions"])
 
 
+@pytest.mark.oldest
 def test_table_shows_every_bound(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SPARSE, "--epsilon", ".5"]) == 0
     shown = capsys.readouterr().out
@@ -212,6 +217,7 @@ def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
     assert chosen.upper({**point, "n": found.enough_at - 1}, privacy).risk > risk
 
 
+@pytest.mark.oldest
 def test_plan_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["mean", "--d", "20", "--rho", ".1", "--plan", "--risk", ".01"]
     assert main(arguments) == 0
@@ -220,6 +226,7 @@ def test_plan_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["enough_at"] > 2000
 
 
+@pytest.mark.oldest
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

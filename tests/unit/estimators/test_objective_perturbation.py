@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import integrate, special, stats
 
 from estimators import objective_perturbation as module
 from estimators.accounting import LedgerEntry, total
@@ -18,6 +18,8 @@ from estimators.objective_perturbation import (
     objective_perturbation,
 )
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+
+pytestmark = pytest.mark.oldest
 
 UNIT = np.finfo(float).eps
 Problem = tuple[np.ndarray, np.ndarray, float, np.ndarray]
@@ -134,7 +136,7 @@ def test_perturbed_minimiser_in_one_dimension(noise: float, delta: float, privat
     for here in cases:
         for there in cases:
             gain = np.maximum(density(*here) - math.exp(epsilon) * density(*there), 0)
-            worst = max(worst, float(np.trapezoid(gain, grid)))
+            worst = max(worst, float(integrate.trapezoid(gain, grid)))
     assert (worst <= delta) == private
 
 

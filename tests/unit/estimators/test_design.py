@@ -6,6 +6,8 @@ from scipy import sparse
 
 from estimators.design import LARGEST, Design, clamped
 
+pytestmark = pytest.mark.oldest
+
 LAYOUTS = {
     "rows contiguous": np.ascontiguousarray,
     "columns contiguous": np.asfortranarray,

@@ -9,6 +9,8 @@ import pytest
 from minimax.core.closeness import log_gaussian_hockey_sticks
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
+pytestmark = pytest.mark.oldest
+
 DELTAS = [1e-300, 1e-100, 1e-30, 1e-12, 1e-6, 1e-3, 0.1, 0.49, 0.51, 0.9, 1 - 1e-6, 1 - 1e-12]
 SIZES = [1e-8, 1e-6, 1e-4, 1e-2, 0.3, 1.0, 7.0, 50.0, 300.0, 700.0]
 LEAST = 1e-12

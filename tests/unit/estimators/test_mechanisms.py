@@ -32,6 +32,8 @@ from estimators.mechanisms import (
 from minimax.core.calibration import paper_peeling_scale
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
+pytestmark = pytest.mark.oldest
+
 ALPHA = 1e-6
 DRAWS = 20_000
 

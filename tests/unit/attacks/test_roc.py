@@ -18,6 +18,8 @@ from minimax import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.core.privacy import OffsetConcentrated, Renyi
 from minimax.methods.priors import CosinePrior, RegressionPrior
 
+pytestmark = pytest.mark.oldest
+
 COSINE = CosinePrior(d=5, radius=1.5, sigma=0.7)
 
 

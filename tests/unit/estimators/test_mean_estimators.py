@@ -27,6 +27,8 @@ from estimators.truncation import theoretical_truncation
 from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 from minimax.problems.mean.problem import MeanProblem
 
+pytestmark = pytest.mark.oldest
+
 Estimator = NoisyMean | KarwaVadhanMean | CoinPressMean
 BUDGET = Approximate(1.0, 1e-6)
 ESTIMATORS = [NoisyMean, KarwaVadhanMean, CoinPressMean]

@@ -5,7 +5,6 @@ Statistical checks use fixed seeds and the level ALPHA; what can be computed wit
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import math
 import tracemalloc
@@ -274,23 +273,6 @@ def test_the_mean_is_that_of_the_reports() -> None:
     for randomiser in (SphereRandomiser(4, 1.0), privunit(4, 1.0), HypercubeRandomiser(4, 1.0)):
         mean = mean_of_reports([X[:300]], randomiser, rng(8)).value
         np.testing.assert_allclose(mean, randomiser.randomise(X, rng(8)).value.mean(axis=0))
-
-
-def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path(__file__).parents[2] / "bench" / "local.py"
-    spec = importlib.util.spec_from_file_location("bench_local", path)
-    assert spec is not None
-    assert spec.loader is not None
-    bench = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
-    monkeypatch.setattr(bench, "CHUNK", 200)
-    rows = bench.time_rows(600, 10) + bench.memory_rows(2_000, 10)
-    assert len(rows) == 8
-    assert all(row.figure > 0 for row in rows)
-    assert all(row.figure < row.goal for row in rows[4:])
-    fits = bench.fit_rows(50_000, 10)
-    assert len(fits) == 4
-    assert all(row.figure > 0 for row in fits)
 
 
 # Curves

@@ -13,6 +13,8 @@ from estimators.mean import NoisyMean
 from estimators.randomisers import SphereRandomiser
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
+pytestmark = pytest.mark.oldest
+
 
 def call(epsilon: float, part: str = "", scope: Scope = "central") -> LedgerEntry:
     return LedgerEntry("test", 1.0, "l1", 1.0, (Pure(epsilon, scope),), part=part)

@@ -28,6 +28,8 @@ from minimax.core.privacy import (
     ZeroConcentrated,
 )
 
+pytestmark = pytest.mark.oldest
+
 DELTAS = [1e-300, 1e-150, 1e-60, 1e-30, 1e-15, 1e-10, 1e-6, 1e-3, 0.1, 0.5, 0.9, 1 - 1e-6]
 NEAR_ONE = 1 - 1e-12
 Curve = Callable[[float], mpmath.mpf]

@@ -18,6 +18,8 @@ from estimators.mean import NoisyMean
 from estimators.nonprivate import SampleMean
 from minimax import ZeroConcentrated
 
+pytestmark = pytest.mark.oldest
+
 NOISY = NoisyMean(privacy=ZeroConcentrated(0.5), R=3.0)
 X = np.array([[1.0], [0.5], [0.5]])
 NEIGHBOUR = np.array([[0.0], [0.5], [0.5]])

@@ -24,6 +24,8 @@ from estimators.label_randomisers import (
 from estimators.randomisers import Array
 from minimax.core.privacy import Approximate, Pure
 
+pytestmark = pytest.mark.oldest
+
 ALPHA = 1e-6
 
 

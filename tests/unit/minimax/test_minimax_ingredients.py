@@ -22,6 +22,8 @@ from minimax.methods.van_trees import cosine_information, sign_bayes_risk
 from minimax.problems.bounded_mean import diluted
 from minimax.problems.bounded_mean import lower as bounded_mean
 
+pytestmark = pytest.mark.oldest
+
 
 def test_cosine_prior_has_the_stated_information_and_law() -> None:
     a = 0.7

@@ -15,6 +15,8 @@ from estimators.losses import LogisticLoss, SquaredLoss, chosen_loss
 from estimators.nonprivate_regression import IterativeHardThresholding, LeastSquares, Risk
 from tests.contract.estimator_examples import Huber
 
+pytestmark = pytest.mark.oldest
+
 METHODS = ["pursuit", "gradient"]
 
 

@@ -13,6 +13,8 @@ from estimators.links import IDENTITY, Link, best_step, step_window
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime
 
+pytestmark = pytest.mark.oldest
+
 PAPER = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0)
 """f of WX21 §VIII."""
 

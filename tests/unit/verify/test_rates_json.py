@@ -13,6 +13,8 @@ from verify.rates.rows import LevelControl, Row, Run, SlopeControl, SlopeRow, Wo
 from verify.rates.special.ordering.experiments import Setting
 from verify.rates.special.ordering.rows import Comparison, Gap, MethodRow, Ordering, Pair, Tally
 
+pytestmark = pytest.mark.oldest
+
 CELL = (
     "claim problem regime point estimator privacy trials seed risk ci_low ci_high lower"
     " lower_source upper upper_source upper_remark ratio verdict"

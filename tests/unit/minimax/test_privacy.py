@@ -23,6 +23,8 @@ from minimax.core.privacy import (
 )
 from minimax.core.randomised_response import randomised_response_epsilon
 
+pytestmark = pytest.mark.oldest
+
 
 @pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 4.0])
 @pytest.mark.parametrize("epsilon", [0.001, 0.5, 3.0, 20.0])
