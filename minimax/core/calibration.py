@@ -289,7 +289,7 @@ def laplace_maximum_rms(d: Number) -> Number:
     symbol: H_d <= log d + Euler's constant + 1/(2d), and the sum is at most pi^2/6.
     """
     lib = library(d)
-    if lib.is_symbolic:
+    if lib.is_symbolic or (lib is FLOATS and d > 1e15):  # integers may be beyond floats
         harmonic, squares = lib.log(d) + EULER + 1 / (2 * d), lib.pi**2 / 6
     elif lib is FLOATS:
         harmonic = float(special.digamma(d + 1)) + EULER
