@@ -199,7 +199,6 @@ def test_lower_bounds_stay_below_the_proven_upper_bounds(
                 assert bound.value(**point) <= upper * (1 + 1e-9)
 
 
-@pytest.mark.oldest
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     privacy=privacies(),
