@@ -34,7 +34,7 @@ def binomial_cdf(k: Number, n: float, p: Number, *, quick: bool = False) -> Numb
 
     **Statement.** P(K <= k) = P(B > p), B ~ Beta(k + 1, n - k). For floats, if
     D = k log(k/(n p)) - k + n p exceeds `NEGLIGIBLE`, the value is 0 for k < n p and 1 for k > n p,
-    to within e^-D; else its relative error is below 1e-11, or with `quick`, for searches, 1e-4.
+    to within e^-D; else its relative error is below 1e-10, or with `quick`, for searches, 1e-4.
 
     **Proof.** B is the (k+1)-st smallest of n uniforms, and K counts those below p. Chernoff: the
     tail beyond k on its side of n p is at most exp(-n KL(k/n, p)), and n KL(k/n, p) is D plus the

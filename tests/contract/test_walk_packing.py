@@ -84,7 +84,7 @@ def test_publishing_one_record_is_not_refuted() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_counts_keep_eleven_digits(seed: int) -> None:
+def test_counts_keep_ten_digits(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(12):
         n, p = round(log_uniform(1, 1e15)(rng)), log_uniform(1e-14, 1)(rng)
@@ -98,7 +98,7 @@ def test_counts_keep_eleven_digits(seed: int) -> None:
             (float(poisson_cdf(k, mean)), poisson),
         ):
             if exact > 1e-90:
-                assert ours == pytest.approx(float(exact), rel=1e-11)
+                assert ours == pytest.approx(float(exact), rel=1e-10)
 
 
 def test_exact_counts_are_the_sums() -> None:
