@@ -10,7 +10,7 @@ from typing import Any
 from minimax.core.best import Best
 from minimax.core.bound import Bound, OutsideRegime
 from minimax.core.calibration import Budget, repeated_noise
-from minimax.core.privacy import Definition, Model, Pure, Scope
+from minimax.core.privacy import Privacy, Pure, Scope
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
@@ -57,13 +57,13 @@ class ProblemClass:
     name: str
     about: str
     needs: tuple[str, ...]
-    lower: Callable[[Model], Sequence[Bound]]
-    upper: Callable[[Place, Definition], Best]
+    lower: Callable[[type[Privacy]], Sequence[Bound]]
+    upper: Callable[[Place, Privacy], Best]
     loss: str = POPULATION_LOSS
     """The loss in which the lower bounds and the upper bound are compared."""
     radius: float | None = None
     """The default radius; None for sigma."""
-    theorems: Callable[[Place, Definition], Sequence[Bound]] = lambda point, privacy: ()
+    theorems: Callable[[Place, Privacy], Sequence[Bound]] = lambda point, privacy: ()
     """Upper bounds of the papers at a point: with constants where they are proved, and claimed."""
     scope: Scope = "central"
     """Whom the privacy definition trusts."""
@@ -79,22 +79,22 @@ def _numbers(point: Place, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: int(point[name]) if name in COUNTS else point[name] for name in names}
 
 
-def _mean_upper(point: Place, privacy: Definition) -> Best:
+def _mean_upper(point: Place, privacy: Privacy) -> Best:
     problem = MeanProblem(**_numbers(point, ("n", "d", "sigma", "radius")))
     return mean_upper.best_upper(problem, privacy)
 
 
-def _bounded_upper(point: Place, privacy: Definition) -> Best:
+def _bounded_upper(point: Place, privacy: Privacy) -> Best:
     problem = BoundedMeanProblem(**_numbers(point, ("n", "d", "sigma")), radius=point["sigma"])
     return mean_upper.best_upper(problem, privacy)
 
 
-def _sparse_upper(point: Place, privacy: Definition) -> Best:
+def _sparse_upper(point: Place, privacy: Privacy) -> Best:
     problem = SparseMeanProblem(**_numbers(point, ("n", "d", "s", "sigma", "radius")))
     return sparse_mean_upper.best_upper(problem, privacy)
 
 
-def _regression_upper(point: Place, privacy: Definition) -> Best:
+def _regression_upper(point: Place, privacy: Privacy) -> Best:
     problem = RegressionProblem(**_numbers(point, ("n", "d", "sigma", "radius")))
     return regression_upper.best_upper(problem, privacy)
 
@@ -103,16 +103,16 @@ def _sparse_regression(point: Place) -> SparseRegressionProblem:
     return SparseRegressionProblem(**_numbers(point, ("n", "d", "s", "sigma", "radius")))
 
 
-def _sparse_regression_upper(point: Place, privacy: Definition) -> Best:
+def _sparse_regression_upper(point: Place, privacy: Privacy) -> Best:
     return sparse_upper.best_upper(_sparse_regression(point), privacy)
 
 
-def _logistic_upper(point: Place, privacy: Definition) -> Best:
+def _logistic_upper(point: Place, privacy: Privacy) -> Best:
     problem = LogisticProblem(**_numbers(point, ("n", "d", "radius")))
     return logistic_upper.best_upper(problem, privacy)
 
 
-def _sparse_theorems(point: Place, privacy: Definition) -> Sequence[Bound]:
+def _sparse_theorems(point: Place, privacy: Privacy) -> Sequence[Bound]:
     """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
     claimed: list[Bound] = [
         sparse_upper.claimed_theorem_4_4(),
@@ -136,7 +136,7 @@ def _sparse_theorems(point: Place, privacy: Definition) -> Sequence[Bound]:
     return [proven, *claimed]
 
 
-def _logistic_theorems(point: Place, privacy: Definition) -> Sequence[Bound]:
+def _logistic_theorems(point: Place, privacy: Privacy) -> Sequence[Bound]:
     """WG19: Corollary 5.8 and WX21: Theorem 8, which are for sparse problems: s = d here."""
     return [sparse_upper.claimed_corollary_5_8(), erm_upper.claimed_theorem_8()]
 
@@ -150,11 +150,11 @@ def _local_regression(interaction: bool = False, loss: Loss = "squared") -> Prob
     def at(point: Place) -> LocalRegressionProblem:
         return LocalRegressionProblem(**_numbers(point, ("n", "p", "C")))
 
-    def lower(model: Model) -> Sequence[Bound]:
+    def lower(model: type[Privacy]) -> Sequence[Bound]:
         bounds = local_regression.lower_bounds(model, interaction=interaction)
         return [bound for bound in bounds if bound.loss == measured]
 
-    def theorems(point: Place, privacy: Definition) -> Sequence[Bound]:
+    def theorems(point: Place, privacy: Privacy) -> Sequence[Bound]:
         claimed = local_upper.claimed_record_bounds(privacy, interaction=interaction)
         proven = [local_upper.one_shot_upper(at(point), privacy, loss)]
         if interaction:
@@ -181,13 +181,13 @@ def _label_regression(link: bool = False) -> ProblemClass:
     def at(point: Place) -> LabelRegressionProblem:
         return LabelRegressionProblem(**_numbers(point, ("n", "p", "s", "C")))
 
-    def upper(point: Place, privacy: Definition) -> Best:
+    def upper(point: Place, privacy: Privacy) -> Best:
         if link:
             why = "no estimator is proven here for a link f"
             return Best(local_problem.ZERO_RELEASE_RISK, note=why)
         return label_upper.best_upper(at(point), privacy)
 
-    def theorems(point: Place, privacy: Definition) -> Sequence[Bound]:
+    def theorems(point: Place, privacy: Privacy) -> Sequence[Bound]:
         claimed = label_upper.claimed_label_bounds(privacy, link=link)
         return claimed if link else [label_upper.one_shot_label_upper(at(point), privacy), *claimed]
 
@@ -275,12 +275,12 @@ def problem_class(
     return _label_regression(link) if name == "label-regression" else PROBLEMS[name]
 
 
-def rows(problem: ProblemClass, privacy: Definition, point: Place) -> list[Row]:
+def rows(problem: ProblemClass, privacy: Privacy, point: Place) -> list[Row]:
     """One row per lower bound; outside its regime the numbers are None and the reason is given."""
     return _rows(problem, problem.lower(type(privacy)), {**point, **privacy.parameters})
 
 
-def upper_rows(problem: ProblemClass, privacy: Definition, point: Place) -> list[Row]:
+def upper_rows(problem: ProblemClass, privacy: Privacy, point: Place) -> list[Row]:
     """The best proven upper bound, then the papers' theorems; rows as for the lower bounds."""
     best = problem.upper(point, privacy)
     row = _row(f"best proven: {best}", THIS_WORK, "certified", []) | {"total": best.risk}
@@ -324,7 +324,7 @@ def _rows(problem: ProblemClass, bounds: Sequence[Bound], full: Place) -> list[R
     return out
 
 
-def best_lower(problem: ProblemClass, privacy: Definition, point: Place) -> tuple[float, str]:
+def best_lower(problem: ProblemClass, privacy: Privacy, point: Place) -> tuple[float, str]:
     """The largest certified lower bound on the risk in the problem's loss, and its name."""
     best, name = 0.0, "none"
     full = {**point, **privacy.parameters}
@@ -351,7 +351,7 @@ class Plan:
     with_estimator: str
 
 
-def plan(problem: ProblemClass, privacy: Definition, point: Place, risk: float) -> Plan:
+def plan(problem: ProblemClass, privacy: Privacy, point: Place, risk: float) -> Plan:
     """Invert the bounds in n by bisection.
 
     The minimax risk does not grow with n, so a lower bound above `risk` at one n excludes every

@@ -20,10 +20,9 @@ from scipy import special
 
 from minimax.core.privacy import (
     Approximate,
-    Definition,
     Gaussian,
-    Model,
     OffsetConcentrated,
+    Privacy,
     Pure,
     Renyi,
     ZeroConcentrated,
@@ -48,7 +47,7 @@ class Budget:
     forms that allow no more: noise found with them is at least as large.
     """
 
-    model: Model
+    model: type[Privacy]
     numbers: Mapping[str, Number]
 
     @property
@@ -119,7 +118,7 @@ class Budget:
         return self.model is Approximate and self.library is FLOATS
 
 
-def budget_of(privacy: Definition | Budget) -> Budget:
+def budget_of(privacy: Privacy | Budget) -> Budget:
     """The budget of a definition with its numbers."""
     if isinstance(privacy, Budget):
         return privacy
@@ -172,7 +171,7 @@ Calibration = Literal["analytic", "classical", "paper"]
 
 
 def gaussian_scale(
-    privacy: Definition | Budget, l2_sensitivity: Number, calibration: Calibration = "analytic"
+    privacy: Privacy | Budget, l2_sensitivity: Number, calibration: Calibration = "analytic"
 ) -> Number:
     """Standard deviation of the noise that a Gaussian release gets.
 
@@ -203,7 +202,7 @@ def gaussian_scale(
 
 
 def noise_variance(
-    privacy: Definition | Budget,
+    privacy: Privacy | Budget,
     n: Number,
     d: Number,
     R: Number,
@@ -243,7 +242,7 @@ def sparse_scales(
     n: Number,
     s: Number,
     R: Number,
-    privacy: Definition | Budget,
+    privacy: Privacy | Budget,
     *,
     method: str = "gumbel",
     calibration: str = "zcdp",
@@ -319,7 +318,7 @@ Composition = Literal["zcdp", "basic"]
 
 
 def repeated_noise(
-    privacy: Definition | Budget,
+    privacy: Privacy | Budget,
     sensitivity: Number,
     releases: int,
     composition: Composition = "zcdp",
@@ -342,9 +341,7 @@ def repeated_noise(
     return sensitivity * lib.sqrt(2 * lib.log(2 * releases / delta)) * releases / epsilon
 
 
-def paper_gradient_noise(
-    privacy: Definition | Budget, clip: float, n: Number, steps: int
-) -> Number:
+def paper_gradient_noise(privacy: Privacy | Budget, clip: float, n: Number, steps: int) -> Number:
     """The noise per step as printed in WG19; it is too small.
 
     tau^2 = T G^2/(n^2 rho) for zCDP (Theorem 5.2) and T G^2 log(1/delta)/(n eps)^2 for
@@ -394,7 +391,7 @@ def step_scales(
     radius: float,
     R: Number,
     step_size: float,
-    privacy: Definition | Budget,
+    privacy: Privacy | Budget,
     *,
     method: str = "gumbel",
     calibration: str = "zcdp",

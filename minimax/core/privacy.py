@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,30 +29,6 @@ from minimax.core.conversions import OUTWARD, gaussian_excess, gdp_budget, zcdp_
 Scope = Literal["central", "local", "label"]
 SCOPES: tuple[Scope, ...] = ("central", "local", "label")
 Stated = TypeVar("Stated", bound="_Numbers")
-
-
-@runtime_checkable
-class Privacy(Protocol):
-    """What every privacy definition can answer."""
-
-    name: ClassVar[str]
-
-    @property
-    def scope(self) -> Scope:
-        """Who is trusted: the central curator, nobody (local), or nobody with the labels."""
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The numbers of the definition, by the papers' letters."""
-
-    def kl(self) -> float:
-        """Upper bound on KL(P || Q) over neighbouring data sets (inf if there is none)."""
-
-    def group(self, size: int) -> Privacy:
-        """The guarantee for replacing `size` records at once."""
-
-    def tradeoff_log(self, log_q: ArrayLike) -> NDArray[np.float64]:
-        """Largest P(S) over events with log Q(S) = log_q (in logs: Q(S) may underflow)."""
 
 
 class _Numbers:
@@ -304,21 +280,19 @@ class Renyi(_Numbers):
         return np.asarray(np.exp(np.minimum(log_bound, 0.0)))
 
 
-Model = type[Any]
-"""A privacy definition as a class, before it has numbers."""
+Privacy: TypeAlias = Pure | Approximate | ZeroConcentrated | OffsetConcentrated | Gaussian | Renyi
+"""A privacy definition with its numbers. All answer `scope` (who is trusted), `parameters`, `kl`,
+`group` and `tradeoff_log`; ``type[Privacy]`` is a definition before it has numbers."""
 
 
-def parameter_names(model: Model) -> tuple[str, ...]:
+def parameter_names(model: type[Privacy]) -> tuple[str, ...]:
     """The numbers of a definition, by name: what a point must hold to spell it."""
     return tuple(field.name for field in fields(model) if field.name != "scope")
 
 
-def at_point(model: Model, point: Mapping[str, float], scope: Scope = "central") -> Any:
+def at_point(model: type[Privacy], point: Mapping[str, float], scope: Scope = "central") -> Any:
     """The definition with its numbers taken from a point."""
     return model(**{name: point[name] for name in parameter_names(model)}, scope=scope)
-
-
-Definition = Pure | Approximate | ZeroConcentrated | OffsetConcentrated | Gaussian | Renyi
 
 
 def from_parameters(
@@ -330,7 +304,7 @@ def from_parameters(
     alpha: float | None = None,
     kappa: float | None = None,
     scope: Scope = "central",
-) -> Definition:
+) -> Privacy:
     """The definition that the given numbers spell: epsilon [delta or alpha], rho [kappa] or mu."""
     chosen = [
         name

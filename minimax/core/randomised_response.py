@@ -10,9 +10,9 @@ from scipy import optimize, special
 
 from minimax.core.privacy import (
     Approximate,
-    Definition,
     Gaussian,
     OffsetConcentrated,
+    Privacy,
     Pure,
     Renyi,
 )
@@ -31,7 +31,7 @@ def root_above(excess: Callable[[float], float], low: float) -> float:
     return low * math.exp(float(root)) * (1 - 1e-12)
 
 
-def randomised_response_epsilon(privacy: Definition) -> float:
+def randomised_response_epsilon(privacy: Privacy) -> float:
     r"""The epsilon at which randomised response spends a budget of any definition.
 
     **Statement.** Two inputs, two reports with the chances e^e/(1 + e^e) and 1/(1 + e^e).

@@ -17,8 +17,8 @@ from minimax.core.bound import Point
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
-    Model,
     OffsetConcentrated,
+    Privacy,
     Pure,
     Renyi,
     ZeroConcentrated,
@@ -27,7 +27,7 @@ from minimax.core.symbolic import ULP, Number, is_symbolic
 from minimax.methods.divergences import strong_contraction, strong_contraction_pure
 
 
-def label_contraction(model: Model, at: Point) -> Number:
+def label_contraction(model: type[Privacy], at: Point) -> Number:
     r"""T^2: a private report of a binary label keeps at most this share of its information.
 
     **Statement.** Let a label take two values, with chances (1 +- u)/2 under P_u, and let omega be

@@ -23,7 +23,7 @@ from minimax.core.bound import (
     UpperBound,
     rule_at,
 )
-from minimax.core.privacy import Definition
+from minimax.core.privacy import Privacy
 from minimax.core.symbolic import LETTERS, Letters, Number, library
 from minimax.methods.recursion import (
     FAILURES,
@@ -144,7 +144,7 @@ def descent_upper(
     source: str,
     loss: str,
     problem: Mapping[str, float],
-    privacy: Definition | None,
+    privacy: Privacy | None,
     assumptions: tuple[Assumption, ...],
     estimator: str,
     keywords: Callable[[Optimum], Mapping[str, Setting]],

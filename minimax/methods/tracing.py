@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from minimax.core.bound import Point
-from minimax.core.privacy import Approximate, Gaussian, Model, Privacy, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 
 Array = NDArray[np.float64]
@@ -205,7 +205,7 @@ score of logistic regression, in units of |V|/2. Variance at most one; Chernoff 
 
 
 def gain_at(
-    model: Model,
+    model: type[Privacy],
     point: Point,
     tail: Tail,
     shift: Number = 0.0,
@@ -277,7 +277,7 @@ def _log_one_minus_exp(x: Number) -> Number:
 
 
 def best_shifts(
-    model: Model, point: Point, tail: Tail, *, member: float = 0.0, sizes: ArrayLike = 1
+    model: type[Privacy], point: Point, tail: Tail, *, member: float = 0.0, sizes: ArrayLike = 1
 ) -> Array:
     """A good shift for each group size: the best on a grid with the closed forms' choices in it."""
     k = np.atleast_1d(np.asarray(sizes, dtype=float))
@@ -293,7 +293,7 @@ def best_shifts(
     return np.asarray(t[found, np.arange(len(k))])
 
 
-def best_shift(model: Model, point: Point, tail: Tail, *, member: float = 0.0) -> float:
+def best_shift(model: type[Privacy], point: Point, tail: Tail, *, member: float = 0.0) -> float:
     """`best_shifts` for a single record."""
     return float(best_shifts(model, point, tail, member=member)[0])
 
@@ -306,7 +306,7 @@ def gain(privacy: Privacy, tail: Tail, *, member: float = 0.0, shifted: bool = T
 
 
 def closed_gain(
-    model: Model, tail: Tail, *, member: Number = 0, shifted: bool = True
+    model: type[Privacy], tail: Tail, *, member: Number = 0, shifted: bool = True
 ) -> Expression:
     """A closed form that is at least `gain`, as an expression in the model's parameters."""
     eps, delta = LETTERS["epsilon"], LETTERS["delta"]

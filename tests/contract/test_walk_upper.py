@@ -20,9 +20,9 @@ from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import (
     Approximate,
-    Definition,
     Gaussian,
     OffsetConcentrated,
+    Privacy,
     Pure,
     Renyi,
     ZeroConcentrated,
@@ -93,7 +93,7 @@ def made() -> Iterator[Made]:
     yield "excess risk", lambda: theorem_8(**strong, gap=0.5, noise=1e-3, steps=40)
 
 
-def thresholding(privacy: Definition) -> Iterator[Made]:
+def thresholding(privacy: Privacy) -> Iterator[Made]:
     options = {"radius": 1.0, "steps": 5}
 
     def sparse(loss: str, clip: float, step_size: float) -> UpperBound:
@@ -112,7 +112,7 @@ def thresholding(privacy: Definition) -> Iterator[Made]:
     )
 
 
-def local(privacy: Definition) -> Iterator[Made]:
+def local(privacy: Privacy) -> Iterator[Made]:
     records = LocalRegressionProblem(10**6, 20)
     for loss in ("squared", "sum"):
         yield f"one-shot, {loss} {privacy}", lambda x=loss: one_shot_upper(records, privacy, x)

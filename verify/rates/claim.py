@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from minimax.core.bound import LowerBound, Point, UpperBound
-from minimax.core.privacy import Model, Scope
+from minimax.core.privacy import Privacy, Scope
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -53,7 +53,7 @@ class Claim:
 
     name: str
     problem: str
-    model: Model
+    model: type[Privacy]
     lower: LowerBound
     estimator: str
     estimator_at: Factory

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
-from minimax.core.privacy import Approximate, Model, Pure, parameter_names
+from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.binomial_tails import binomial_tails
 from minimax.methods.counts import binomial_cdf
@@ -38,7 +38,7 @@ MOST_COUNTS = 1200
 # --- Diluted sign data ---------------------------------------------------------------------------
 
 
-def dilution(model: Model) -> LowerBound:
+def dilution(model: type[Privacy]) -> LowerBound:
     r"""Tracing with groups of records: the log(1/delta) of CWZ19: Theorem 3.1, certified.
 
     **Statement.** For m points, mean group size l = n alpha/m, alpha <= min(1, a/sigma), u > 0,
@@ -88,7 +88,7 @@ def _diluted_prior(p: Point, parts: Parts) -> Prior:
     return DilutedPrior(int(p["d"]), p["sigma"], u, int(m), alpha)
 
 
-def _diluted(model: Model, p: Point, found: Optimum) -> Terms:
+def _diluted(model: type[Privacy], p: Point, found: Optimum) -> Terms:
     n, d, use = p["n"], p["d"], library(p["n"])
     m, u = lift(found["m"], n), lift(found["u"], n)
     alpha = use.least(lift(found["alpha"], n), lift(1.0, n), p["radius"] / p["sigma"])
@@ -114,7 +114,7 @@ ROUNDINGS = 1e5
 """More than the roundings that enter a Gamma: products of 8000 quotients, a sum of 1200 terms."""
 
 
-def _mean_square_gain(model: Model, p: Point, chance: Number) -> Number:
+def _mean_square_gain(model: type[Privacy], p: Point, chance: Number) -> Number:
     r"""A bound on Gamma^2 = E min(G_K, 2 sqrt d)^2, K ~ Binomial(n, chance).
 
     **Statement.** For any counts 0 = k_0 < k_1 < ... < k_J and f_j >= G_k^2 for all k <= k_j,
@@ -141,7 +141,9 @@ def _mean_square_gain(model: Model, p: Point, chance: Number) -> Number:
     return total + above * tails[0]
 
 
-def _gains(model: Model, p: Point, cap: Number, counts: Array, shifts: Array) -> list[Number]:
+def _gains(
+    model: type[Privacy], p: Point, cap: Number, counts: Array, shifts: Array
+) -> list[Number]:
     """G_k for each count, at these shifts."""
     if isinstance(cap, mpmath.mpf):
         return [
@@ -159,7 +161,7 @@ def _counts(n: float, mean: float) -> Array:
     return np.unique(np.round(np.linspace(low, high, int(min(high - low + 1, MOST_COUNTS)))))
 
 
-def _dilution_closed_form_is_good(model: Model, p: Point) -> bool:
+def _dilution_closed_form_is_good(model: type[Privacy], p: Point) -> bool:
     d, epsilon, delta = p["d"], p["epsilon"], p.get("delta", 0.0)
     if d < 100 or epsilon > 1 or d * delta > 1e-3:
         return False
@@ -169,14 +171,14 @@ def _dilution_closed_form_is_good(model: Model, p: Point) -> bool:
     return size >= 4 * math.log(d) and size / 4 * points <= room
 
 
-def _closed_group_size(model: Model, d: Number, epsilon: Number, delta: Number) -> Number:
+def _closed_group_size(model: type[Privacy], d: Number, epsilon: Number, delta: Number) -> Number:
     """k_0 of the closed form, for numbers or symbols."""
     if model is Pure:
         return d / (12 * epsilon)
     return library(d).log(1 / (d * delta)) / (2 * epsilon)
 
 
-def _closed_gamma(model: Model, d: Number, epsilon: Number, delta: Number) -> Number:
+def _closed_gamma(model: type[Privacy], d: Number, epsilon: Number, delta: Number) -> Number:
     """Gamma_0 of the closed form: G_{k_0} at t = sqrt(2 k_0 eps), and the Chernoff tail."""
     root, exp = library(d).sqrt, library(d).exp
     k = _closed_group_size(model, d, epsilon, delta)
@@ -195,13 +197,13 @@ _CHERNOFF = 1 + 4 * (2 * math.log(2) - 1) - 1e-9
 """P(Bin >= 4 l) <= exp(-l (1 + 4 (log 4 - 1))) for mean l."""
 
 
-def _dilution_regime(model: Model) -> tuple[Assumption, ...]:
+def _dilution_regime(model: type[Privacy]) -> tuple[Assumption, ...]:
     if model is not Approximate:
         return ()
     return (Assumption("d * delta < 1/2", lambda p: p["d"] * p["delta"] < 0.5),)
 
 
-def _dilution_expression(model: Model) -> Expression:
+def _dilution_expression(model: type[Privacy]) -> Expression:
     import sympy
 
     n, d, sigma, radius = (LETTERS[name] for name in ("n", "d", "sigma", "radius"))
@@ -216,7 +218,7 @@ def _dilution_expression(model: Model) -> Expression:
     return sympy.Piecewise((root**2, fits), (0, True))
 
 
-def _dilution_search(model: Model, p: Point) -> Optimum:
+def _dilution_search(model: type[Privacy], p: Point) -> Optimum:
     n, sigma = p["n"], p["sigma"]
     closed_size = _closed_group_size(model, p["d"], p["epsilon"], p.get("delta"))
     alpha_top = min(1.0, p["radius"] / sigma)
@@ -235,7 +237,7 @@ def _dilution_search(model: Model, p: Point) -> Optimum:
 
 
 def _dilution_scan(
-    model: Model, p: Point, alpha_top: float, sizes: Array
+    model: type[Privacy], p: Point, alpha_top: float, sizes: Array
 ) -> tuple[float, float, float, float]:
     """Best (root, l, m, u) over the group sizes l given, all m and a grid of u."""
     n, d = p["n"], p["d"]
@@ -266,7 +268,7 @@ def _dilution_scan(
 # --- In-sample version ---------------------------------------------------------------------------
 
 
-def in_sample(model: Model) -> LowerBound:
+def in_sample(model: type[Privacy]) -> LowerBound:
     r"""How far a private release must stay from the *sample* mean of n sign vectors.
 
     **Statement.** For every u > 0, with kappa = u/(u+1), E|M - xbar|^2 is at least

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms
-from minimax.core.privacy import Approximate, Model, Pure, parameter_names
+from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.score_model import Residual
 from minimax.methods.van_trees import sign_bayes_risk
@@ -50,7 +50,7 @@ def statistical_signs() -> LowerBound:
     )
 
 
-def tracing_signs(model: Model) -> LowerBound:
+def tracing_signs(model: type[Privacy]) -> LowerBound:
     r"""Fingerprinting for data in {-sigma, sigma}^d.
 
     **Statement.** For every u > 0, with kappa = u/(u+1),
@@ -108,7 +108,7 @@ def _closed_form_u(n: Number, d: Number, G: Number, power: Number = 2 / 3) -> Nu
     return (2 * n * G / library(d).sqrt(d)) ** power
 
 
-def tracing_signs_additive(model: Model) -> LowerBound:
+def tracing_signs_additive(model: type[Privacy]) -> LowerBound:
     r"""Statistics plus privacy for data in {-sigma, sigma}^d.
 
     **Statement.** For every u > 0, with kappa = u/(u+1),
@@ -188,7 +188,7 @@ def _sign_residual(n: Number, d: Number, u: Number, G: Number) -> Residual:
     )
 
 
-def bounded_lower_bounds(model: Model) -> list[LowerBound]:
+def bounded_lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `bounded-mean` under one privacy definition."""
     return [
         statistical_signs(),

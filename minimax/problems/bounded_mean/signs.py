@@ -9,7 +9,7 @@ import numpy as np
 from scipy import optimize
 
 from minimax.core.bound import Assumption, Parts, Point, Prior
-from minimax.core.privacy import Model
+from minimax.core.privacy import Privacy
 from minimax.core.symbolic import LETTERS, Expression, Number, library
 from minimax.methods.priors import SignPrior
 from minimax.methods.tracing import SUBGAUSSIAN, best_shift, closed_gain, gain_at
@@ -39,21 +39,21 @@ def sign_prior(p: Point, parts: Parts) -> Prior:
     return SignPrior(int(p["d"]), p["sigma"], parts.optimum["u"])
 
 
-def sign_shift(model: Model, p: Point) -> float:
+def sign_shift(model: type[Privacy], p: Point) -> float:
     """A good shift for the score of sign vectors."""
     return best_shift(model, p, SUBGAUSSIAN, member=2 * math.sqrt(p["d"]))
 
 
-def sign_gain(model: Model, p: Point, shift: float) -> Number:
+def sign_gain(model: type[Privacy], p: Point, shift: float) -> Number:
     """The gain of a score of sign vectors, at most 2 sqrt(d) in size."""
     return gain_at(model, p, SUBGAUSSIAN, shift, member=2 * library(p["d"]).sqrt(p["d"]))
 
 
-def best_sign_gain(model: Model, p: Point) -> float:
+def best_sign_gain(model: type[Privacy], p: Point) -> float:
     """`sign_gain` at a good shift."""
     return float(sign_gain(model, p, sign_shift(model, p)))
 
 
-def closed_sign_gain(model: Model) -> Expression:
+def closed_sign_gain(model: type[Privacy]) -> Expression:
     """A closed form that is at least `best_sign_gain`."""
     return closed_gain(model, SUBGAUSSIAN, member=2 * library(LETTERS["d"]).sqrt(LETTERS["d"]))

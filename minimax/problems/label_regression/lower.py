@@ -29,7 +29,7 @@ from minimax.core.bound import (
     Terms,
     claimed_bound,
 )
-from minimax.core.privacy import Gaussian, Model, Pure, parameter_names
+from minimax.core.privacy import Gaussian, Privacy, Pure, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, symbols
 from minimax.methods.binary_reports import label_contraction as label_contraction
 from minimax.methods.blocks import exponent
@@ -46,7 +46,7 @@ Array = NDArray[np.float64]
 LinkFunction = Callable[[Array], Array]
 
 
-def wx21_theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> LowerBound:
+def wx21_theorem_10(model: type[Privacy] = Pure, link: LinkFunction | None = None) -> LowerBound:
     r"""Private labels, (a, b)-monotone link f: log p, not p.
 
     **Statement.** B = C - b sqrt(s) delta, T^2 and t of `label_contraction`,
@@ -73,12 +73,14 @@ def wx21_theorem_10(model: Model = Pure, link: LinkFunction | None = None) -> Lo
     return _label_bound(model, link, slope=None)
 
 
-def wx21_theorem_7(model: Model = Pure) -> LowerBound:
+def wx21_theorem_7(model: type[Privacy] = Pure) -> LowerBound:
     """`wx21_theorem_10` for the linear model: f(x) = x, b = 1."""
     return _label_bound(model, None, slope=1.0)
 
 
-def _label_bound(model: Model, link: LinkFunction | None, slope: float | None) -> LowerBound:
+def _label_bound(
+    model: type[Privacy], link: LinkFunction | None, slope: float | None
+) -> LowerBound:
     free_b = slope is None
 
     def steepness(at: Point) -> Number:
@@ -178,7 +180,7 @@ def _claimed(theorem: str, parameters: tuple[str, ...]) -> LowerBound:
     return claim
 
 
-def lower_bounds(model: Model, *, link: bool = True) -> list[LowerBound]:
+def lower_bounds(model: type[Privacy], *, link: bool = True) -> list[LowerBound]:
     """Every lower bound under one privacy definition of scope ``label``.
 
     With `link` the point holds b; otherwise the model is linear.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minimax.core.best import VACUOUS, Best, with_remark
 from minimax.core.bound import Assumption, Bound, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, report_signal
-from minimax.core.privacy import Approximate, Definition
+from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.papers import THIS_WORK
 from minimax.problems.label_regression.lower import S_AT_MOST_P
@@ -23,7 +23,7 @@ from minimax.problems.local_regression.upper import (
 RANDOM_ROWS = "for rows independent and uniform on {-1, 1}^p"
 
 
-def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -> UpperBound:
+def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Privacy) -> UpperBound:
     r"""Risk of one step of LabelHardThresholding, from 0 and of length 1, on one-bit labels.
 
     **Protocol.** User i reports y clipped to [-B, B], B = sqrt(s) + C, as one bit z_i.
@@ -74,7 +74,7 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Definition) -
     return with_remark(bound)
 
 
-def best_upper(problem: LabelRegressionProblem, privacy: Definition) -> Best:
+def best_upper(problem: LabelRegressionProblem, privacy: Privacy) -> Best:
     """One step on one-bit labels, for the linear model, or releasing 0."""
     bound = one_shot_label_upper(problem, privacy)
     best = Best.of(bound, f"one step on one-bit labels; {RANDOM_ROWS}")
@@ -87,7 +87,7 @@ def best_upper(problem: LabelRegressionProblem, privacy: Definition) -> Best:
 RANGE = Assumption("epsilon <= 1", lambda at: at["epsilon"] <= 1)
 
 
-def claimed_label_bounds(privacy: Definition, *, link: bool) -> list[Bound]:
+def claimed_label_bounds(privacy: Privacy, *, link: bool) -> list[Bound]:
     """WX21: Theorem 6, or with `link` Theorem 11, as claimed: (epsilon, delta)-private labels."""
     if not isinstance(privacy, Approximate):
         return []

@@ -44,7 +44,7 @@ from scipy import special
 from minimax.core.best import Best, with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, report_signal
-from minimax.core.privacy import Definition
+from minimax.core.privacy import Privacy
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import (
@@ -169,7 +169,7 @@ def worst_loss(plan: Rounds, M: float, power: int) -> float:
 
 
 def halving_upper(
-    problem: LocalRegressionProblem, privacy: Definition, loss: Loss = "squared"
+    problem: LocalRegressionProblem, privacy: Privacy, loss: Loss = "squared"
 ) -> UpperBound:
     r"""Risk of SequentialHalving: a bit on one candidate from each user, a quarter kept a round.
 
@@ -245,7 +245,7 @@ def halving_upper(
 
 
 def best_interactive_upper(
-    problem: LocalRegressionProblem, privacy: Definition, loss: Loss = "squared"
+    problem: LocalRegressionProblem, privacy: Privacy, loss: Loss = "squared"
 ) -> Best:
     """SequentialHalving, or what needs no interaction."""
     without = best_upper(problem, privacy, loss)

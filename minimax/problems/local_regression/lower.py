@@ -39,8 +39,8 @@ from minimax.core.bound import (
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
-    Model,
     OffsetConcentrated,
+    Privacy,
     Pure,
     Renyi,
     ZeroConcentrated,
@@ -86,7 +86,7 @@ def _of_size(risk: Callable[[Point, Number], Number]) -> Callable[[Point, Optimu
 # --- Theorem 1: non-interactive -------------------------------------------------------------------
 
 
-def wx21_theorem_1(model: Model = Pure, *, sharp: bool = False) -> LowerBound:
+def wx21_theorem_1(model: type[Privacy] = Pure, *, sharp: bool = False) -> LowerBound:
     r"""Non-interactive reports, squared loss: p log p, not log p.
 
     **Statement.** With B = C - delta, c(tau) of `entropy_ratio`, tau = delta tanh(eps/2)/B (pure;
@@ -157,12 +157,12 @@ def wx21_theorem_1(model: Model = Pure, *, sharp: bool = False) -> LowerBound:
     )
 
 
-def _spare(model: Model) -> float:
+def _spare(model: type[Privacy]) -> float:
     """The closed form's A over A: see `label_contraction`."""
     return 1.16 if model is Gaussian else 1.0
 
 
-def _energy(model: Model, sharp: bool = False) -> Expression:
+def _energy(model: type[Privacy], sharp: bool = False) -> Expression:
     """The closed form's A."""
     return report_energy(
         model, {k: LETTERS[k] for k in ("p", *parameter_names(model))}, sharp=sharp
@@ -223,7 +223,7 @@ def wx21_theorem_1_fano() -> LowerBound:
 
 
 def interactive(
-    model: Model,
+    model: type[Privacy],
     loss: Loss = "squared",
     *,
     sharp: bool = False,
@@ -303,7 +303,7 @@ def wx21_theorem_3(*, sharp: bool = False) -> LowerBound:
     return interactive(Pure, "sum", sharp=sharp)
 
 
-def wx21_theorem_4(model: Model) -> LowerBound:
+def wx21_theorem_4(model: type[Privacy]) -> LowerBound:
     """WX21: Theorem 4: `interactive` under RDP, rho-zCDP or (kappa, rho)-zCDP.
 
     The paper's (2, log(1 + eps^2))-RDP is ``Renyi`` with alpha = 2 and epsilon = log(1 + eps^2).
@@ -313,7 +313,7 @@ def wx21_theorem_4(model: Model) -> LowerBound:
     return interactive(model)
 
 
-def null_against_mixture(model: Model = Pure, loss: Loss = "squared") -> LowerBound:
+def null_against_mixture(model: type[Privacy] = Pure, loss: Loss = "squared") -> LowerBound:
     r"""Theorems 2, 3, 4 by the paper's own route, with the constants that its proof gives.
 
     **Statement.** With B = C/2 and D = n A k(tau) (2 delta/C)^2/(2p), squared loss:
@@ -369,14 +369,14 @@ def null_against_mixture(model: Model = Pure, loss: Loss = "squared") -> LowerBo
     )
 
 
-def _theorem(model: Model, summed: bool) -> str:
+def _theorem(model: type[Privacy], summed: bool) -> str:
     return ("3" if summed else "2") if model is Pure else "4"
 
 
 # --- What the paper prints ------------------------------------------------------------------------
 
 
-def claimed_theorem(number: Literal[1, 2, 3, 4], model: Model = Pure) -> LowerBound:
+def claimed_theorem(number: Literal[1, 2, 3, 4], model: type[Privacy] = Pure) -> LowerBound:
     """WX21: Theorems 1 to 4 as claimed, in the paper's ranges of epsilon."""
     regime: tuple[Assumption, ...] = (PAPER_EPSILON,)
     if number == 4 and model is Renyi:
@@ -414,7 +414,7 @@ def claimed_theorem(number: Literal[1, 2, 3, 4], model: Model = Pure) -> LowerBo
     return claim
 
 
-def lower_bounds(model: Model, *, interaction: bool = False) -> list[LowerBound]:
+def lower_bounds(model: type[Privacy], *, interaction: bool = False) -> list[LowerBound]:
     """Every lower bound for the class under one privacy definition of scope ``local``.
 
     Without `interaction` the reports are non-interactive: what holds for interactive reports holds

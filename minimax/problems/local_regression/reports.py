@@ -10,13 +10,13 @@ import math
 import mpmath
 
 from minimax.core.bound import Point
-from minimax.core.privacy import Approximate, Gaussian, Model, OffsetConcentrated, Pure, Renyi
+from minimax.core.privacy import Approximate, Gaussian, OffsetConcentrated, Privacy, Pure, Renyi
 from minimax.core.symbolic import Number, library
 from minimax.methods.binary_reports import label_contraction
 from minimax.methods.divergences import report_information, report_variance, tv_contraction
 
 
-def report_energy(model: Model, at: Point, *, sharp: bool = False) -> Number:
+def report_energy(model: type[Privacy], at: Point, *, sharp: bool = False) -> Number:
     r"""A with E_0 |omega|^2 <= A, for any kind of number.
 
     **Statement.** With T^2 of `label_contraction`:
@@ -60,7 +60,7 @@ def report_energy(model: Model, at: Point, *, sharp: bool = False) -> Number:
 BUDGETS = ("epsilon", "mu", "rho", "kappa", "alpha")
 
 
-def tilt_factor(model: Model, at: Point) -> Number:
+def tilt_factor(model: type[Privacy], at: Point) -> Number:
     """The bound on |omega_j|: K(z|.) given w_j = 1 is at most e^eps times that given w_j = -1."""
     return tv_contraction(at["epsilon"]) if model is Pure else 1
 

@@ -28,7 +28,7 @@ from minimax.core.bound import (
     claimed_bound,
 )
 from minimax.core.calibration import Budget, report_epsilon, report_signal
-from minimax.core.privacy import Definition, Pure
+from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.methods.recursion import subgaussian_top
 from minimax.papers import THIS_WORK
@@ -86,7 +86,7 @@ def sum_factor(p: Number) -> Number:
     return 1 + lib.choose(p <= 1, lambda: 0 * p, lambda: 2 * lib.sqrt(2 * lib.log(2 * (p - 1))))
 
 
-def report_at(privacy: Definition) -> Callable[[Point], Optimum]:
+def report_at(privacy: Privacy) -> Callable[[Point], Optimum]:
     """What the one-bit report is calibrated to at a point: e of `randomised_response_epsilon`."""
     model = type(privacy)
     return lambda point: {"report_epsilon": report_epsilon(Budget(model, point))}
@@ -99,7 +99,7 @@ def reach(bound: Number, found: Optimum) -> Number:
 
 
 def one_shot_upper(
-    problem: LocalRegressionProblem, privacy: Definition, loss: Loss = "squared"
+    problem: LocalRegressionProblem, privacy: Privacy, loss: Loss = "squared"
 ) -> UpperBound:
     r"""Risk of OneShotThreshold: a bit on one coordinate from each user, then the largest kept.
 
@@ -166,9 +166,7 @@ def best_of_local(bound: UpperBound, note: str) -> Best:
     return Best(bound.value(), bound.estimator, note=note)
 
 
-def best_upper(
-    problem: LocalRegressionProblem, privacy: Definition, loss: Loss = "squared"
-) -> Best:
+def best_upper(problem: LocalRegressionProblem, privacy: Privacy, loss: Loss = "squared") -> Best:
     """OneShotThreshold, or releasing 0."""
     bound = one_shot_upper(problem, privacy, loss)
     return best_of_local(bound, "non-interactive, one bit on one coordinate per user")
@@ -180,7 +178,7 @@ NO_MEAN = (
 )
 
 
-def claimed_record_bounds(privacy: Definition, *, interaction: bool) -> list[Bound]:
+def claimed_record_bounds(privacy: Privacy, *, interaction: bool) -> list[Bound]:
     """WX21: Theorems 5 and 9 (f(x) = x) as claimed: sequentially interactive, pure, s = 1."""
     if not isinstance(privacy, Pure):
         return []

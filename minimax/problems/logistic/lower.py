@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
-from minimax.core.privacy import Approximate, Model, at_point, parameter_names
+from minimax.core.privacy import Approximate, Privacy, at_point, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library
 from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.priors import LogisticPrior
@@ -56,7 +56,7 @@ def _ball_prior(p: Point, parts: Parts) -> Prior:
     return LogisticPrior(int(p["d"]), p["radius"])
 
 
-def tracing(model: Model) -> LowerBound:
+def tracing(model: type[Privacy]) -> LowerBound:
     r"""The score attack with the leave-one-out residual.
 
     **Statement.** `minimax.methods.tracing.ScoreModel` with the scores s_i = (y_i - p_i) x_i,
@@ -111,7 +111,7 @@ def tracing(model: Model) -> LowerBound:
     )
 
 
-def _model(model: Model, p: Point) -> ScoreModel:
+def _model(model: type[Privacy], p: Point) -> ScoreModel:
     n, d, radius = p["n"], p["d"], p["radius"]
     quarter = n / (4 * n)  # of the kind of number that n is
     spread = 1 / (2 * library(d).sqrt(d))
@@ -151,6 +151,6 @@ class LogisticLeak:
         return 3 * use.log(self.n * self.d + 1) + 2 * use.log1p(self.radius)
 
 
-def lower_bounds(model: Model) -> list[LowerBound]:
+def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `logistic` under one privacy definition."""
     return [statistical(), tracing(model)]

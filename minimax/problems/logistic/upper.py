@@ -8,7 +8,7 @@ from __future__ import annotations
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import Point, Rule, UpperBound
 from minimax.core.calibration import Budget, budget_of, repeated_noise
-from minimax.core.privacy import Definition, Pure
+from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Number, library
 from minimax.methods.noisy_descent import (
     Descent,
@@ -50,7 +50,7 @@ def noisy_logistic_upper(
     step_size: Rule,
     steps: Rule,
     noise: Rule,
-    privacy: Definition | None = None,
+    privacy: Privacy | None = None,
 ) -> UpperBound:
     r"""Risk of noisy projected gradient descent on the logistic loss.
 
@@ -80,7 +80,7 @@ def noisy_logistic_upper(
     )
 
 
-def best_upper(problem: LogisticProblem, privacy: Definition) -> Best:
+def best_upper(problem: LogisticProblem, privacy: Privacy) -> Best:
     """The least risk proven for noisy descent on the logistic loss.
 
     NoisyHardThresholding with s = d, clip = 1 and the class's radius; or releasing 0, also under a

@@ -22,7 +22,7 @@ from minimax.core.bound import (
     at_least,
     claimed_bound,
 )
-from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
+from minimax.core.privacy import Approximate, Privacy, Pure, at_point, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library
 from minimax.methods.couplings import BlockPacking, Data
 from minimax.methods.packing import (
@@ -73,7 +73,7 @@ def _cosine_prior(p: Point, parts: Parts) -> Prior:
     return CosinePrior(int(p["d"]), p["radius"], p["sigma"])
 
 
-def tracing_gaussian(model: Model, *, shifted: bool = False) -> LowerBound:
+def tracing_gaussian(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
     r"""Tracing with the leave-one-out residual, Gaussian data.
 
     **Statement.** For N(mu, sigma^2 I_d), |mu_j| <= a: `minimax.methods.tracing.ScoreModel` with
@@ -137,7 +137,7 @@ def tracing_gaussian(model: Model, *, shifted: bool = False) -> LowerBound:
     )
 
 
-def _gaussian_model(model: Model, p: Point) -> ScoreModel:
+def _gaussian_model(model: type[Privacy], p: Point) -> ScoreModel:
     n, d, sigma, radius = p["n"], p["d"], p["sigma"], p["radius"]
     scores = (n, d, d / sigma**2, 1 / sigma, cosine_information(d, radius))
     if model is not Approximate:
@@ -179,7 +179,7 @@ class GaussianLeak:
 # --- Packing and claims --------------------------------------------------------------------------
 
 
-def dense_packing(model: Model, data: Data = "sub-Gaussian") -> LowerBound:
+def dense_packing(model: type[Privacy], data: Data = "sub-Gaussian") -> LowerBound:
     r"""Packing of {-1, 1}^d. See `minimax.methods.packing.packing_formula` (blocks of size one, s =
     d)."""
 
@@ -242,7 +242,7 @@ def claimed_theorem_3_1() -> Bound:
     )
 
 
-def lower_bounds(model: Model) -> list[Bound]:
+def lower_bounds(model: type[Privacy]) -> list[Bound]:
     """Every lower bound for the class `mean` under one privacy definition."""
     bounds = [
         statistical_gaussian(),

@@ -12,7 +12,7 @@ from scipy import optimize, special
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import Assumption, Optimum, Point, Rule, Terms, UpperBound, rule_at
 from minimax.core.calibration import Budget, noise_variance
-from minimax.core.privacy import Approximate, Definition
+from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import FLOATS, LETTERS, Number, library
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.mean.problem import MeanProblem
@@ -72,7 +72,7 @@ def noisy_mean_upper(
     *,
     R: Rule,
     noise_variance: Rule,
-    privacy: Definition | None = None,
+    privacy: Privacy | None = None,
     law: Law = "Gaussian",
 ) -> UpperBound:
     r"""**Statement.** E|muhat - mu|^2 <= sigma^2 d/n + d bias^2 + d tau^2 for clip-average-noise.
@@ -119,7 +119,7 @@ def zero_release_risk(point: Point, bounded: bool) -> float:
 
 
 def best_noisy_mean(
-    problem: MeanProblem | BoundedMeanProblem, privacy: Definition, law: Law = "sub-Gaussian"
+    problem: MeanProblem | BoundedMeanProblem, privacy: Privacy, law: Law = "sub-Gaussian"
 ) -> UpperBound:
     """`noisy_mean_upper` at the R of least proven risk; the noise is calibrated at every point."""
     model = type(privacy)
@@ -138,7 +138,7 @@ def best_noisy_mean(
     return at(best_truncation(lambda R: at(R).value(), problem))
 
 
-def best_upper(problem: MeanProblem | BoundedMeanProblem, privacy: Definition) -> Best:
+def best_upper(problem: MeanProblem | BoundedMeanProblem, privacy: Privacy) -> Best:
     """The least risk proven for NoisyMean, or releasing 0, of risk at most d radius^2."""
     zero = zero_release_risk(problem.point, isinstance(problem, BoundedMeanProblem))
     return Best.of(best_noisy_mean(problem, privacy)).or_zero(zero, VACUOUS)

@@ -22,7 +22,7 @@ from minimax.core.bound import (
     at_least,
     claimed_bound,
 )
-from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
+from minimax.core.privacy import Approximate, Privacy, Pure, at_point, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library
 from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.couplings import RegressionPacking
@@ -83,7 +83,7 @@ def _ball_prior(p: Point, parts: Parts) -> Prior:
     return RegressionPrior(int(p["d"]), p["radius"], p["sigma"])
 
 
-def tracing(model: Model, *, shifted: bool = False) -> LowerBound:
+def tracing(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
     r"""Tracing with the leave-one-out residual, sign design.
 
     **Statement.** `minimax.methods.tracing.ScoreModel` with the scores s_i = xi_i x_i/sigma^2,
@@ -147,7 +147,7 @@ def tracing(model: Model, *, shifted: bool = False) -> LowerBound:
     )
 
 
-def _model(model: Model, p: Point) -> ScoreModel:
+def _model(model: type[Privacy], p: Point) -> ScoreModel:
     n, d, sigma, radius = p["n"], p["d"], p["sigma"], p["radius"]
     spread = 1 / (sigma * library(d).sqrt(d))
     scores = (n, d, 1 / sigma**2, spread, ball_information(d, radius))
@@ -200,12 +200,12 @@ class RegressionLeak:
         return 6 * use.log(self.n * self.d + 1) + 4 * use.log1p(self.radius / self.sigma)
 
 
-def dense_packing(model: Model) -> LowerBound:
+def dense_packing(model: type[Privacy]) -> LowerBound:
     """`packing` of {-1, 1}^d: blocks of one coefficient, s = d."""
     return packing(model, sparse=False)
 
 
-def packing(model: Model, *, sparse: bool) -> LowerBound:
+def packing(model: type[Privacy], *, sparse: bool) -> LowerBound:
     r"""Packing by s blocks of m = floor(d/s) coefficients, records coupled with those of beta = 0.
 
     **Statement.** `minimax.methods.packing.packing_formula` with `RegressionPacking`: beta = g v,
@@ -273,7 +273,7 @@ def claimed_theorem_4_1() -> Bound:
     )
 
 
-def lower_bounds(model: Model) -> list[Bound]:
+def lower_bounds(model: type[Privacy]) -> list[Bound]:
     """Every lower bound for the class `regression` under one privacy definition."""
     bounds = [
         statistical(),

@@ -28,7 +28,7 @@ from minimax.core.calibration import (
     repeated_noise,
     sparse_scales,
 )
-from minimax.core.privacy import Definition, Pure
+from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Number, library
 from minimax.methods.noisy_descent import (
     Descent,
@@ -64,7 +64,7 @@ def noisy_gradient_upper(
     step_size: Rule,
     steps: Rule,
     noise: Rule,
-    privacy: Definition | None = None,
+    privacy: Privacy | None = None,
 ) -> UpperBound:
     r"""Risk of NoisyGradientRegression, for every design and coefficient of the class.
 
@@ -116,7 +116,7 @@ def _bias_at(R: Number, point: Point) -> Number:
     return clip_bias(R, point["sigma"], point["radius"])
 
 
-def best_upper(problem: RegressionProblem, privacy: Definition) -> Best:
+def best_upper(problem: RegressionProblem, privacy: Privacy) -> Best:
     """The least proven risk over the truncation R, the step and their number.
 
     The estimator is NoisyGradientRegression. Under a pure budget it is PrivateHardThresholding with

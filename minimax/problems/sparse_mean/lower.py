@@ -19,7 +19,7 @@ from minimax.core.bound import (
     at_least,
     claimed_bound,
 )
-from minimax.core.privacy import Approximate, Model, Pure, at_point, parameter_names
+from minimax.core.privacy import Approximate, Privacy, Pure, at_point, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift, symbol
 from minimax.methods.blocks import information_formula, information_search
 from minimax.methods.couplings import BlockPacking, Data
@@ -91,7 +91,7 @@ def block_expression() -> Expression:
     return s * sigma**2 * library(d).log(d / s) / (4 * n)
 
 
-def known_support(model: Model, *, shifted: bool = False) -> LowerBound:
+def known_support(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
     r"""`tracing_gaussian` on s coordinates whose places are known: the rest must be zero.
 
     **Statement.** `minimax.problems.mean.lower.tracing_gaussian` with d replaced by s. **Proof.**
@@ -125,7 +125,7 @@ def on_support(p: Point) -> dict[str, float]:
     return {**{k: v for k, v in p.items() if k != "s"}, "d": p["s"]}
 
 
-def packing(model: Model, data: Data = "sub-Gaussian") -> LowerBound:
+def packing(model: type[Privacy], data: Data = "sub-Gaussian") -> LowerBound:
     r"""Packing by s blocks of m = floor(d/s) coordinates, by `packing_formula`.
 
     Grows like s min{log(d/s), log(eps/delta)}: the log d is certified for pure and tiny-delta
@@ -211,7 +211,7 @@ def refuted_lemma_3_2() -> Bound:
     )
 
 
-def lower_bounds(model: Model) -> list[Bound]:
+def lower_bounds(model: type[Privacy]) -> list[Bound]:
     """Every lower bound for the class `sparse-mean` under one privacy definition."""
     return [
         statistical(),

@@ -13,7 +13,7 @@ from minimax.core.calibration import (
     laplace_maximum_rms,
     sparse_scales,
 )
-from minimax.core.privacy import Approximate, Definition
+from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.problems.mean.upper import Law, best_truncation, clip_bias
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
@@ -38,7 +38,7 @@ def sparse_mean_upper(
     R: Rule,
     method: str,
     scales: Scales | Callable[[Point], Scales],
-    privacy: Definition | None = None,
+    privacy: Privacy | None = None,
     law: Law = "Gaussian",
 ) -> UpperBound:
     r"""Explicit risk bound for clip, average, select s coordinates privately, add noise.
@@ -113,7 +113,7 @@ def zero_release_risk(point: Point) -> float:
     return float(point["s"] * point["radius"] ** 2)
 
 
-def best_upper(problem: SparseMeanProblem, privacy: Definition) -> Best:
+def best_upper(problem: SparseMeanProblem, privacy: Privacy) -> Best:
     """The least risk proven for SparseMean over its R, for the sub-Gaussian class, or releasing 0,
     of risk at most s radius^2."""
     model = type(privacy)

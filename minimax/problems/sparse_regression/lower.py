@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from minimax.core.bound import Assumption, Bound, LowerBound, Optimum, Point, Terms, claimed_bound
-from minimax.core.privacy import Approximate, Model, Pure, parameter_names
+from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
 from minimax.core.symbolic import library, symbol
 from minimax.methods.blocks import information_search
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
@@ -74,7 +74,7 @@ def statistical() -> LowerBound:
     )
 
 
-def known_support(model: Model, *, shifted: bool = False) -> LowerBound:
+def known_support(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
     r"""`minimax.problems.regression.lower.tracing` on s coefficients whose places are known.
 
     **Statement.** `regression.tracing` with d replaced by s. **Proof.** With signs of size
@@ -156,7 +156,7 @@ def refuted_lemma_4_3() -> Bound:
     )
 
 
-def lower_bounds(model: Model) -> list[Bound]:
+def lower_bounds(model: type[Privacy]) -> list[Bound]:
     """Every lower bound for the class `sparse-regression` under one privacy definition."""
     bounds = [
         statistical(),

@@ -17,7 +17,7 @@ from scipy import special
 
 from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Setting, Terms, UpperBound
-from minimax.core.privacy import Definition
+from minimax.core.privacy import Privacy
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.methods.noisy_descent import ROUNDING
 from minimax.methods.recursion import (
@@ -169,7 +169,7 @@ Choice = Mapping[str, Number]
 
 def thresholded_upper(
     problem: SparseRegressionProblem,
-    privacy: Definition | None,
+    privacy: Privacy | None,
     *,
     s: int,
     radius: float,

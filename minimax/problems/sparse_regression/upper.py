@@ -35,7 +35,7 @@ from minimax.core.calibration import (
     sparse_scales,
     step_scales,
 )
-from minimax.core.privacy import Definition
+from minimax.core.privacy import Privacy
 from minimax.core.symbolic import Letters, Number, library
 from minimax.methods.noisy_descent import logistic_flatness, truncation_levels
 from minimax.methods.recursion import (
@@ -70,7 +70,7 @@ def private_thresholding_upper(
     steps: Rule,
     method: str,
     scales: Scales | Callable[[Point], Scales],
-    privacy: Definition | None = None,
+    privacy: Privacy | None = None,
     options: Mapping[str, Setting] | None = None,
 ) -> UpperBound:
     r"""Risk of PrivateHardThresholding, for every design and coefficient of the class.
@@ -160,7 +160,7 @@ def _private_terms(point: Point, s: int, method: str, chosen: Choice) -> StepTer
     )
 
 
-def best_upper(problem: SparseRegressionProblem, privacy: Definition) -> Best:
+def best_upper(problem: SparseRegressionProblem, privacy: Privacy) -> Best:
     """The least risk proven for PrivateHardThresholding, Gumbel selection.
 
     Over R, step_size, steps, and for L = 1 a few s from s* to d; never more than releasing 0,
@@ -178,7 +178,7 @@ def best_upper(problem: SparseRegressionProblem, privacy: Definition) -> Best:
     return best
 
 
-def _best_bound(problem: SparseRegressionProblem, privacy: Definition, s: int) -> UpperBound:
+def _best_bound(problem: SparseRegressionProblem, privacy: Privacy, s: int) -> UpperBound:
     """The bound at the R, step_size and steps of the least risk proven for a given s."""
     a, b, model = problem.radius, 1 / math.sqrt(problem.s), type(privacy)
     share = 0.5 if s < problem.d else VALUES_ONLY
@@ -232,7 +232,7 @@ def noisy_thresholding_upper(
     steps: Rule,
     noise: Rule,
     loss: Literal["squared", "logistic"] = "squared",
-    privacy: Definition | None = None,
+    privacy: Privacy | None = None,
 ) -> UpperBound:
     r"""Risk of NoisyHardThresholding, each record's gradient clipped to l2 norm G.
 

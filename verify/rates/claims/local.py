@@ -21,7 +21,7 @@ from minimax.core.bound import LowerBound, Point, UpperBound
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
-    Model,
+    Privacy,
     Pure,
     Renyi,
     ZeroConcentrated,
@@ -48,7 +48,7 @@ def label_problem(p: Point) -> LabelRegressionProblem:
     return LabelRegressionProblem(int(p["n"]), int(p["p"]), int(p["s"]), p["C"])
 
 
-def _one_shot(model: Model) -> Factory:
+def _one_shot(model: type[Privacy]) -> Factory:
     """One bit from each user, at the epsilon that spends the budget of any definition."""
 
     def estimator_at(p: Point) -> OneShotThreshold:
@@ -58,7 +58,7 @@ def _one_shot(model: Model) -> Factory:
     return estimator_at
 
 
-def _one_shot_bound(model: Model, loss: Loss = "squared") -> Callable[[Point], UpperBound]:
+def _one_shot_bound(model: type[Privacy], loss: Loss = "squared") -> Callable[[Point], UpperBound]:
     estimator_at = _one_shot(model)
     return lambda p: estimator_at(p).risk_bound(record_problem(p), loss)
 
@@ -73,7 +73,7 @@ def _interactive(randomiser: Literal["duchi", "privunit"]) -> Factory:
     )
 
 
-def _labels(model: Model = Pure, link: Link | None = None) -> Factory:
+def _labels(model: type[Privacy] = Pure, link: Link | None = None) -> Factory:
     return lambda p: LabelHardThresholding(
         at_point(model, p, "label"), s=int(p["s"]), C=p["C"], link=link
     )
@@ -111,7 +111,7 @@ def zero_release_risk(p: Point) -> float:
 
 def _record_claim(
     name: str,
-    model: Model,
+    model: type[Privacy],
     lower: LowerBound,
     estimator: str,
     estimator_at: Factory,
@@ -134,7 +134,7 @@ def _record_claim(
 
 
 def _one_shot_claim(
-    name: str, model: Model, lower: LowerBound, *sweeps: Sweep, loss: Loss = "squared"
+    name: str, model: type[Privacy], lower: LowerBound, *sweeps: Sweep, loss: Loss = "squared"
 ) -> Claim:
     upper, estimator_at = _one_shot_bound(model, loss), _one_shot(model)
     return _record_claim(name, model, lower, "OneShotThreshold", estimator_at, *sweeps, upper=upper)
@@ -152,7 +152,7 @@ def _interactive_claim(randomiser: Literal["duchi", "privunit"], sweep: Sweep) -
 
 
 def _label_claim(
-    name: str, model: Model, lower: LowerBound, *sweeps: Sweep, link: Link | None = None
+    name: str, model: type[Privacy], lower: LowerBound, *sweeps: Sweep, link: Link | None = None
 ) -> Claim:
     return Claim(
         name=name,

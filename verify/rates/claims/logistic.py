@@ -7,7 +7,7 @@ import math
 from estimators.nonprivate_regression import IterativeHardThresholding
 from estimators.sparse_erm import NoisyHardThresholdingClassifier
 from minimax.core.bound import Point
-from minimax.core.privacy import Approximate, Gaussian, Model, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Gaussian, Privacy, ZeroConcentrated, at_point
 from minimax.problems.logistic import lower as logistic
 from minimax.problems.logistic.problem import LogisticProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
@@ -19,7 +19,7 @@ def logistic_problem(p: Point) -> LogisticProblem:
     return LogisticProblem(int(p["n"]), int(p["d"]), p["radius"])
 
 
-def _classifier(model: Model, steps: int) -> Factory:
+def _classifier(model: type[Privacy], steps: int) -> Factory:
     return lambda p: NoisyHardThresholdingClassifier(
         privacy=at_point(model, p),
         s=int(p["d"]),
@@ -34,7 +34,7 @@ def _maximum_likelihood(p: Point) -> IterativeHardThresholding:
     return IterativeHardThresholding(s=int(p["d"]), loss="logistic")
 
 
-def _tracing(model: Model, steps: int, *sweeps: Sweep, has_upper: bool = True) -> Claim:
+def _tracing(model: type[Privacy], steps: int, *sweeps: Sweep, has_upper: bool = True) -> Claim:
     estimator_at = _classifier(model, steps)
     return Claim(
         name=f"logistic/tracing/{model.name}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
 from estimators.nonprivate import SampleMean
 from minimax.core.bound import LowerBound, Point
-from minimax.core.privacy import Approximate, Gaussian, Model, Pure, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.mean import lower as mean
@@ -31,14 +31,14 @@ def bounded_problem(p: Point) -> BoundedMeanProblem:
 # --- Estimators ----------------------------------------------------------------------------------
 
 
-def _noisy_mean(model: Model) -> Factory:
+def _noisy_mean(model: type[Privacy]) -> Factory:
     """At the truncation of CWZ19: Theorem 3.2."""
     return lambda p: NoisyMean(
         privacy=at_point(model, p), R="theory", sigma=p["sigma"], radius=p["radius"]
     )
 
 
-def _noisy_mean_best(model: Model) -> Factory:
+def _noisy_mean_best(model: type[Privacy]) -> Factory:
     """At the truncation for which the proven risk is least."""
 
     def estimator_at(p: Point) -> NoisyMean:
@@ -49,15 +49,15 @@ def _noisy_mean_best(model: Model) -> Factory:
     return estimator_at
 
 
-def _bounded_noisy_mean(model: Model) -> Factory:
+def _bounded_noisy_mean(model: type[Privacy]) -> Factory:
     return lambda p: NoisyMean(privacy=at_point(model, p), R=p["sigma"])
 
 
-def _coinpress(model: Model) -> Factory:
+def _coinpress(model: type[Privacy]) -> Factory:
     return lambda p: CoinPressMean(privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"])
 
 
-def _karwa_vadhan(model: Model) -> Factory:
+def _karwa_vadhan(model: type[Privacy]) -> Factory:
     return lambda p: KarwaVadhanMean(
         privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"]
     )
@@ -71,7 +71,12 @@ def _sample_mean(p: Point) -> SampleMean:
 
 
 def _tracing(
-    name: str, model: Model, estimator_at: Factory, sweeps: tuple[Sweep, ...], *, R: str = ""
+    name: str,
+    model: type[Privacy],
+    estimator_at: Factory,
+    sweeps: tuple[Sweep, ...],
+    *,
+    R: str = "",
 ) -> Claim:
     """`NoisyMean` between the tracing bound and what its own theorem proves."""
     return Claim(
@@ -88,7 +93,7 @@ def _tracing(
     )
 
 
-def _bounded(model: Model, sweeps: tuple[Sweep, ...]) -> Claim:
+def _bounded(model: type[Privacy], sweeps: tuple[Sweep, ...]) -> Claim:
     estimator_at = _bounded_noisy_mean(model)
     return Claim(
         name=f"bounded-mean/tracing/{model.name}",
@@ -105,7 +110,12 @@ def _bounded(model: Model, sweeps: tuple[Sweep, ...]) -> Claim:
 
 
 def _without_upper(
-    name: str, model: Model, lower: LowerBound, estimator: str, estimator_at: Factory, sweep: Sweep
+    name: str,
+    model: type[Privacy],
+    lower: LowerBound,
+    estimator: str,
+    estimator_at: Factory,
+    sweep: Sweep,
 ) -> Claim:
     return Claim(
         name=f"mean/{name}",

@@ -12,7 +12,7 @@ from estimators.nonprivate_regression import LeastSquares
 from estimators.regression import NoisyGradientRegression
 from estimators.truncation import theoretical_truncation
 from minimax.core.bound import Point
-from minimax.core.privacy import Approximate, Gaussian, Model, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Gaussian, Privacy, ZeroConcentrated, at_point
 from minimax.problems.regression import lower as regression
 from minimax.problems.regression.problem import RegressionProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
@@ -26,7 +26,7 @@ def regression_problem(p: Point) -> RegressionProblem:
     return RegressionProblem(int(p["n"]), int(p["d"]), p["sigma"], p["radius"])
 
 
-def _descent(model: Model) -> Factory:
+def _descent(model: type[Privacy]) -> Factory:
     return lambda p: NoisyGradientRegression(
         privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"]
     )
@@ -46,7 +46,7 @@ def zero_release_risk(p: Point) -> float:
     return p["radius"] ** 2 / p["d"]
 
 
-def _tracing(model: Model, *sweeps: Sweep) -> Claim:
+def _tracing(model: type[Privacy], *sweeps: Sweep) -> Claim:
     estimator_at = _descent(model)
     return Claim(
         name=f"regression/tracing/{model.name}",

@@ -8,7 +8,7 @@ from estimators.nonprivate import HardThresholdedMean
 from estimators.sparse_mean import SparseMean
 from estimators.stable_sparse_mean import StableSparseMean
 from minimax.core.bound import LowerBound, Point
-from minimax.core.privacy import Approximate, Model, Pure, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.sparse_mean import lower as sparse_mean
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
@@ -22,7 +22,7 @@ def sparse_problem(p: Point) -> SparseMeanProblem:
     return SparseMeanProblem(int(p["n"]), int(p["d"]), int(p["s"]), p["sigma"], p["radius"])
 
 
-def _gumbel(model: Model) -> Factory:
+def _gumbel(model: type[Privacy]) -> Factory:
     return lambda p: SparseMean(
         privacy=at_point(model, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
     )
@@ -51,7 +51,7 @@ def _thresholded(p: Point) -> HardThresholdedMean:
 
 def _claim(
     name: str,
-    model: Model,
+    model: type[Privacy],
     lower: LowerBound,
     estimator: str,
     estimator_at: Factory,

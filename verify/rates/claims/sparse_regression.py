@@ -17,7 +17,7 @@ from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
 from estimators.truncation import theoretical_truncation
 from minimax.core.bound import LowerBound, Point
-from minimax.core.privacy import Approximate, Model, Pure, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.regression import lower as regression
 from minimax.problems.sparse_regression import lower as sparse_regression
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
@@ -32,7 +32,7 @@ def sparse_problem(p: Point) -> SparseRegressionProblem:
     return SparseRegressionProblem(int(p["n"]), int(p["d"]), int(p["s"]), p["sigma"], p["radius"])
 
 
-def _gumbel(model: Model, selection_share: float) -> Factory:
+def _gumbel(model: type[Privacy], selection_share: float) -> Factory:
     return lambda p: PrivateHardThresholding(
         privacy=at_point(model, p),
         s=int(p["s"]),
@@ -78,7 +78,7 @@ def zero_release_risk(p: Point) -> float:
 
 def _claim(
     name: str,
-    model: Model,
+    model: type[Privacy],
     lower: LowerBound,
     estimator: str,
     estimator_at: Factory,
