@@ -355,8 +355,10 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         self, n: Number, s: int, level: Number, budget: Guarantee | Budget, steps: int
     ) -> Scales:
         """The noise of one of `steps` steps. The printed calibration divides epsilon and delta,
-        and takes records for twice as large as they can be."""
-        paper, whole = self.calibration == "paper", budget_of(budget)
+        and takes records for twice as large as they can be; a part of a budget that was divided
+        in rho, as for cross-validation, goes on in rho."""
+        whole = budget_of(budget)
+        paper = self.calibration == "paper" and whole.model is Approximate
         return step_scales(
             n,
             s,
@@ -366,7 +368,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             self._step_size * (2 if paper else 1),
             whole.printed_share(steps) if paper else whole.share(steps),
             method=self.method,
-            calibration=self.calibration,
+            calibration="paper" if paper else "zcdp",
             selection_share=self.selection_share,
         )
 

@@ -181,7 +181,7 @@ def sign_rows_satisfy(k: int, L: float) -> bool:
     ),
     code=(
         "minimax.problems.sparse_regression.problem.SparseRegressionProblem",
-        "minimax.problems.sparse_regression.upper.restricted_interval",
+        "minimax.problems.sparse_regression.thresholded.restricted_interval",
     ),
 )
 def restricted_moments(*, largest: int, smallest: int, L: float) -> Result:
@@ -370,7 +370,7 @@ def theorem_4_4(rng: np.random.Generator, *, R: str, rate: str) -> Result:
         "|I^t| can be 2s + s*, and with s = ρL⁴s* that is larger than s + s* by a factor near"
         " 2. Where (D2') is read at one scale it must be that of 2s + s*."
     ),
-    code=("minimax.problems.sparse_regression.upper.restricted_interval",),
+    code=("minimax.problems.sparse_regression.thresholded.restricted_interval",),
 )
 def index_sets(*, size: int, least: float = 0.5) -> Result:
     """Do eigenvalues in [1/2, 3/2] on all sets of `size` of the columns keep those on I^t >= least?

@@ -260,7 +260,7 @@ def proof_scale(delta: float, s: int) -> float:
     expected=Status.HOLDS,
     printed=Case("δ√(2/s)", scale=proof_scale),
     mutant=Case("δ√(2/s), lower end 1.1δ²", scale=proof_scale, factor=1.1),
-    code=("minimax.methods.packing.block_exponent",),
+    code=("minimax.methods.blocks.block_exponent",),
 )
 def packing_distances(scale: Callable[[float, int], float], factor: float = 1.0) -> Result:
     """(31): delta^2 <= |theta - theta'|^2 <= 8 delta^2 and |theta| <= 1, theta = scale z?
