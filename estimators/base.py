@@ -38,6 +38,7 @@ DEFAULT_PRIVACY: dict[Scope, Guarantee] = {
 REPORTED = {"epsilon", "rho", "mu"}
 SMALLEST_REPORTED = 1e-12
 """Least budget of one report: reports of less are longer than their squares can be computed."""
+FORGETFUL_LOSS = "the loss remembers nothing from one call to the next"
 SECRET_SEED = "random_state is secret: whoever knows it, or has this object, knows the noise"
 
 
@@ -112,7 +113,9 @@ class PrivateEstimator(BaseEstimator):
     @property
     def _assumptions(self) -> tuple[str, ...]:
         """What the guarantee rests on besides the mechanisms."""
-        return () if self.random_state is None else (SECRET_SEED,)
+        found = () if self.random_state is None else (SECRET_SEED,)
+        own_loss = not isinstance(getattr(self, "loss", ""), str)
+        return (*found, FORGETFUL_LOSS) if own_loss else found
 
 
 class LinearPredictor(RegressorMixin, BaseEstimator):

@@ -110,7 +110,8 @@ def record_by_record(loss: Loss) -> Loss:
 class RecordByRecord:
     """A loss that is asked about one record at a time.
 
-    It cannot mix records, whatever it does with an array. Where it fails, on a record alone, it has
+    It cannot mix records, whatever it does with an array, unless it remembers earlier calls: that
+    it does not is what `privacy_.assumes` says. Where it fails, on a record alone, it has
     no value: an error would be decided by that record.
     """
 

@@ -29,6 +29,7 @@ Kind = Literal["certified", "claimed", "refuted"]
 Side = Literal["lower", "upper"]
 Setting = float | int | str
 """A keyword argument of an estimator."""
+COUNTS = {"n", "d", "s", "p"}
 ROUNDING = 1e-9
 """By how much reported floats are rounded outward, relative to their size."""
 
@@ -149,7 +150,7 @@ class Bound:
         return self.expression()
 
     def point(self, given: Point) -> dict[str, float]:
-        """The named numbers this bound needs, checked to be there, finite and positive."""
+        """The named numbers this bound needs: there, finite, positive, and counts at least 1."""
         merged = {**self.defaults, **given}
         missing = [name for name in self.parameters if name not in merged]
         if missing:
@@ -158,6 +159,8 @@ class Bound:
         for name, value in point.items():
             if not (value > 0 and math.isfinite(value)):
                 raise ValueError(f"{name} must be positive and finite, got {value!r}")
+            if name in COUNTS and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
         return point
 
     def broken(self, **given: float) -> list[str]:
@@ -314,13 +317,11 @@ class UpperBound(Bound):
         """
         if not self.resolve:
             return super().slope(name, **given)
-        point = self.point(given)
-        step = 0.01
-        up, down = (
-            math.log(self.value(**{**point, name: point[name] * math.exp(sign * step)}))
-            for sign in (1, -1)
-        )
-        return (up - down) / (2 * step)
+        point, step = self.point(given), math.exp(0.01)
+        least = 1.0 if name in COUNTS else 0.0
+        ends = (max(point[name] / step, least), point[name] * step)
+        down, up = (math.log(self.value(**{**point, name: end})) for end in ends)
+        return (up - down) / math.log(ends[1] / ends[0])
 
 
 Rule = Number | Callable[[Point], Number]

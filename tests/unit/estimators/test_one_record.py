@@ -196,3 +196,14 @@ def test_assumptions_add_up() -> None:
     assert budget.assumes == ("one", "two")
     assert budget == Pure(1.0)
     assert Pure(1.0).assumes == ()
+
+
+def test_a_loss_of_ones_own_is_an_assumption() -> None:
+    """A loss that remembers earlier calls mixes records, and no check can see it."""
+    from estimators import NoisyHardThresholding
+    from tests.contract.estimator_examples import Huber
+
+    X, y = np.eye(4).repeat(5, axis=0), np.ones(20)
+    own = NoisyHardThresholding(loss=Huber(), s=2).fit(X, y)
+    assert any("remembers nothing" in words for words in own.privacy_.assumes)
+    assert not NoisyHardThresholding(s=2).fit(X, y).privacy_.assumes

@@ -262,3 +262,13 @@ def test_a_bound_refuses_what_is_not_a_number(total: float) -> None:
     assert bound.value(n=9, d=16, sigma=1) == pytest.approx(1)
     with pytest.raises(ValueError, match=rf"sign data: the value at n=9, .* is {total}"):
         broken.value(n=9, d=16, sigma=1)
+
+
+@pytest.mark.parametrize("name", ["n", "d"])
+def test_a_count_below_one_is_refused(name: str) -> None:
+    from minimax.problems.bounded_mean.lower import statistical_signs
+
+    point = {"n": 10.0, "d": 5.0, "sigma": 1.0}
+    assert statistical_signs().value(**point) > 0
+    with pytest.raises(ValueError, match=f"{name} must be at least 1"):
+        statistical_signs().value(**{**point, name: 0.5})
