@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from estimators.controls.regression import Risk
-from estimators.core.accounting import Guarantee
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
 from estimators.core.design import LARGEST, SCALES, Design
 from estimators.core.links import Link, LinkPredictor, evaluated
@@ -32,7 +31,14 @@ from estimators.randomisers.labels import BinaryLabels, label_bound
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import UpperBound
-from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    Scope,
+    SpendablePrivacy,
+    ZeroConcentrated,
+)
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
 
@@ -157,7 +163,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         C: float = 1.0,
         bound: float | Literal["auto"] = "auto",
@@ -288,7 +294,7 @@ class LabelLasso(LabelEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         C: float = 1.0,
         bound: float | Literal["auto"] = "auto",

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
-from estimators.core.accounting import Guarantee
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
 from estimators.core.design import LARGEST, SCALES
 from estimators.core.links import Link, LinkPredictor, best_step
@@ -37,7 +36,7 @@ from estimators.randomisers.vectors import (
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime, UpperBound
-from minimax.core.privacy import Pure, Scope
+from minimax.core.privacy import Pure, Scope, SpendablePrivacy
 from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
 from minimax.problems.local_regression.upper import one_shot_upper
 
@@ -160,7 +159,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         s_star: int | None = None,
         C: float = 1.0,
@@ -333,7 +332,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         C: float = 1.0,
         radius: float = 1.0,
@@ -392,7 +391,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         return bound, HypercubeRandomiser(width, epsilon, bound / scale, "best")
 
 
-def report_epsilon(budget: Guarantee) -> float:
+def report_epsilon(budget: SpendablePrivacy) -> float:
     """What a report may spend, checked to be within the randomisers' range."""
     assert isinstance(budget, Pure)
     if budget.epsilon > LARGEST_EPSILON:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor
 from estimators.core.design import SCALES, Design
 from estimators.core.mechanisms import check_between, check_positive, check_whole, gaussian
@@ -26,7 +26,14 @@ from minimax.core.calibration import (
     gradient_sensitivity,
     repeated_noise,
 )
-from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated, at_point
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    SpendablePrivacy,
+    ZeroConcentrated,
+    at_point,
+)
 from minimax.core.symbolic import Number
 from minimax.problems.regression.problem import RegressionProblem
 from minimax.problems.regression.upper import noisy_gradient_upper
@@ -182,7 +189,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         R: Truncation = "theory",
         row_bound: float = 1.0,
         radius: float = 1.0,
@@ -264,7 +271,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
             return theoretical_truncation(n, self.sigma, reach)
         return float(self.R)
 
-    def _plan(self, n: int, d: int, level: float, budget: Guarantee) -> _Plan:
+    def _plan(self, n: int, d: int, level: float, budget: SpendablePrivacy) -> _Plan:
         """Step, number of steps and noise: functions of public numbers and of R."""
         assert not isinstance(budget, Pure)
         c, radius = float(self.row_bound), float(self.radius)
@@ -293,7 +300,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         simple = 2 * (level + radius * c) * c / n
         return simple, 2 * simple
 
-    def _check_options(self) -> Guarantee:
+    def _check_options(self) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
         self._check_truncation()
         check_between(*SCALES, row_bound=self.row_bound, radius=self.radius, sigma=self.sigma)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, clipped_sum
 from estimators.core.mechanisms import (
     check_sparsity,
@@ -19,7 +19,7 @@ from estimators.core.mechanisms import (
 from estimators.core.truncation import TruncatingEstimator, Truncation
 from estimators.sparse_mean import Indices
 from minimax.core.bound import UpperBound
-from minimax.core.privacy import Approximate
+from minimax.core.privacy import Approximate, SpendablePrivacy
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.stable_upper import stable_upper
 
@@ -148,7 +148,7 @@ class StableSparseMean(TruncatingEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         R: Truncation = "theory",
         sigma: float = 1.0,

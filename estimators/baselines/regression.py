@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import optimize, special
 
-from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
 from estimators.core.design import SCALES, Design
 from estimators.core.mechanisms import check_between, check_whole, gaussian, propose_test_release
-from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 RELEASES = 3
 """AdaSSP releases an eigenvalue, a matrix and a vector, each with a third of the budget."""
@@ -145,7 +145,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         row_bound: float = 1.0,
         R: float = 1.0,
         failure: float = 0.05,
@@ -189,7 +189,9 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         self.coef_ = np.asarray(np.linalg.solve(matrix, correlation.value), dtype=float)
         return self
 
-    def _noise(self, moves: StatisticsNoise, budget: Guarantee) -> tuple[StatisticsNoise, float]:
+    def _noise(
+        self, moves: StatisticsNoise, budget: SpendablePrivacy
+    ) -> tuple[StatisticsNoise, float]:
         """The noise of each release, and the margin of the eigenvalue in units of its noise."""
         if self.calibration == "analytic":
             assert not isinstance(budget, Pure)
@@ -314,7 +316,7 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         row_bound: float = 1.0,
         projections: int | Literal["theory"] = "theory",
         test_share: float = 0.25,

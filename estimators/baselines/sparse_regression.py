@@ -24,7 +24,7 @@ from estimators.baselines.objective_perturbation import (
     quieter,
 )
 from estimators.baselines.regression import ROOM
-from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
 from estimators.core.design import SCALES, Design, clipped_entries
 from estimators.core.losses import accepted_responses, chosen_loss
@@ -36,7 +36,7 @@ from estimators.core.mechanisms import (
     gumbel_top_k,
     report_noisy_max,
 )
-from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
 
 LossName = Literal["squared", "logistic"]
 Selection = Literal["exponential", "laplace"]
@@ -64,7 +64,7 @@ def frank_wolfe_sensitivity(
 
 
 def round_epsilon(
-    budget: Guarantee, rounds: int, selection: Selection, calibration: str = "zcdp"
+    budget: SpendablePrivacy, rounds: int, selection: Selection, calibration: str = "zcdp"
 ) -> float:
     """epsilon of each of `rounds` selections that spend the budget together.
 
@@ -145,7 +145,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         loss: LossName = "squared",
         l1_radius: float = 1.0,
         entry_bound: float = 1.0,
@@ -193,7 +193,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         self.coef_, self.n_iter_, self.selection_scale_ = coef, rounds, entry.scale
         return self
 
-    def _check_options(self) -> Guarantee:
+    def _check_options(self) -> SpendablePrivacy:
         check_between(*SCALES, l1_radius=self.l1_radius, entry_bound=self.entry_bound, R=self.R)
         if self.selection not in ("exponential", "laplace"):
             raise ValueError(
@@ -216,7 +216,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
             check_whole(1, steps=self.steps)
         return budget
 
-    def _rounds(self, d: int, moved: float, reach: float, budget: Guarantee) -> int:
+    def _rounds(self, d: int, moved: float, reach: float, budget: SpendablePrivacy) -> int:
         if not isinstance(self.steps, str):
             return int(self.steps)
 
@@ -337,7 +337,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         loss: LossName = "squared",
         row_bound: float = 1.0,

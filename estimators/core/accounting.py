@@ -1,7 +1,7 @@
 """From a ledger of mechanism calls to the guarantee of the whole.
 
 A `LedgerEntry` documents one mechanism call completely: what was released, how sensitive it is,
-how much noise it got and which guarantees that gives. `total` composes a ledger in the definition
+how much noise it got and which guarantees that gives. `compose` composes a ledger in the definition
 asked for. Pure, zCDP and Gaussian guarantees add up; an (epsilon, delta) guarantee is the smallest
 of several upper bounds, each proved (`estimators.core.loss_law`), and never below what randomised
 responses that keep every promise of the ledger really lose.
@@ -24,24 +24,30 @@ from numpy.typing import NDArray
 from scipy import special
 
 from estimators.core import loss_law
-from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    Scope,
+    SpendablePrivacy,
+    ZeroConcentrated,
+)
 from minimax.core.randomised_response import randomised_response_epsilon
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
 Array = NDArray[np.float64]
-Guarantee = Pure | Approximate | ZeroConcentrated | Gaussian
 Ledger = tuple["LedgerEntry", ...]
 SMALLEST_EPSILON = 1e-12
 """What is reported where epsilon may be 0, which no definition has."""
 
 
-def check_guarantee(**named: object) -> None:
+def check_composable(**named: object) -> None:
     """Raise naming the first argument that is not a guarantee that can be composed."""
     for name, value in named.items():
-        if not isinstance(value, Guarantee):
-            kinds = ", ".join(kind.__name__ for kind in get_args(Guarantee))
+        if not isinstance(value, SpendablePrivacy):
+            kinds = ", ".join(kind.__name__ for kind in get_args(SpendablePrivacy))
             raise TypeError(f"{name} must be one of {kinds}; got {value!r}")
 
 
@@ -57,7 +63,7 @@ class LedgerEntry:
     sensitivity: float
     norm: str
     scale: float
-    guarantees: tuple[Guarantee, ...]
+    guarantees: tuple[SpendablePrivacy, ...]
     count: int = 1
     about: str = ""
     part: str = ""
@@ -65,7 +71,7 @@ class LedgerEntry:
 
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:
-            check_guarantee(guarantees=guarantee)
+            check_composable(guarantees=guarantee)
         if isinstance(self.count, bool) or not isinstance(self.count, (int, np.integer)):
             raise TypeError(f"count must be an integer, got {self.count!r}")
         if self.count < 1:
@@ -78,7 +84,7 @@ class LedgerEntry:
 
         An epsilon-DP call is dominated by binary randomised response. An (epsilon, delta) call is
         dominated by the same with a chance delta of revealing everything, which is not part of the
-        event. (`total` composes itself: the library's transform of loss distributions has an
+        event. (`compose` composes itself: the library's transform of loss distributions has an
         absolute error, near 1e-15, which is more than a small delta.)
         """
         import dp_accounting  # slow to import, and needed for nothing else
@@ -93,7 +99,7 @@ class LedgerEntry:
             one = dp_accounting.RandomizedResponseDpEvent(chance, 2)
         return dp_accounting.ComposedDpEvent([one] * self.count)
 
-    def guarantee(self, kind: type[Guarantee]) -> Guarantee | None:
+    def guarantee(self, kind: type[SpendablePrivacy]) -> SpendablePrivacy | None:
         """The guarantee of this kind, if the call has one."""
         return next((g for g in self.guarantees if isinstance(g, kind)), None)
 
@@ -102,15 +108,17 @@ class NotAccountable(ValueError):
     """The ledger's mechanisms do not give a guarantee of the kind asked for."""
 
 
-def total(ledger: Ledger, kind: type[Guarantee], delta: float | None = None) -> Guarantee:
+def compose(
+    ledger: Ledger, kind: type[SpendablePrivacy], delta: float | None = None
+) -> SpendablePrivacy:
     """The guarantee of running every mechanism of the ledger on the same data.
 
     `kind` is the definition wanted; `Approximate` needs the `delta` at which to report epsilon. The
     scope is that of the ledger's guarantees; a record gets the guarantee of the worst of the parts.
     """
     ledger = tuple(ledger)
-    if kind not in get_args(Guarantee):
-        kinds = ", ".join(known.__name__ for known in get_args(Guarantee))
+    if kind not in get_args(SpendablePrivacy):
+        kinds = ", ".join(known.__name__ for known in get_args(SpendablePrivacy))
         raise TypeError(f"kind must be one of {kinds}; got {kind!r}")
     if not ledger:
         raise NotAccountable("the ledger is empty: nothing was released")
@@ -127,7 +135,9 @@ def total(ledger: Ledger, kind: type[Guarantee], delta: float | None = None) -> 
     return replace(worst, scope=scope)
 
 
-def _composition(ledger: Ledger, kind: type[Guarantee], delta: float | None) -> Guarantee:
+def _composition(
+    ledger: Ledger, kind: type[SpendablePrivacy], delta: float | None
+) -> SpendablePrivacy:
     """Calls on the same records, whatever the scope."""
     if kind is Pure:
         return Pure(loss_law.added(tuple((_epsilon(entry), entry.count) for entry in ledger)))

@@ -7,15 +7,15 @@ from typing import Literal
 
 from numpy.random import Generator as Rng
 
-from estimators.core.accounting import Guarantee, LedgerEntry
-from estimators.core.base import Array, PrivateEstimator, split
+from estimators.core.accounting import LedgerEntry
+from estimators.core.base import Array, PrivateEstimator, split_budget
 from estimators.core.mechanisms import (
     FractionBelow,
     Release,
     above_threshold_quantile,
     check_between,
 )
-from minimax.core.privacy import Approximate, Gaussian, Pure
+from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy
 from minimax.core.symbolic import Number, library
 
 Truncation = float | Literal["theory", "quantile"]
@@ -48,7 +48,7 @@ def private_truncation(X: Array, epsilon: float, quantile: float, rng: Rng) -> R
     return Release(min(level, LEVELS[1]), entry)
 
 
-def pure_share(budget: Guarantee) -> float:
+def pure_share(budget: SpendablePrivacy) -> float:
     """epsilon of a pure mechanism that spends exactly this budget."""
     if isinstance(budget, (Pure, Approximate)):
         return budget.epsilon
@@ -73,7 +73,9 @@ class TruncatingEstimator(PrivateEstimator):
         check_between(*LEVELS, sigma=self.sigma, radius=self.radius)
         check_between(0, 1, range_share=self.range_share, quantile=self.quantile)
 
-    def _split_for_range(self, budget: Guarantee) -> tuple[Guarantee | None, Guarantee]:
+    def _split_for_range(
+        self, budget: SpendablePrivacy
+    ) -> tuple[SpendablePrivacy | None, SpendablePrivacy]:
         """What the search for R gets, if there is one, and what is left.
 
         The search is pure, so all of delta stays with the release.
@@ -86,7 +88,7 @@ class TruncatingEstimator(PrivateEstimator):
             return search, Approximate(budget.epsilon - search.epsilon, budget.delta)
         if isinstance(budget, Gaussian):
             raise TypeError("R='quantile' needs a Pure, Approximate or ZeroConcentrated budget")
-        first, second = split(budget, share, 1 - share)
+        first, second = split_budget(budget, share, 1 - share)
         return first, second
 
     def _fixed_level(self, n: Number) -> Number:
@@ -96,7 +98,7 @@ class TruncatingEstimator(PrivateEstimator):
         return float(self.R)
 
     def _level(
-        self, X: Array, search: Guarantee | None, rng: Rng, ledger: list[LedgerEntry]
+        self, X: Array, search: SpendablePrivacy | None, rng: Rng, ledger: list[LedgerEntry]
     ) -> float:
         """R; the search for it, if there is one, goes on the ledger."""
         if search is None:

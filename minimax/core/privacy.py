@@ -280,7 +280,11 @@ class Renyi(_Numbers):
         return np.asarray(np.exp(np.minimum(log_bound, 0.0)))
 
 
-Privacy: TypeAlias = Pure | Approximate | ZeroConcentrated | OffsetConcentrated | Gaussian | Renyi
+SpendablePrivacy: TypeAlias = Pure | Approximate | ZeroConcentrated | Gaussian
+"""The kinds of `Privacy` to which noise is calibrated and in which mechanism calls add up. The two
+others occur in lower bounds only."""
+
+Privacy: TypeAlias = SpendablePrivacy | OffsetConcentrated | Renyi
 """A privacy definition with its numbers. All answer `scope` (who is trusted), `parameters`, `kl`,
 `group` and `tradeoff_log`; ``type[Privacy]`` is a definition before it has numbers."""
 

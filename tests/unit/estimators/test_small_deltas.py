@@ -15,8 +15,8 @@ from dp_accounting.pld import privacy_loss_distribution
 
 import estimators
 from estimators.core import accounting, loss_law
-from estimators.core.accounting import Guarantee, LedgerEntry, delta_at, total
-from estimators.core.base import equal_part, split
+from estimators.core.accounting import LedgerEntry, compose, delta_at
+from estimators.core.base import equal_part, split_budget
 from estimators.core.mechanisms import gaussian_scale
 from estimators.randomisers.label_budget import label_randomiser
 from minimax.core.privacy import (
@@ -25,6 +25,7 @@ from minimax.core.privacy import (
     OffsetConcentrated,
     Pure,
     Renyi,
+    SpendablePrivacy,
     ZeroConcentrated,
 )
 
@@ -35,12 +36,12 @@ NEAR_ONE = 1 - 1e-12
 Curve = Callable[[float], mpmath.mpf]
 
 
-def entry(*guarantees: Guarantee, count: int = 1, mechanism: str = "any") -> LedgerEntry:
+def entry(*guarantees: SpendablePrivacy, count: int = 1, mechanism: str = "any") -> LedgerEntry:
     return LedgerEntry(mechanism, 1.0, "l1", 1.0, guarantees, count)
 
 
 def epsilon_of(ledger: tuple[LedgerEntry, ...], delta: float) -> float:
-    found = total(ledger, Approximate, delta)
+    found = compose(ledger, Approximate, delta)
     assert isinstance(found, Approximate)
     return found.epsilon
 
@@ -226,7 +227,7 @@ def test_parts_that_report_at_two_deltas_are_both_covered() -> None:
     """One call of (.5, 1e-9) beside records that lose .4 at 1e-3, but more at 1e-9."""
     small = LedgerEntry("any", 1.0, "l1", 1.0, (Approximate(0.5, 1e-9),), part="first half")
     other = LedgerEntry("any", 1.0, "l1", 1.0, (Gaussian(0.16),), part="second half")
-    found = total((small, other), Approximate, 1e-3)
+    found = compose((small, other), Approximate, 1e-3)
     assert epsilon_of((other,), 1e-3) < 0.5 < epsilon_of((other,), 1e-9)
     assert found == Approximate(0.5, 1e-3)
 
@@ -264,7 +265,7 @@ def test_delta_lies_between_0_and_1_and_falls_with_epsilon() -> None:
             delta_at(ledger, bad)
     for bad in (0.0, 1.0, math.nan):
         with pytest.raises(ValueError, match="delta must lie in"):
-            total(ledger, Approximate, bad)
+            compose(ledger, Approximate, bad)
 
 
 # The routes
@@ -322,11 +323,11 @@ def test_no_route_goes_below_the_floor() -> None:
 def test_other_definitions_are_refused_by_name(privacy: object) -> None:
     for name, use in (
         ("guarantees", lambda: entry(privacy)),  # type: ignore[arg-type]
-        ("privacy", lambda: split(privacy, 0.5, 0.5)),  # type: ignore[arg-type]
+        ("privacy", lambda: split_budget(privacy, 0.5, 0.5)),  # type: ignore[arg-type]
         ("privacy", lambda: equal_part(privacy, 3)),  # type: ignore[arg-type]
         ("privacy", lambda: label_randomiser(privacy, 1.0, 10)),  # type: ignore[arg-type]
         ("privacy", lambda: gaussian_scale(privacy, 1.0)),  # type: ignore[arg-type]
-        ("kind", lambda: total((entry(Pure(1.0)),), type(privacy))),  # type: ignore[arg-type]
+        ("kind", lambda: compose((entry(Pure(1.0)),), type(privacy))),  # type: ignore[arg-type]
     ):
         with pytest.raises(TypeError, match=f"^{name} must be"):
             use()
@@ -342,9 +343,9 @@ def test_a_count_below_1_is_refused(count: int) -> None:
 
 @pytest.mark.parametrize("scope", ["central", "local", "label"])
 def test_parts_of_a_budget_have_its_scope(scope: accounting.Scope) -> None:
-    assert split(Pure(1.0, scope), 0.25, 0.75) == [Pure(0.25, scope), Pure(0.75, scope)]
+    assert split_budget(Pure(1.0, scope), 0.25, 0.75) == [Pure(0.25, scope), Pure(0.75, scope)]
     whole = Approximate(1.0, 1e-6, scope)
-    assert split(whole, 0.5, 0.5) == [Approximate(0.5, 5e-7, scope)] * 2
+    assert split_budget(whole, 0.5, 0.5) == [Approximate(0.5, 5e-7, scope)] * 2
     assert equal_part(ZeroConcentrated(1.0, scope), 4) == ZeroConcentrated(0.25, scope)
     assert equal_part(Gaussian(1.0, scope), 4) == Gaussian(0.5, scope)
 
