@@ -20,9 +20,10 @@ from attacks.sparse_mean import TopNormalPrior, claimed_sum
 from estimators.baselines.regression import AdaptiveSufficientStatistics
 from estimators.controls.regression import LeastSquares
 from estimators.core.base import LinearPredictor, PrivateEstimator, split_budget
-from estimators.core.mechanisms import check_between, propose_test_release
+from estimators.core.checks import SAFE_RANGE, check_between
+from estimators.core.mechanisms import propose_test_release
 from estimators.core.truncation import theoretical_truncation
-from estimators.regression import SCALES, projected
+from estimators.regression import projected
 from minimax.core.bound import Instance, Labelled
 from minimax.core.privacy import Approximate, SpendablePrivacy
 from minimax.methods.priors import LinearInstance
@@ -200,7 +201,7 @@ class VisibleColumnsRegression(LinearPredictor, PrivateEstimator):
     def fit(self, X: Any, y: Any) -> VisibleColumnsRegression:
         """Release private coefficients of y on the visible columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
-        check_between(*SCALES, row_bound=self.row_bound, R=self.R, radius=self.radius)
+        check_between(*SAFE_RANGE, row_bound=self.row_bound, R=self.R, radius=self.radius)
         budget = self._budget(Approximate)
         search, rest = split_budget(budget, SEARCH_SHARE, 1 - SEARCH_SHARE)
         assert isinstance(search, Approximate)

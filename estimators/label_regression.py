@@ -14,10 +14,16 @@ import numpy as np
 
 from estimators.controls.regression import Risk
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
-from estimators.core.design import LARGEST, SCALES, Design
+from estimators.core.checks import (
+    SAFE_RANGE,
+    check_between,
+    check_sparsity,
+    check_whole,
+    number_or_auto,
+)
+from estimators.core.design import LARGEST, Design
 from estimators.core.links import Link, LinkPredictor, evaluated
 from estimators.core.losses import SquaredLoss
-from estimators.core.mechanisms import check_between, check_sparsity, check_whole, number_or_auto
 from estimators.randomisers.label_budget import (
     LabelCalibration,
     LabelRandomiser,
@@ -238,7 +244,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         check_sparsity(self.s, p, dimension="p")
         number_or_auto("bound", self.bound)
         check_whole(steps=self.steps)
-        check_between(*SCALES, C=self.C, radius=self.radius)
+        check_between(*SAFE_RANGE, C=self.C, radius=self.radius)
         if self.loss not in ("matching", "squared"):
             raise ValueError(f"loss must be 'matching' or 'squared', got {self.loss!r}")
         number_or_auto("step_size", self.step_size)
@@ -340,7 +346,7 @@ class LabelLasso(LabelEstimator):
     def _check_options(self, p: int) -> None:
         check_sparsity(self.s, p, dimension="p")
         number_or_auto("bound", self.bound)
-        check_between(*SCALES, C=self.C)
+        check_between(*SAFE_RANGE, C=self.C)
         check_between(0, 1, chance=self.chance)
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")

@@ -16,15 +16,16 @@ import numpy as np
 from scipy import sparse
 
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
-from estimators.core.design import LARGEST, SCALES
-from estimators.core.links import Link, LinkPredictor, best_step
-from estimators.core.mechanisms import (
-    Release,
+from estimators.core.checks import (
+    SAFE_RANGE,
     check_between,
     check_sparsity,
     check_whole,
     number_or_auto,
 )
+from estimators.core.design import LARGEST
+from estimators.core.links import Link, LinkPredictor, best_step
+from estimators.core.mechanisms import Release
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import (
     LARGEST_EPSILON,
@@ -245,9 +246,9 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
             check_whole(s_star=self.s_star)
             if self.s_star > self.s:
                 raise ValueError(f"s_star must be at most s = {self.s}, got {self.s_star}")
-        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        check_between(*SAFE_RANGE, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         link = self._link
-        check_between(*SCALES, **{"link.a": link.a, "link.b": link.b})
+        check_between(*SAFE_RANGE, **{"link.a": link.a, "link.b": link.b})
         if self.link is not None:
             farthest = float(self.feature_scale) * float(self.radius) * math.sqrt(self.s)
             link.check(farthest)
@@ -380,7 +381,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         """Every option checked; B, and what randomises a report."""
         epsilon = report_epsilon(self._budget(Pure))
         check_sparsity(self.s, p, dimension="p")
-        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        check_between(*SAFE_RANGE, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         if self.report not in ("coordinate", "hypercube"):
             raise ValueError(f"report must be 'coordinate' or 'hypercube', got {self.report!r}")
         scale = float(self.feature_scale)

@@ -17,16 +17,9 @@ from estimators.core.base import (
     clipped_sum,
     split_budget,
 )
-from estimators.core.mechanisms import (
-    Calibration,
-    Release,
-    check_between,
-    check_positive,
-    gaussian,
-    gaussian_scale,
-    laplace,
-)
-from estimators.core.truncation import LEVELS, TruncatingEstimator, Truncation
+from estimators.core.checks import check_between, check_positive
+from estimators.core.mechanisms import Calibration, Release, gaussian, gaussian_scale, laplace
+from estimators.core.truncation import SAFE_RANGE, TruncatingEstimator, Truncation
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, noise_variance
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
@@ -266,11 +259,11 @@ class KarwaVadhanMean(PrivateEstimator):
         return self
 
     def _check_options(self) -> None:
-        check_between(*LEVELS, sigma=self.sigma)
+        check_between(*SAFE_RANGE, sigma=self.sigma)
         check_between(0, 1000, factor=self.factor)
         check_between(0, 1, range_share=self.range_share)
         if self.radius is not None:
-            check_between(*LEVELS, radius=self.radius)
+            check_between(*SAFE_RANGE, radius=self.radius)
             if float(self.radius) / float(self.sigma) > LAST_BIN:
                 raise ValueError(f"radius must be at most 2^50 sigma, got {self.radius!r}")
         elif isinstance(self._asked, (Pure, ZeroConcentrated)):
@@ -442,9 +435,9 @@ class CoinPressMean(PrivateEstimator):
         return self
 
     def _check_options(self) -> None:
-        check_between(*LEVELS, sigma=self.sigma, radius=self.radius)
+        check_between(*SAFE_RANGE, sigma=self.sigma, radius=self.radius)
         if self.ball_radius is not None:
-            check_between(*LEVELS, ball_radius=self.ball_radius)
+            check_between(*SAFE_RANGE, ball_radius=self.ball_radius)
         check_between(0, 1, last_share=self.last_share, beta=self.beta)
         check_positive(iterations=self.iterations)
         if not isinstance(self.iterations, (int, np.integer)):

@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.checks import check_between, check_sparsity, check_whole
 from estimators.core.design import Design
 from estimators.core.losses import (
     LogisticLoss,
@@ -26,7 +27,7 @@ from estimators.core.losses import (
     record_by_record,
     slopes,
 )
-from estimators.core.mechanisms import check_between, check_sparsity, check_whole, gaussian
+from estimators.core.mechanisms import gaussian
 from estimators.regression import projected
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, budget_of, paper_gradient_noise, repeated_noise

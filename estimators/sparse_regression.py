@@ -12,8 +12,8 @@ from scipy import sparse
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, equal_part, split_budget
+from estimators.core.checks import check_between, check_whole, safe_range
 from estimators.core.design import Design, clipped_entries
-from estimators.core.mechanisms import check_between, check_whole
 from estimators.core.truncation import Truncation, theoretical_truncation
 from estimators.core.tuning import (
     Method,
@@ -39,7 +39,7 @@ from minimax.core.symbolic import Number
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import private_thresholding_upper
 
-LIMITS = (1e-20, 1e20)
+SAFE_RANGE = safe_range(15)
 """Where bounds and step sizes must lie, so that products of a few of them can be squared."""
 MOST_STEPS = 100
 
@@ -266,7 +266,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         rng = self._rng()
         ledger: list[LedgerEntry] = []
         search, budget = self._split_for_range(budget)
-        level = min(self._level(y, search, rng, ledger), LIMITS[1])
+        level = min(self._level(y, search, rng, ledger), SAFE_RANGE[1])
         y = np.clip(y, -level, level)
         design = Design(clipped_entries(X, self._entry_bound))
         s = self._grid[-1]
@@ -406,15 +406,15 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     def _check_options(self, n: int, d: int) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
         self._check_truncation()
-        check_between(*LIMITS, radius=self.radius, sigma=self.sigma, L=self.L)
+        check_between(*SAFE_RANGE, radius=self.radius, sigma=self.sigma, L=self.L)
         if self.L < 1:
             raise ValueError(f"L must be at least 1, got {self.L!r}")
         if not isinstance(self.R, str):
-            check_between(*LIMITS, R=self.R)
+            check_between(*SAFE_RANGE, R=self.R)
         if self.entry_bound is not None:
-            check_between(*LIMITS, entry_bound=self.entry_bound)
+            check_between(*SAFE_RANGE, entry_bound=self.entry_bound)
         if not isinstance(self.step_size, str):
-            check_between(*LIMITS, step_size=self.step_size)
+            check_between(*SAFE_RANGE, step_size=self.step_size)
         elif self.step_size != "theory":
             raise ValueError(f"step_size must be a number or 'theory', got {self.step_size!r}")
         if not isinstance(self.steps, str):

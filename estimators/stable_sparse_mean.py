@@ -10,12 +10,8 @@ import numpy as np
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, clipped_sum
-from estimators.core.mechanisms import (
-    check_sparsity,
-    exponential_mechanism,
-    laplace,
-    propose_test_release,
-)
+from estimators.core.checks import check_sparsity
+from estimators.core.mechanisms import exponential_mechanism, laplace, propose_test_release
 from estimators.core.truncation import TruncatingEstimator, Truncation
 from estimators.sparse_mean import Indices
 from minimax.core.bound import UpperBound

@@ -15,8 +15,9 @@ from scipy import optimize, special
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
-from estimators.core.design import SCALES, Design
-from estimators.core.mechanisms import check_between, check_whole, gaussian, propose_test_release
+from estimators.core.checks import SAFE_RANGE, check_between, check_whole
+from estimators.core.design import Design
+from estimators.core.mechanisms import gaussian, propose_test_release
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 RELEASES = 3
@@ -162,7 +163,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
     def fit(self, X: Any, y: Any) -> AdaptiveSufficientStatistics:
         """Release private coefficients of the regression of y on X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
-        check_between(*SCALES, row_bound=self.row_bound, R=self.R)
+        check_between(*SAFE_RANGE, row_bound=self.row_bound, R=self.R)
         check_between(0, 1, failure=self.failure)
         budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
         bound, R, d = float(self.row_bound), float(self.R), X.shape[1]
@@ -332,7 +333,7 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
         """Release private coefficients of the regression of y on X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, d = X.shape
-        check_between(*SCALES, row_bound=self.row_bound)
+        check_between(*SAFE_RANGE, row_bound=self.row_bound)
         check_between(0, 1, test_share=self.test_share)
         budget = self._budget(Approximate)
         assert isinstance(budget, Approximate)

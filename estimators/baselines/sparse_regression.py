@@ -26,16 +26,10 @@ from estimators.baselines.objective_perturbation import (
 from estimators.baselines.regression import ROOM
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
-from estimators.core.design import SCALES, Design, clipped_entries
+from estimators.core.checks import SAFE_RANGE, check_between, check_sparsity, check_whole
+from estimators.core.design import Design, clipped_entries
 from estimators.core.losses import accepted_responses, chosen_loss
-from estimators.core.mechanisms import (
-    check_between,
-    check_sparsity,
-    check_whole,
-    exponential_mechanism,
-    gumbel_top_k,
-    report_noisy_max,
-)
+from estimators.core.mechanisms import exponential_mechanism, gumbel_top_k, report_noisy_max
 from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
 
 LossName = Literal["squared", "logistic"]
@@ -194,7 +188,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         return self
 
     def _check_options(self) -> SpendablePrivacy:
-        check_between(*SCALES, l1_radius=self.l1_radius, entry_bound=self.entry_bound, R=self.R)
+        check_between(*SAFE_RANGE, l1_radius=self.l1_radius, entry_bound=self.entry_bound, R=self.R)
         if self.selection not in ("exponential", "laplace"):
             raise ValueError(
                 f"selection must be 'exponential' or 'laplace', got {self.selection!r}"
@@ -394,7 +388,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
     def _check_options(self, n: int, d: int) -> tuple[float, Pure | Approximate]:
         """epsilon of each of the s selections, and the guarantee of stage 2."""
         check_sparsity(self.s, d)
-        check_between(*SCALES, row_bound=self.row_bound, R=self.R, radius=self.radius)
+        check_between(*SAFE_RANGE, row_bound=self.row_bound, R=self.R, radius=self.radius)
         check_between(0, 1, penalty=self.penalty, selection_share=self.selection_share)
         if isinstance(self.blocks, str):
             if self.blocks != "theory":

@@ -9,20 +9,16 @@ from numpy.random import Generator as Rng
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, PrivateEstimator, split_budget
-from estimators.core.mechanisms import (
-    FractionBelow,
-    Release,
-    above_threshold_quantile,
-    check_between,
-)
+from estimators.core.checks import check_between, safe_range
+from estimators.core.mechanisms import FractionBelow, Release, above_threshold_quantile
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy
 from minimax.core.symbolic import Number, library
 
 Truncation = float | Literal["theory", "quantile"]
 THEORY_FACTOR = 4.0
 """K in R = radius + K sigma sqrt(log n); CWZ19 §5.1 uses 4."""
-LEVELS = (1e-150, 1e150)
-"""Where levels and scales must lie, so that squares and sums stay in the floating-point range."""
+SAFE_RANGE = safe_range(2)
+"""For levels and scales of means, of which squares are formed."""
 
 
 def theoretical_truncation(n: Number, sigma: float, radius: float) -> Number:
@@ -45,7 +41,7 @@ def private_truncation(X: Array, epsilon: float, quantile: float, rng: Rng) -> R
     level, entry = above_threshold_quantile(
         below, quantile, records=n, start=1e-6, growth=1.1, epsilon=epsilon, rng=rng, about=about
     )
-    return Release(min(level, LEVELS[1]), entry)
+    return Release(min(level, SAFE_RANGE[1]), entry)
 
 
 def pure_share(budget: SpendablePrivacy) -> float:
@@ -69,8 +65,8 @@ class TruncatingEstimator(PrivateEstimator):
             if self.R not in ("theory", "quantile"):
                 raise ValueError(f"R must be a number, 'theory' or 'quantile', got {self.R!r}")
         else:
-            check_between(*LEVELS, R=self.R)
-        check_between(*LEVELS, sigma=self.sigma, radius=self.radius)
+            check_between(*SAFE_RANGE, R=self.R)
+        check_between(*SAFE_RANGE, sigma=self.sigma, radius=self.radius)
         check_between(0, 1, range_share=self.range_share, quantile=self.quantile)
 
     def _split_for_range(

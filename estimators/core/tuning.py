@@ -9,12 +9,10 @@ import numpy as np
 
 from estimators.core.accounting import LedgerEntry, compose
 from estimators.core.base import Array
+from estimators.core.checks import check_between, check_sparsity, check_whole
 from estimators.core.mechanisms import (
     FractionBelow,
     above_threshold_quantile,
-    check_between,
-    check_sparsity,
-    check_whole,
     exponential_mechanism,
 )
 from estimators.core.truncation import TruncatingEstimator, pure_share

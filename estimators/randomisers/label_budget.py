@@ -9,8 +9,8 @@ import numpy as np
 from scipy import optimize, sparse, special
 
 from estimators.core.accounting import Ledger, check_composable, compose
+from estimators.core.checks import check_between, check_positive, check_whole
 from estimators.core.design import Design
-from estimators.core.mechanisms import check_between, check_positive, check_whole
 from estimators.randomisers.labels import (
     BinaryLabels,
     GaussianLabels,

@@ -19,13 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.mechanisms import (
-    Calibration,
-    Release,
-    check_positive,
-    check_whole,
-    gaussian_scale,
-)
+from estimators.core.checks import check_positive, check_whole
+from estimators.core.mechanisms import Calibration, Release, gaussian_scale
 from estimators.randomisers.vectors import blocks
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 from minimax.core.randomised_response import randomised_response_epsilon

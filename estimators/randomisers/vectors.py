@@ -32,7 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.mechanisms import Release, check_positive, check_whole
+from estimators.core.checks import check_positive, check_whole
+from estimators.core.mechanisms import Release
 from minimax.core.privacy import Pure
 
 Array = NDArray[np.float64]
