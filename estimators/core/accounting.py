@@ -1,7 +1,7 @@
 """From a ledger of mechanism calls to the guarantee of the whole.
 
 A `LedgerEntry` documents one mechanism call completely: what was released, how sensitive it is,
-how much noise it got and which guarantees that gives. `compose` composes a ledger in the definition
+how much noise it got and which guarantees that gives. `compose` adds a ledger up in the definition
 asked for. Pure, zCDP and Gaussian guarantees add up; an (epsilon, delta) guarantee is the smallest
 of several upper bounds, each proved (`estimators.core.loss_law`), and never below what randomised
 responses that keep every promise of the ledger really lose.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, get_args
 
@@ -51,6 +52,15 @@ def check_composable(**named: object) -> None:
             raise TypeError(f"{name} must be one of {kinds}; got {value!r}")
 
 
+class LossLaw(Enum):
+    """The law of a call's privacy loss, given its epsilon: what dominates it."""
+
+    WORST = "any mechanism with these guarantees"
+    """At worst randomised response."""
+    LAPLACE = "Laplace noise in proportion to the l1 sensitivity"
+    """One shift by all of the sensitivity; it loses less than randomised response does."""
+
+
 @dataclass(frozen=True)
 class LedgerEntry:
     """One mechanism call, or `count` identical ones.
@@ -68,10 +78,16 @@ class LedgerEntry:
     about: str = ""
     part: str = ""
     """The records that were read, by name: two names are disjoint records, "" is all of them."""
+    law: LossLaw = LossLaw.WORST
+    """What is known of the privacy loss beyond the guarantees. Names and remarks decide nothing."""
 
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:
             check_composable(guarantees=guarantee)
+        if not isinstance(self.law, LossLaw):
+            raise TypeError(f"law must be a LossLaw, got {self.law!r}")
+        if self.law is LossLaw.LAPLACE and not self.guarantee(Pure):
+            raise ValueError("law: Laplace noise has a Pure guarantee, which guarantees lacks")
         if isinstance(self.count, bool) or not isinstance(self.count, (int, np.integer)):
             raise TypeError(f"count must be an integer, got {self.count!r}")
         if self.count < 1:
@@ -84,7 +100,7 @@ class LedgerEntry:
 
         An epsilon-DP call is dominated by binary randomised response. An (epsilon, delta) call is
         dominated by the same with a chance delta of revealing everything, which is not part of the
-        event. (`compose` composes itself: the library's transform of loss distributions has an
+        event. (`compose` does without: the library's transform of loss distributions has an
         absolute error, near 1e-15, which is more than a small delta.)
         """
         import dp_accounting  # slow to import, and needed for nothing else
@@ -92,7 +108,7 @@ class LedgerEntry:
         gaussian = self.guarantee(Gaussian)
         if isinstance(gaussian, Gaussian):
             one: DpEvent = dp_accounting.GaussianDpEvent(1 / gaussian.mu)
-        elif _is_laplace(self):
+        elif self.law is LossLaw.LAPLACE:
             one = dp_accounting.LaplaceDpEvent(1 / _epsilon(self))
         else:
             chance = 2 * float(special.expit(-_epsilon_of_core(self)))
@@ -142,7 +158,7 @@ def _composition(
     if kind is Pure:
         return Pure(loss_law.added(tuple((_epsilon(entry), entry.count) for entry in ledger)))
     if kind is ZeroConcentrated:
-        return ZeroConcentrated(sum(entry.count * _rho(entry) for entry in ledger))
+        return ZeroConcentrated(loss_law.added(tuple((_rho(e), e.count) for e in ledger)))
     if kind is Gaussian:
         return _composed_gaussian(ledger)
     assert delta is not None
@@ -150,7 +166,7 @@ def _composition(
 
 
 def _composed_gaussian(ledger: Ledger) -> Gaussian:
-    return Gaussian(math.sqrt(sum(entry.count * _mu(entry) ** 2 for entry in ledger)))
+    return Gaussian(loss_law.root_of_added_squares(tuple((_mu(e), e.count) for e in ledger)))
 
 
 def _scope(ledger: Ledger) -> Scope:
@@ -235,7 +251,7 @@ def _log_moment(ledger: Ledger, order: Array) -> Array:
     found = np.zeros_like(order)
     for entry in ledger:
         options = [loss_law.gaussian_log_moment(rho, order) for rho in _rhos(entry)]
-        if _is_laplace(entry):
+        if entry.law is LossLaw.LAPLACE:
             options.append(loss_law.laplace_log_moment(_epsilon(entry), order))
         elif _has_epsilon(entry) and not entry.guarantee(Gaussian):
             options.append(loss_law.response_log_moment(_epsilon_of_core(entry), order))
@@ -248,8 +264,8 @@ def _losses(ledger: Ledger) -> loss_law.Losses | None:
     gaussians, others = _divided(ledger)
     if not all(_has_epsilon(entry) for entry in others):
         return None
-    laplaces = [entry for entry in others if _is_laplace(entry)]
-    responses = [entry for entry in others if not _is_laplace(entry)]
+    laplaces = [entry for entry in others if entry.law is LossLaw.LAPLACE]
+    responses = [entry for entry in others if entry.law is not LossLaw.LAPLACE]
     return loss_law.Losses(
         _counted((_epsilon_of_core(entry), entry.count) for entry in responses),
         _counted((_epsilon(entry), entry.count) for entry in laplaces),
@@ -288,7 +304,7 @@ def _floor(ledger: Ledger) -> tuple[loss_law.Group, ...]:
     """
 
     def response(entry: LedgerEntry) -> float:
-        if _is_laplace(entry):
+        if entry.law is LossLaw.LAPLACE:
             half = _epsilon(entry) / 2
             return half + math.log1p(-math.expm1(-half))
         return min(randomised_response_epsilon(guarantee) for guarantee in entry.guarantees)
@@ -321,10 +337,6 @@ def _least_log_delta(ledger: Ledger, epsilon: float) -> float:
 
 
 # --- One entry ------------------------------------------------------------------------------------
-
-
-def _is_laplace(entry: LedgerEntry) -> bool:
-    return entry.mechanism == "laplace" and entry.norm == "l1"
 
 
 def _leak(entry: LedgerEntry) -> float:

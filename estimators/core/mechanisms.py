@@ -13,10 +13,11 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.core.accounting import LedgerEntry
+from estimators.core.accounting import LedgerEntry, LossLaw
 from estimators.core.checks import check_positive, check_sparsity
 from minimax.core import calibration as calibration_of
 from minimax.core.closeness import gaussian_hockey_stick
+from minimax.core.conversions import half_square
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Array = NDArray[np.float64]
@@ -46,9 +47,9 @@ def laplace(
     check_positive(l1_sensitivity=l1_sensitivity, epsilon=epsilon)
     scale = l1_sensitivity / epsilon
     noisy = value + rng.laplace(scale=scale, size=np.shape(value))
-    return Release(
-        noisy, LedgerEntry("laplace", l1_sensitivity, "l1", scale, (Pure(epsilon),), about=about)
-    )
+    guarantee, law = Pure(epsilon), LossLaw.LAPLACE
+    entry = LedgerEntry("laplace", l1_sensitivity, "l1", scale, (guarantee,), about=about, law=law)
+    return Release(noisy, entry)
 
 
 def gaussian_scale(
@@ -111,7 +112,7 @@ def _exponential_guarantees(epsilon: float) -> tuple[Pure, ZeroConcentrated]:
 
     (Cesar and Rogers, 2021: bounded-range mechanisms.)
     """
-    return Pure(epsilon), ZeroConcentrated(epsilon**2 / 8)
+    return Pure(epsilon), ZeroConcentrated(half_square(epsilon / 2))
 
 
 def exponential_mechanism(
@@ -200,9 +201,8 @@ def peeling(
     rounds = LedgerEntry(
         "noisy max", sensitivity, "linf", scale, (Pure(2 * epsilon),), s, "peeling: support"
     )
-    released = LedgerEntry(
-        "laplace", sensitivity, "l1", scale, (Pure(epsilon),), s, "peeling: one value each"
-    )
+    about, law = "peeling: one value each", LossLaw.LAPLACE
+    released = LedgerEntry("laplace", sensitivity, "l1", scale, (Pure(epsilon),), s, about, law=law)
     return Peeled(support, values), (rounds, released)
 
 

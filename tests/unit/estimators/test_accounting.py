@@ -1,15 +1,17 @@
-"""Scopes and parts of a ledger: what is composed, and what is not."""
+"""Scopes, parts and laws of a ledger: what is composed, what is not; no sum is too small."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from estimators.core.accounting import LedgerEntry, NotAccountable, compose, delta_at
+from estimators.core.accounting import LedgerEntry, LossLaw, NotAccountable, compose, delta_at
+from estimators.core.mechanisms import exponential_mechanism, laplace, peeling
 from estimators.mean import NoisyMean
-from estimators.randomisers.labels import GaussianLabels
+from estimators.randomisers.labels import GaussianLabels, LaplaceLabels
 from estimators.randomisers.vectors import SphereRandomiser
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
@@ -80,3 +82,73 @@ def test_a_local_randomiser_reports_local_privacy() -> None:
 def test_a_central_estimator_refuses_a_local_budget() -> None:
     with pytest.raises(ValueError, match=r"privacy\.scope must be 'central', got 'local'"):
         NoisyMean(privacy=Pure(1.0, scope="local"), R=1.0).fit(np.zeros((4, 2)))
+
+
+# --- What is known of a call's loss is data; its name is for people
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_the_name_of_a_mechanism_decides_nothing(norm: str) -> None:
+    """It would let whoever calls a randomised response "laplace" report less than it loses."""
+    named = LedgerEntry("laplace", 1.0, norm, 1.0, (Pure(0.5),), 5)
+    plain = LedgerEntry("any", 1.0, norm, 1.0, (Pure(0.5),), 5)
+    assert compose((named,), Approximate, 1e-3) == compose((plain,), Approximate, 1e-3)
+    assert delta_at((named,), 1.0) == delta_at((plain,), 1.0)
+    assert type(named.event.events[0]) is type(plain.event.events[0])
+
+
+def test_laplace_noise_loses_less_than_the_worst_and_says_so_itself() -> None:
+    worst = LedgerEntry("any", 1.0, "l1", 1.0, (Pure(0.5),), 5)
+    noise = LedgerEntry("any", 1.0, "l1", 1.0, (Pure(0.5),), 5, law=LossLaw.LAPLACE)
+    assert delta_at((noise,), 1.0) < 0.9 * delta_at((worst,), 1.0)
+    rng, zeros = np.random.default_rng(0), np.zeros(4)
+    entries = [laplace(zeros, l1_sensitivity=1.0, epsilon=1.0, rng=rng).entry]
+    entries += [peeling(zeros, 2, sensitivity=1.0, scale=1.0, rng=rng)[1][1]]
+    entries += [LaplaceLabels(1.0, 1.0).randomise(zeros, rng).entry]
+    assert {entry.law for entry in entries} == {LossLaw.LAPLACE}
+    chosen = exponential_mechanism(zeros, sensitivity=1.0, epsilon=1.0, rng=rng).entry
+    assert chosen.law is LossLaw.WORST
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "law", "error"),
+    [(Gaussian(1.0), LossLaw.LAPLACE, ValueError), (Pure(1.0), "laplace", TypeError)],
+)
+def test_a_law_that_cannot_be_is_refused(
+    guarantee: Pure | Gaussian, law: LossLaw, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=r"^law"):
+        LedgerEntry("any", 1.0, "l1", 1.0, (guarantee,), law=law)
+
+
+# --- Sums are never below the truth
+
+
+def test_sums_of_rho_and_of_squares_are_rounded_upwards() -> None:
+    """Rounded to nearest, half of these would be below the sum in exact arithmetic."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        numbers, counts = rng.uniform(1e-3, 2.0, size=4), rng.integers(1, 9, size=4)
+        groups = [
+            (float(number), int(count)) for number, count in zip(numbers, counts, strict=True)
+        ]
+
+        def ledger(kind: type, groups: list[tuple[float, int]] = groups) -> tuple[LedgerEntry, ...]:
+            return tuple(LedgerEntry("any", 1.0, "l2", 1.0, (kind(x),), k) for x, k in groups)
+
+        linear = sum(k * Fraction(x) for x, k in groups)
+        squares = sum(k * Fraction(x) ** 2 for x, k in groups)
+        rho = compose(ledger(ZeroConcentrated), ZeroConcentrated).parameters["rho"]
+        mu = compose(ledger(Gaussian), Gaussian).parameters["mu"]
+        assert Fraction(math.nextafter(rho, 0)) < linear <= Fraction(rho)
+        assert Fraction(math.nextafter(mu, 0)) ** 2 < squares <= Fraction(mu) ** 2
+        for kind in (Pure, Gaussian):
+            rho = compose(ledger(kind), ZeroConcentrated).parameters["rho"]
+            assert squares / 2 <= Fraction(rho) <= squares / 2 * Fraction(1 + 1e-15)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 0.1, 1e150, 1e300])
+def test_one_call_composes_to_itself_whatever_its_size(size: float) -> None:
+    for kind in (Pure, ZeroConcentrated, Gaussian):
+        entry = LedgerEntry("any", 1.0, "l2", 1.0, (kind(size),))
+        assert compose((entry,), kind) == kind(size)

@@ -9,7 +9,7 @@ import pytest
 
 import estimators
 from estimators.core import loss_law
-from estimators.core.accounting import LedgerEntry, compose
+from estimators.core.accounting import LedgerEntry, LossLaw, compose
 from estimators.core.base import PrivateEstimator
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
@@ -109,7 +109,8 @@ def test_the_time_of_accounting_does_not_grow_with_the_budget(
         estimators.PrivateHardThresholding(
             privacy=Approximate(epsilon, 1.25e-6), random_state=0
         ).fit(X, Y)
-        values = LedgerEntry("laplace", 1.0, "l1", 1.0, (Pure(0.1 * epsilon),), 7)
+        noise = Pure(0.1 * epsilon)
+        values = LedgerEntry("laplace", 1.0, "l1", 1.0, (noise,), 7, law=LossLaw.LAPLACE)
         rounds = LedgerEntry("noisy max", 1.0, "linf", 1.0, (Pure(0.2 * epsilon),), 7)
         compose((values, rounds), Approximate, 1.25e-6)
     assert len(kept) == 4

@@ -15,7 +15,7 @@ from dp_accounting.pld import privacy_loss_distribution
 
 import estimators
 from estimators.core import accounting, loss_law
-from estimators.core.accounting import LedgerEntry, compose, delta_at
+from estimators.core.accounting import LedgerEntry, LossLaw, compose, delta_at
 from estimators.core.base import equal_part, split_budget
 from estimators.core.mechanisms import gaussian_scale
 from estimators.randomisers.label_budget import label_randomiser
@@ -36,8 +36,10 @@ NEAR_ONE = 1 - 1e-12
 Curve = Callable[[float], mpmath.mpf]
 
 
-def entry(*guarantees: SpendablePrivacy, count: int = 1, mechanism: str = "any") -> LedgerEntry:
-    return LedgerEntry(mechanism, 1.0, "l1", 1.0, guarantees, count)
+def entry(
+    *guarantees: SpendablePrivacy, count: int = 1, law: LossLaw = LossLaw.WORST
+) -> LedgerEntry:
+    return LedgerEntry("any", 1.0, "l1", 1.0, guarantees, count, law=law)
 
 
 def epsilon_of(ledger: tuple[LedgerEntry, ...], delta: float) -> float:
@@ -192,7 +194,7 @@ def test_mixtures_lose_what_all_their_outcomes_add_up_to(
 @pytest.mark.parametrize(("each", "count"), [(1.0, 1), (0.5, 30), (2.0, 120), (0.25, 400)])
 def test_laplace_releases_near_their_largest_loss(each: float, count: int) -> None:
     """And the responses that dominate them lose more: the account is not of those."""
-    ledger = (entry(Pure(each), count=count, mechanism="laplace"),)
+    ledger = (entry(Pure(each), count=count, law=LossLaw.LAPLACE),)
     curve = laplace_curve(each, count)
     for below in (0.1, 0.3, 0.49) if count == 1 else (0.1, 0.5, 0.9):
         epsilon = count * each - 2 * each * below
@@ -251,7 +253,7 @@ def test_any_number_of_calls_is_composed(count: int) -> None:
 
 
 def test_delta_lies_between_0_and_1_and_falls_with_epsilon() -> None:
-    ledger = (entry(Pure(0.01), count=300), entry(Pure(0.02), count=100, mechanism="laplace"))
+    ledger = (entry(Pure(0.01), count=300), entry(Pure(0.02), count=100, law=LossLaw.LAPLACE))
     levels = np.linspace(0, 5.5, 45)
     deltas = np.array([delta_at(ledger, float(epsilon)) for epsilon in levels])
     assert np.all((deltas >= 0) & (deltas <= 1))
@@ -301,7 +303,7 @@ def test_no_route_goes_below_the_floor() -> None:
     ledgers = [
         (entry(Pure(0.2), ZeroConcentrated(0.005), count=50),),
         (entry(ZeroConcentrated(0.01), count=10), entry(Pure(0.1), count=20)),
-        (entry(Pure(0.2), count=30, mechanism="laplace"), entry(Gaussian(0.4))),
+        (entry(Pure(0.2), count=30, law=LossLaw.LAPLACE), entry(Gaussian(0.4))),
         (entry(Approximate(0.3, 1e-3), count=5),),
     ]
     for ledger, delta in itertools.product(ledgers, [1e-300, 1e-30, 1e-9, 0.01, 0.3]):
