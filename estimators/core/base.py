@@ -5,10 +5,10 @@ everything before it draws any noise, so bad input raises and nothing is release
 `ledger_` lists every mechanism call and `privacy_` is the guarantee composed from it, in the
 definition in which the budget was given; `privacy_.assumes` says what it rests on besides.
 
-What one record may decide. Data that are none (NaN, infinity, text, a wrong shape) are refused:
-that they are there is taken to be public. No finite record decides whether there is an error or a
-warning, nor any attribute but those that the class names in `releases`, which have passed through a
-mechanism or are computed from what has.
+What one record may decide. Data that are none (NaN, infinity, text, an object that no float can be
+made of, a wrong shape) are refused: that they are there is taken to be public. No finite record
+decides whether there is an error or a warning, nor any attribute but those that the class names in
+`releases`, which have passed through a mechanism or are computed from what has.
 """
 
 from __future__ import annotations
@@ -147,6 +147,7 @@ def validated(estimator: BaseEstimator, X: Any, minimum_records: int = 1) -> Arr
     """
     if np.ma.isMaskedArray(X):
         raise TypeError("X is a masked array: fill or drop the masked entries first")
+    X = as_floats("X", X)
     X = validate_data(estimator, X, dtype="numeric", ensure_min_samples=minimum_records)
     if X.dtype.kind not in "fiub":
         raise TypeError(f"X must hold real numbers, got dtype {X.dtype}")
@@ -168,8 +169,8 @@ def validated_pair(
             raise TypeError(f"{name} must hold real numbers, got dtype {value.dtype}")
     X, y = validate_data(
         estimator,
-        X,
-        y,
+        as_floats("X", X),
+        as_floats("y", y),
         dtype=np.float64,
         accept_sparse="csr" if sparse_rows else False,
         y_numeric=True,
@@ -183,6 +184,28 @@ def validated_pair(
         X = X.copy()
         X.sum_duplicates()
     return clamped(X), clamped(y)
+
+
+def as_floats(name: str, values: Any) -> Any:
+    """The same values, wider floats as float64, the nearest there is; or an error with the name.
+
+    An integer beyond all floats would end in a bare OverflowError, a wide float in a warning.
+    """
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize > 8:
+        if sparse.issparse(values):
+            held = as_floats(name, values.data)
+            return type(values)((held, values.indices, values.indptr), shape=values.shape)
+        largest = np.finfo(np.float64).max
+        return np.where(np.isinf(values), values, np.clip(values, -largest, largest)).astype(float)
+    if dtype is None or dtype == np.dtype(object):
+        try:
+            np.asarray(values, dtype=np.float64)
+        except OverflowError:
+            raise ValueError(f"{name} holds a number that is too large for a float") from None
+        except (TypeError, ValueError):
+            pass  # scikit-learn says what is wrong
+    return values
 
 
 def split_budget(privacy: SpendablePrivacy, *shares: float) -> list[SpendablePrivacy]:
