@@ -88,7 +88,7 @@ class NoisyMean(TruncatingEstimator):
     (True, 'zCDP(rho=0.1)')
     """
 
-    releases = ("mean_", "R_", "noise_scale_", "ledger_")
+    releases = ("mean_", "R_", "noise_scale_", "ledger_", "privacy_")
 
     def __init__(
         self,

@@ -190,7 +190,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     (True, 'zCDP(rho=0.1)')
     """
 
-    releases = ("coef_", "R_", "n_iter_", "step_size_", "noise_scale_", "ledger_")
+    releases = ("coef_", "R_", "n_iter_", "step_size_", "noise_scale_", "ledger_", "privacy_")
     _sparse_rows = True
 
     def __init__(

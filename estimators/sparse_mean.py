@@ -190,7 +190,16 @@ class SparseMean(SparseEstimator):
     n_features_in_
     """
 
-    releases = ("mean_", "support_", "s_", "R_", "selection_scale_", "noise_scale_", "ledger_")
+    releases = (
+        "mean_",
+        "support_",
+        "s_",
+        "R_",
+        "selection_scale_",
+        "noise_scale_",
+        "ledger_",
+        "privacy_",
+    )
 
     def __init__(
         self,

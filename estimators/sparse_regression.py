@@ -215,7 +215,16 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     noise_scale_, privacy_, ledger_, n_features_in_
     """
 
-    releases = ("coef_", "support_", "s_", "R_", "selection_scale_", "noise_scale_", "ledger_")
+    releases = (
+        "coef_",
+        "support_",
+        "s_",
+        "R_",
+        "selection_scale_",
+        "noise_scale_",
+        "ledger_",
+        "privacy_",
+    )
     _sparse_rows = True
 
     def __init__(

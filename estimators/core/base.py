@@ -50,7 +50,11 @@ class PrivateEstimator(BaseEstimator):
     scope: ClassVar[Scope] = "central"
     """Who is trusted with the data: the budget must be of this scope."""
     releases: ClassVar[tuple[str, ...]]
-    """The attributes that depend on the data. All others are functions of public numbers."""
+    """The attributes that depend on the data. All others are functions of public numbers.
+
+    `privacy_` is among them where noise is in proportion to a released level, or a released number
+    of coordinates shares the budget: its last digits round what the ledger then holds.
+    """
     privacy_: SpendablePrivacy
     ledger_: tuple[LedgerEntry, ...]
 

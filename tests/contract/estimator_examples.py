@@ -52,6 +52,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyMean": [
         {"privacy": LOUD_PURE, "R": "quantile"},
         {"privacy": LOUD, "R": "quantile", "clip": "ball"},
+        {"privacy": ZeroConcentrated(5e5), "R": "quantile"},
         PAPER,
     ],
     "KarwaVadhanMean": [{"privacy": Pure(9.0), "radius": 2.0}, {"privacy": LOUD}],
