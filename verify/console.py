@@ -1,9 +1,11 @@
-"""The console of the commands, and progress on it."""
+"""The command line of the commands: what --help says, the console, and progress on it."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -11,6 +13,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 T = TypeVar("T")
+HELP_WIDTH = 80
+
+
+def command_parser(module: str, docstring: str, examples: str) -> argparse.ArgumentParser:
+    """The parser of ``python -m module``, described by the docstring, in plain text."""
+    paragraphs = docstring.replace("`", "").strip().split("\n\n")
+    return argparse.ArgumentParser(
+        prog=f"python -m {module}",
+        description="\n\n".join(textwrap.fill(each, HELP_WIDTH) for each in paragraphs),
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 class Terminal(Console):

@@ -16,10 +16,11 @@ from verify.rates.claim import Claim
 from verify.rates.claims import all_claims
 from verify.rates.grid import PROFILES, Profile, build
 from verify.rates.judge import Verdict, fit_slope, judge_level, judge_slope
-from verify.rates.measure import Measurement, cell_seed, interval
+from verify.rates.measure import Measurement, interval
 from verify.rates.rows import Run
 from verify.rates.run import run, weakened
 from verify.rates.special import worst_case_log_d
+from verify.seeds import cell_seed
 
 CLAIMS = {claim.name: claim for claim in all_claims()}
 SWEEPS = [(claim, sweep) for claim in CLAIMS.values() for sweep in claim.sweeps]

@@ -24,7 +24,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from verify.rates.measure import cell_seed
+from verify.seeds import cell_seed
 
 Value = float | int | str | bool
 Kind = Literal[

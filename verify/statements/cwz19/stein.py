@@ -9,7 +9,6 @@ from typing import Any
 
 import mpmath
 import numpy as np
-import sympy as sp
 from scipy import stats
 
 from verify.proofs.entry import Case, Chapter, Result, Status, result
@@ -85,6 +84,8 @@ def spikes(*, heights: int) -> Result:
     Spike k has height k^-heights and mass 2^-k, so p is continuously differentiable and E|h'| = 0;
     E|h p'/p| = int|p'| is twice the sum of the heights, whose convergence is decided symbolically.
     """
+    import sympy as sp
+
     k = sp.Symbol("k", positive=True, integer=True)
     finite = sp.Sum(k ** -sp.Integer(heights), (k, 1, sp.oo)).is_convergent()
     first, later = (
