@@ -109,9 +109,9 @@ class TopNormalPrior:
         return GaussianInstance(mean, self.sigma)
 
 
-@dataclass(frozen=True)
-class Counterexample:
-    """What hard thresholding does to (B.1), from which CWZ19 concludes Lemma 3.2(2)."""
+@dataclass(frozen=True, kw_only=True)
+class TracedSum:
+    """sum_i E A_i of an estimator M of theta, beside the claim that it is large."""
 
     d: int
     n: int
@@ -123,29 +123,35 @@ class Counterexample:
     confidence: float
     member_sum: Estimate
     """sum_i E A_i, measured."""
-    stein: Estimate
-    """The same by Stein's formula given mu: no noise but that of the prior."""
     loss: Estimate
-    """E|M - mu|^2."""
+    """E|M - theta|^2."""
     signal: Estimate
-    """E|mu|^2."""
+    """E|theta|^2."""
     claimed: Estimate
-    """The right side of (B.1): (sigma/gamma)^2 (E|mu|^2 - sqrt(loss E|mu|^2))."""
+    """The display of the proof, by `claimed_sum`."""
     printed: float
-    """sigma^2 s log d, Lemma 3.2(2) with its hidden constant set to one."""
+    """sigma^2 s log d, the lemma with its hidden constant set to one."""
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the measured sum is below the display, interval against interval.
+
+        Three intervals enter, so that this is said with confidence 1 - 3 (1 - confidence).
+        """
+        return self.member_sum.high < self.claimed.low
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterexample(TracedSum):
+    """What hard thresholding does to (B.1), from which CWZ19 concludes Lemma 3.2(2)."""
+
+    stein: Estimate
+    """The sum by Stein's formula given mu: no noise but that of the prior."""
 
     @property
     def lipschitz_sum(self) -> float:
         """sigma^2 s: the most that a coordinate-wise 1-Lipschitz function of the mean can reach."""
         return self.sigma**2 * self.s
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the measured sum is below (B.1), interval against interval.
-
-        Three intervals enter, so that this is said with confidence 1 - 3 (1 - confidence).
-        """
-        return self.member_sum.high < self.claimed.low
 
     def to_dict(self) -> dict[str, object]:
         """For JSON."""

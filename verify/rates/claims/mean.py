@@ -129,9 +129,11 @@ def _without_upper(
     )
 
 
-def _sub_gaussian_claims() -> list[Claim]:
-    zcdp = {**BASE, "rho": 0.05}
-    approximate = {**BASE, "epsilon": 0.5, "delta": 1e-7}
+ZCDP = {**BASE, "rho": 0.05}
+APPROXIMATE = {**BASE, "epsilon": 0.5, "delta": 1e-7}
+
+
+def _tracing_claims() -> list[Claim]:
     return [
         _tracing(
             "approximate",
@@ -140,7 +142,7 @@ def _sub_gaussian_claims() -> list[Claim]:
             (
                 Sweep(
                     "privacy",
-                    approximate,
+                    APPROXIMATE,
                     {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
                     ("n", "d", "epsilon"),
                 ),
@@ -151,7 +153,7 @@ def _sub_gaussian_claims() -> list[Claim]:
             ZeroConcentrated,
             _noisy_mean(ZeroConcentrated),
             (
-                Sweep("privacy", zcdp, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
+                Sweep("privacy", ZCDP, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
                 Sweep(
                     "statistics",
                     {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
@@ -165,7 +167,7 @@ def _sub_gaussian_claims() -> list[Claim]:
             "zCDP/best R",
             ZeroConcentrated,
             _noisy_mean_best(ZeroConcentrated),
-            (Sweep("privacy", zcdp),),
+            (Sweep("privacy", ZCDP),),
             R=" (best R)",
         ),
         _tracing(
@@ -188,6 +190,12 @@ def _sub_gaussian_claims() -> list[Claim]:
                 ),
             ),
         ),
+    ]
+
+
+def _other_claims() -> list[Claim]:
+    """By other proofs, or of other estimators, of which no upper bound is proved."""
+    return [
         _without_upper(
             "packing/pure",
             Pure,
@@ -220,7 +228,7 @@ def _sub_gaussian_claims() -> list[Claim]:
             mean.tracing_gaussian(ZeroConcentrated),
             "CoinPressMean",
             _coinpress(ZeroConcentrated),
-            Sweep("privacy", zcdp),
+            Sweep("privacy", ZCDP),
         ),
         _without_upper(
             "tracing/approximate/KarwaVadhan",
@@ -228,7 +236,7 @@ def _sub_gaussian_claims() -> list[Claim]:
             mean.tracing_gaussian(Approximate, shifted=True),
             "KarwaVadhanMean",
             _karwa_vadhan(Approximate),
-            Sweep("privacy", approximate),
+            Sweep("privacy", APPROXIMATE),
         ),
     ]
 
@@ -240,7 +248,7 @@ def _bounded_claims() -> list[Claim]:
             (
                 Sweep(
                     "privacy",
-                    {**BASE, "rho": 0.05},
+                    ZCDP,
                     {**ASYMPTOTIC, "rho": 1e-6},
                     ("n", "d", "rho"),
                 ),
@@ -270,7 +278,7 @@ def _bounded_claims() -> list[Claim]:
             (
                 Sweep(
                     "privacy",
-                    {**BASE, "epsilon": 0.5, "delta": 1e-7},
+                    APPROXIMATE,
                     {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
                     ("n", "epsilon"),
                 ),
@@ -285,4 +293,4 @@ def _bounded_claims() -> list[Claim]:
 
 def claims() -> list[Claim]:
     """Every claim about a mean."""
-    return _sub_gaussian_claims() + _bounded_claims()
+    return _tracing_claims() + _other_claims() + _bounded_claims()
