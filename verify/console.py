@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import NoReturn, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -38,6 +38,17 @@ class Terminal(Console):
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0)
+
+
+def leave(main: Callable[[], int]) -> NoReturn:
+    """Run a command and leave with its exit code."""
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interrupted: no file was left half-written", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
 
 
 def track(items: Iterable[T], console: Console | None, what: str, total: int) -> Iterator[T]:

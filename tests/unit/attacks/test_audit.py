@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import types
 
 import numpy as np
 import pytest
@@ -76,48 +77,45 @@ def flipped(bit, epsilon, held):
     return lambda rng: bit ^ ((held or rng).random() < 1 / (1 + math.exp(epsilon)))
 
 
-class FlipsByClass:
-    """Draws from a generator that the class holds, not the estimator."""
+class Flips:
+    """Randomised response of the first record, by a function of its own for uniform numbers."""
 
-    generator = np.random.default_rng(0)
-
-    def __init__(self, epsilon):
-        self.epsilon = epsilon
-
-    def uniform(self):
-        return self.generator.random()
+    def __init__(self, epsilon, uniform=random.random):
+        self.epsilon, self.uniform = epsilon, uniform
 
     def fit(self, X):
         self.mean_ = (X[0, 0] > 0.5) ^ (self.uniform() < 1 / (1 + math.exp(self.epsilon)))
         return self
 
 
-class FlipsBySystem(FlipsByClass):
-    def uniform(self):
-        return int.from_bytes(os.urandom(8)) / 2**64
+def flips_by_class(epsilon):
+    class Holder(Flips):
+        generator = np.random.default_rng(0)
+
+    return Holder(epsilon, lambda: Holder.generator.random())
 
 
-class FlipsByModule(FlipsByClass):
-    def uniform(self):
-        return MODULE.random()
+def flips_by_module(epsilon):
+    module = types.ModuleType("module")
+    module.generator = np.random.default_rng(0)
+    return Flips(epsilon, lambda: module.generator.random())
 
 
-class FlipsByGlobal(FlipsByClass):
-    def uniform(self):
-        return random.random()
+def flips_by_system(epsilon):
+    return Flips(epsilon, lambda: int.from_bytes(os.urandom(8)) / 2**64)
 
 
-MODULE = np.random.default_rng(0)
-HELD = np.random.default_rng(0)
+def fitted(make):
+    return lambda bit, epsilon: release_sampler(make(epsilon), np.array([[float(bit)]]))
+
+
 FLIPS = {
     "given": lambda bit, epsilon: flipped(bit, epsilon, None),
-    "closure": lambda bit, epsilon: flipped(bit, epsilon, HELD),
-    **{
-        kind.__name__: lambda bit, epsilon, kind=kind: release_sampler(
-            kind(epsilon), np.array([[float(bit)]])
-        )
-        for kind in (FlipsByClass, FlipsBySystem, FlipsByModule, FlipsByGlobal)
-    },
+    "closure": lambda bit, epsilon: flipped(bit, epsilon, np.random.default_rng(bit)),
+    "global": fitted(Flips),
+    "class": fitted(flips_by_class),
+    "module": fitted(flips_by_module),
+    "system": fitted(flips_by_system),
 }
 
 

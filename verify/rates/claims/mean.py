@@ -131,6 +131,14 @@ def _without_upper(
 
 ZCDP = {**BASE, "rho": 0.05}
 APPROXIMATE = {**BASE, "epsilon": 0.5, "delta": 1e-7}
+PURE_SWEEP = Sweep(
+    "privacy",
+    {**BASE, "epsilon": 0.5},
+    {**ASYMPTOTIC, "epsilon": 1e-3},
+    ("n", "epsilon"),
+    weight=2,
+)
+GDP_SWEEP = Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu"))
 
 
 def _tracing_claims() -> list[Claim]:
@@ -174,21 +182,13 @@ def _tracing_claims() -> list[Claim]:
             "GDP",
             Gaussian,
             _noisy_mean(Gaussian),
-            (Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu")),),
+            (GDP_SWEEP,),
         ),
         _tracing(
             "pure",
             Pure,
             _noisy_mean(Pure),
-            (
-                Sweep(
-                    "privacy",
-                    {**BASE, "epsilon": 0.5},
-                    {**ASYMPTOTIC, "epsilon": 1e-3},
-                    ("n", "epsilon"),
-                    weight=2,
-                ),
-            ),
+            (PURE_SWEEP,),
         ),
     ]
 
@@ -263,15 +263,7 @@ def _bounded_claims() -> list[Claim]:
         ),
         _bounded(
             Pure,
-            (
-                Sweep(
-                    "privacy",
-                    {**BASE, "epsilon": 0.5},
-                    {**ASYMPTOTIC, "epsilon": 1e-3},
-                    ("n", "epsilon"),
-                    weight=2,
-                ),
-            ),
+            (PURE_SWEEP,),
         ),
         _bounded(
             Approximate,
@@ -286,7 +278,7 @@ def _bounded_claims() -> list[Claim]:
         ),
         _bounded(
             Gaussian,
-            (Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu")),),
+            (GDP_SWEEP,),
         ),
     ]
 

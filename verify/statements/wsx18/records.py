@@ -21,7 +21,7 @@ from verify.proofs.entry import Case, Kind, Result, Status, result
 from verify.statements.repeats import EarlierVersion
 from verify.statements.wx19.records import BOUNDED_NOISE
 from verify.statements.wx21.local_bounds import FIRST, SECOND, THIRD, lower_bound
-from verify.statements.wx21.local_privacy import identified, linear
+from verify.statements.wx21.local_privacy import bounded_noise_cases, identified, linear
 
 PRELIMINARIES = EarlierVersion("WSX18")
 LOWER_BOUNDS = EarlierVersion("WSX18")
@@ -49,9 +49,7 @@ LOWER_BOUNDS.states(
     by="optimisation",
     expected=Status.CORRECTED,
     severity="harmless",
-    printed=Case("noise bounded by C", link=linear, b=1.0, bias=1.0),
-    corrected=Case("and of mean zero", link=linear, b=1.0, bias=0.0),
-    mutant=Case("and of mean at most C/8", link=linear, b=1.0, bias=0.125),
+    **bounded_noise_cases(linear, 1.0),
     wrong=(
         BOUNDED_NOISE
         + " The lower bounds, the paper's only use of this class, stay true: here for a trivial"

@@ -25,7 +25,12 @@ from verify.proofs.entry import Case, Result, Status, result
 from verify.statements.repeats import EarlierVersion
 from verify.statements.wx21.interaction import blow_up, central_rate
 from verify.statements.wx21.local_bounds import NOISE
-from verify.statements.wx21.local_privacy import closest_laws, identified, linear
+from verify.statements.wx21.local_privacy import (
+    bounded_noise_cases,
+    closest_laws,
+    identified,
+    linear,
+)
 
 PRELIMINARIES = EarlierVersion("WX19")
 LOWER_BOUNDS = EarlierVersion("WX19")
@@ -59,9 +64,7 @@ LOWER_BOUNDS.states(
     by="optimisation",
     expected=Status.CORRECTED,
     severity="breaks a claim",
-    printed=Case("noise bounded by C", link=linear, b=1.0, bias=1.0),
-    corrected=Case("and of mean zero", link=linear, b=1.0, bias=0.0),
-    mutant=Case("and of mean at most C/8", link=linear, b=1.0, bias=0.125),
+    **bounded_noise_cases(linear, 1.0),
     wrong=(
         BOUNDED_NOISE
         + " The lower bounds stay true, for a trivial reason: no estimator, private or not, has a"
