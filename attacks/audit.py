@@ -31,17 +31,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from attacks.estimate import check_confidence, check_count
-from attacks.release import check_copies
+from attacks.release import Release, check_copies
 
 Array = NDArray[np.float64]
-Sampler = Callable[[np.random.Generator], Any]
+Sampler = Callable[[np.random.Generator], Release]
+Statistic = Callable[[Release], float]
 Side = Literal[">=", "<="]
 CANDIDATES = 400
 """Thresholds tried on the first half."""
@@ -96,7 +97,7 @@ class AuditResult:
 def audit_epsilon(
     release_on_X: Sampler,
     release_on_X2: Sampler,
-    statistic: Callable[[Any], float] = float,
+    statistic: Statistic = float,
     *,
     trials: int,
     delta: float = 0.0,
@@ -204,9 +205,7 @@ def _counts(values: Array, thresholds: Array, side: Side) -> NDArray[np.int64]:
     return np.asarray(np.searchsorted(ordered, thresholds, side="right"))
 
 
-def _draw(
-    release: Sampler, statistic: Callable[[Any], float], trials: int, rng: np.random.Generator
-) -> Array:
+def _draw(release: Sampler, statistic: Statistic, trials: int, rng: np.random.Generator) -> Array:
     values = np.array([float(statistic(release(rng))) for _ in range(trials)])
     if np.isnan(values).any():
         raise ValueError("statistic must return numbers, got nan")

@@ -34,7 +34,9 @@ Source = (
     | np.random.SeedSequence
     | random.Random
 )
-State = dict[str, Any] | tuple[Any, ...]
+Release = Any
+"""Whatever an estimator gives out: a number, an array, a list of names."""
+State = dict[str, Any] | tuple[object, ...]
 """What a source gives as its state, and takes back."""
 BIT_GENERATORS = {kind.__name__: kind for kind in np.random.BitGenerator.__subclasses__()}
 MERSENNE_WORDS = 625
@@ -76,7 +78,7 @@ def fresh_estimator(estimator: Attacked, rng: np.random.Generator) -> Estimator:
     return fresh
 
 
-def released(fitted: Estimator, data: Sample, attribute: str) -> Any:
+def released(fitted: Estimator, data: Sample, attribute: str) -> Release:
     """What `fit` releases. It gets arrays of its own, which it may change."""
     getattr(fitted, "__dict__", {}).pop(attribute, None)  # of an earlier fit
     fitted.fit(*(part.copy() for part in fit_arguments(data)))
@@ -93,10 +95,10 @@ class ReleaseSampler:
     data: Sample
     attribute: str
 
-    def __call__(self, rng: np.random.Generator) -> Any:
+    def __call__(self, rng: np.random.Generator) -> Release:
         return released(fresh_estimator(self.estimator, rng), self.data, self.attribute)
 
-    def refits(self, rng: np.random.Generator) -> list[Any]:
+    def refits(self, rng: np.random.Generator) -> list[Release]:
         """Releases of one and the same copy."""
         fitted = fresh_estimator(self.estimator, rng)
         return [released(fitted, self.data, self.attribute) for _ in range(REFITS)]
@@ -110,7 +112,7 @@ def release_sampler(estimator: Attacked, X: Sample, attribute: str = "mean_") ->
     return ReleaseSampler(estimator, X, attribute)
 
 
-def check_copies(release: Callable[[np.random.Generator], Any]) -> None:
+def check_copies(release: Callable[[np.random.Generator], Release]) -> None:
     """Refuse an estimator whose copies repeat one release while fits of one copy differ.
 
     Its copies carry noise that none of them has drawn: to call their releases independent would
@@ -212,7 +214,7 @@ def _is_seed(value: object) -> bool:
     return value is None or (isinstance(value, kinds) and not _is_state(value))
 
 
-def _new_seed(kind: str, value: object, rng: np.random.Generator) -> Any:
+def _new_seed(kind: str, value: object, rng: np.random.Generator) -> object:
     """An integer; a generator, which may be used as one, where None stands under its name."""
     seed = int(rng.integers(2**31 - 1))
     return np.random.default_rng(seed) if value is None and kind in GENERATORS else seed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -19,7 +18,8 @@ CHAPTER = Chapter("CWZ19")
 # --- Lemma B.1 -----------------------------------------------------------------------------------
 
 
-Density = tuple[Callable[[Any], Any], float]
+Function = Callable[[mpmath.mpf], mpmath.mpf]
+Density = tuple[Function, float]
 """A density up to its mass, and where its support ends."""
 SMOOTH: list[Density] = [
     (lambda z: mpmath.exp(-(z**2) / 2), math.inf),
@@ -28,7 +28,7 @@ SMOOTH: list[Density] = [
     (lambda z: mpmath.cos(mpmath.pi * z / 2) ** 2, 1.0),
 ]
 CUT: list[Density] = [(lambda z: mpmath.exp(-(z**2) / 2), 1.0)]
-FUNCTIONS: list[Callable[[Any], Any]] = [
+FUNCTIONS: list[Function] = [
     lambda z: z,
     lambda z: z**3 - z,
     lambda z: mpmath.sin(3 * z) + z / 2,
