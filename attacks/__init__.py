@@ -8,12 +8,15 @@
   regression, `ScoreAttack` and `ScoreResidualAttack` those on logistic regression.
 * `LabelAttack` asks for the label of a public row (`PublicDesignPrior`); `local_ceiling` is what
   local privacy allows it.
-* `lemma_3_2_counterexample` and `lemma_4_3_counterexample` refute CWZ19: Lemmas 3.2(2) and 4.3(2);
-  `lemma_4_1_boundary` shows the term that the proof of Lemma 4.1 drops.
+* `lemma_3_2_counterexample` measures an estimator, not a private one, that breaks the display (B.1)
+  from which CWZ19 concludes Lemma 3.2(2); the lemma, which is about private estimators, falls with
+  a private clipped mean (`attacks.sparse_mean`). `lemma_4_3_counterexample` refutes Lemma 4.3(2),
+  with a private estimator if it is given a budget; `lemma_4_1_boundary` shows the term that the
+  proof of Lemma 4.1 drops.
 * `audit_epsilon` turns two neighbouring data sets into a lower confidence bound on epsilon.
 """
 
-from attacks.audit import AuditResult, audit_epsilon, release_sampler
+from attacks.audit import AuditResult, audit_epsilon
 from attacks.estimate import Estimate
 from attacks.game import Attack, GameResult, play
 from attacks.local_regression import (
@@ -30,6 +33,7 @@ from attacks.regression import (
     RegressionResidualAttack,
     lemma_4_1_boundary,
 )
+from attacks.release import release_sampler
 from attacks.sparse_mean import (
     Counterexample,
     SupportAttack,

@@ -10,14 +10,17 @@ the halves are independent, S is fixed for the second, and with probability at l
 both bounds hold: a mechanism that is (epsilon, delta)-private is reported above epsilon with
 probability at most 1 - confidence, whatever the data sets, the statistic and the way S was chosen.
 
-**A release without randomness** is a case of its own: P and Q are points. If all releases of each
-data set repeat, the mechanism is run once more with every source of randomness taken away
-(`attacks.release.NoRandomness`). If it can do without, and no source that it holds nor a global one
-has moved, it is a function of the data: refuted at every epsilon and delta where X and X' give
-different releases, and otherwise constant, with nothing to audit. Repeating alone would prove
-neither: randomised response at epsilon = 10 repeats a thousand times with chance .96, and gets the
-bound above. (A discrete mechanism that draws from a source it does not hold, such as the operating
-system's, cannot be told from a deterministic one.)
+**A release that repeats** on X, and repeats another value on X', is an event like any other: it is
+seen in all m evaluated releases of one side and in none of the other, and gives
+
+    epsilon >= log((alpha^(1/m) - delta)/(1 - alpha^(1/m))),   alpha = (1 - confidence)/2,
+
+finite, and the most that m releases can prove. Without randomness the truth is that no epsilon
+will do, but no number of releases shows that there is none: randomised response at epsilon >=
+log(2 N/eta) is private and repeats N times on both data sets with chance (1 + e^-epsilon)^(-2N) >=
+1 - eta. Nor does a search of the estimator, which may draw from its class, from its module or from
+the operating system. So the result says that the release `repeats`; whoever knows that the
+mechanism is a function of the data knows the rest.
 
 **Completeness.** A lower bound only: a weak pair of data sets or statistic proves little. With m
 evaluated releases a side it never reports more than about log(m/log(2/(1 - confidence))).
@@ -26,22 +29,20 @@ evaluated releases a side it never reports more than about log(m/log(2/(1 - conf
 from __future__ import annotations
 
 import math
-import pickle
-import random
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from attacks.estimate import check_confidence, check_count
-from attacks.release import Attacked, NoRandomness, fresh_estimator, released, sources_in
-from minimax.core.bound import Sample
+from attacks.release import Release, check_copies
 
 Array = NDArray[np.float64]
-Sampler = Callable[[np.random.Generator], Any]
+Sampler = Callable[[np.random.Generator], Release]
+Statistic = Callable[[Release], float]
 Side = Literal[">=", "<="]
 CANDIDATES = 400
 """Thresholds tried on the first half."""
@@ -52,7 +53,7 @@ class AuditResult:
     """A lower confidence bound on epsilon, and the event that gives it."""
 
     epsilon: float
-    """At least this, with the given confidence; 0 says nothing, inf that there is none."""
+    """At least this, with the given confidence; 0 says nothing."""
     delta: float
     confidence: float
     threshold: float
@@ -66,13 +67,10 @@ class AuditResult:
     """Releases of each data set in the half that was not used to choose the event."""
     trials: int
     seed: int
-    deterministic: bool
-    """Whether the release is a function of the data alone."""
-
-    @property
-    def constant(self) -> bool:
-        """Whether it is the same on both data sets, too."""
-        return self.deterministic and self.epsilon == 0
+    repeats: bool
+    """Whether the statistic took one value only on X, and one only on X'."""
+    constant: bool
+    """Whether it was the same one on both."""
 
     def refutes(self, epsilon: float) -> bool:
         """Whether (epsilon, delta)-privacy is refuted at this confidence."""
@@ -82,26 +80,24 @@ class AuditResult:
         """One line."""
         if self.constant:
             return "constant release: nothing to audit"
-        if self.deterministic:
-            return "refuted at every epsilon: the release is a function of the data"
         first, second = ("X'", "X") if self.swapped else ("X", "X'")
+        repeated = ": every release repeats; without randomness, refuted at every epsilon"
         return (
             f"epsilon >= {self.epsilon:.4g} at delta = {self.delta:g} with confidence "
             f"{self.confidence:.8g}: statistic {self.side} {self.threshold:.6g} in "
             f"{self.likelier}/{self.evaluated} releases on {first} and "
-            f"{self.rarer}/{self.evaluated} on {second}"
+            f"{self.rarer}/{self.evaluated} on {second}{repeated if self.repeats else ''}"
         )
 
     def to_dict(self) -> dict[str, object]:
-        """For JSON; an infinite epsilon is None."""
-        finite = self.epsilon if math.isfinite(self.epsilon) else None
-        return {**asdict(self), "epsilon": finite}
+        """For JSON."""
+        return asdict(self)
 
 
 def audit_epsilon(
     release_on_X: Sampler,
     release_on_X2: Sampler,
-    statistic: Callable[[Any], float] = float,
+    statistic: Statistic = float,
     *,
     trials: int,
     delta: float = 0.0,
@@ -132,9 +128,11 @@ def audit_epsilon(
     evaluated = trials - half
     found = lower_epsilon(np.array([likelier]), np.array([rarer]), evaluated, delta, level)
     repeats = all(np.all(values == values[0]) for values in (first, second))
-    known = _epsilon_without_randomness(release_on_X, release_on_X2) if repeats else None
+    if repeats:
+        for release in (release_on_X, release_on_X2):
+            check_copies(release)
     return AuditResult(
-        epsilon=float(found[0]) if known is None else known,
+        epsilon=float(found[0]),
         delta=delta,
         confidence=confidence,
         threshold=event.threshold,
@@ -145,21 +143,9 @@ def audit_epsilon(
         evaluated=evaluated,
         trials=trials,
         seed=seed,
-        deterministic=known is not None,
+        repeats=repeats,
+        constant=repeats and bool(first[0] == second[0]),
     )
-
-
-def release_sampler(estimator: Attacked, X: Sample, attribute: str = "mean_") -> Sampler:
-    """A function that fits a fresh copy of the estimator to X and returns its release.
-
-    For regression X is `minimax.core.bound.Labelled`, and `attribute` is "coef_". See
-    `attacks.release` for where its randomness comes from.
-    """
-
-    def draw(rng: np.random.Generator) -> Any:
-        return released(fresh_estimator(estimator, rng), X, attribute)
-
-    return draw
 
 
 def lower_epsilon(
@@ -219,28 +205,7 @@ def _counts(values: Array, thresholds: Array, side: Side) -> NDArray[np.int64]:
     return np.asarray(np.searchsorted(ordered, thresholds, side="right"))
 
 
-def _epsilon_without_randomness(*samplers: Sampler) -> float | None:
-    """0 if, drawing nothing, both release the same; inf if not the same; None if they draw."""
-    nothing: Any = NoRandomness()
-    try:
-        before = _state(samplers)
-        first, second = (release(nothing) for release in samplers)
-        drew = _state(samplers) != before
-    except Exception:  # whatever it is that failed, it was asked for randomness
-        return None
-    if drew:
-        return None
-    return 0.0 if np.array_equal(first, second) else math.inf
-
-
-def _state(samplers: tuple[Sampler, ...]) -> bytes:
-    """That of the sources of randomness that the samplers hold, and of the global ones."""
-    return pickle.dumps((sources_in(samplers), np.random.get_state(), random.getstate()))
-
-
-def _draw(
-    release: Sampler, statistic: Callable[[Any], float], trials: int, rng: np.random.Generator
-) -> Array:
+def _draw(release: Sampler, statistic: Statistic, trials: int, rng: np.random.Generator) -> Array:
     values = np.array([float(statistic(release(rng))) for _ in range(trials)])
     if np.isnan(values).any():
         raise ValueError("statistic must return numbers, got nan")

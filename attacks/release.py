@@ -3,9 +3,12 @@
 **Independence.** An experiment that fits an estimator many times may never copy a generator: a copy
 repeats the original's noise, and releases that repeat are told apart at once. Every fit therefore
 gets a copy of the estimator in which each source of randomness it holds, wherever it holds it, is
-replaced by a new one that is drawn from the trial's own generator; so are its seeds, by their names
-(`SEEDS`). What functions hold (a closure) is not copied but shared, and moves on from draw to draw,
-as numpy's global state does; that is independence without a seed, and in this process only.
+replaced by a new one that is drawn from the trial's own generator; so is the state of one that is
+kept in its place (`bit_generator.state` and its like), and so are seeds, by their names (`SEEDS`).
+What functions hold (a closure) is not copied but shared, and moves on from draw to draw, as a class
+attribute and numpy's global state do; that is independence without a seed, and in this process
+only. An estimator that copies a source by itself (`__deepcopy__` without the memo) is refused, and
+one that hides it from all this is found out by `check_copies`, if releases repeat.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ import gc
 import random
 import types
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +34,15 @@ Source = (
     | np.random.SeedSequence
     | random.Random
 )
+Release = Any
+"""Whatever an estimator gives out: a number, an array, a list of names."""
+State = dict[str, Any] | tuple[object, ...]
+"""What a source gives as its state, and takes back."""
+BIT_GENERATORS = {kind.__name__: kind for kind in np.random.BitGenerator.__subclasses__()}
+MERSENNE_WORDS = 625
+"""What `random.Random` keeps: 624 words and the place among them."""
+REFITS = 20
+"""Geometric noise at epsilon = 1 repeats as often with chance 2e-7."""
 GENERATORS = ("rng", "generator")
 SEEDS = ("random_state", "random_seed", "seed", *GENERATORS)
 """Names under which estimators keep a seed, a generator, or None for a new one."""
@@ -48,21 +61,24 @@ Attacked = Estimator | Callable[..., Estimator]
 """An estimator, or a function from a generator to one."""
 
 
-class NoRandomness:
-    """Takes the place of a generator, and has nothing to give: whoever draws from it fails."""
-
-
-def fresh_estimator(estimator: Attacked, rng: np.random.Generator | NoRandomness) -> Estimator:
+def fresh_estimator(estimator: Attacked, rng: np.random.Generator) -> Estimator:
     """A copy whose randomness comes from the trial's generator, or the estimator made from it."""
     if not isinstance(estimator, Estimator):
         return estimator(rng)
-    replaced = {id(source): _new(source, rng) for source in sources_in(estimator)}
+    held = sources_in(estimator)
+    replaced: dict[int, object] = {id(source): _new(source, rng) for source in held}
+    known = {*replaced, *map(id, replaced.values())}
     fresh = copy.deepcopy(estimator, replaced)
+    if any(id(source) not in known for source in sources_in(fresh)):
+        raise ValueError(
+            "estimator must pass the memo on in __deepcopy__, or its copies repeat one noise: "
+            "give a function from a generator to an estimator instead"
+        )
     _reseed(fresh, rng)
     return fresh
 
 
-def released(fitted: Estimator, data: Sample, attribute: str) -> Any:
+def released(fitted: Estimator, data: Sample, attribute: str) -> Release:
     """What `fit` releases. It gets arrays of its own, which it may change."""
     getattr(fitted, "__dict__", {}).pop(attribute, None)  # of an earlier fit
     fitted.fit(*(part.copy() for part in fit_arguments(data)))
@@ -71,12 +87,57 @@ def released(fitted: Estimator, data: Sample, attribute: str) -> Any:
     return getattr(fitted, attribute)
 
 
-def sources_in(thing: object) -> list[Source]:
+@dataclass(frozen=True)
+class ReleaseSampler:
+    """A function from a generator to a release: fits a fresh copy of the estimator to the data."""
+
+    estimator: Attacked
+    data: Sample
+    attribute: str
+
+    def __call__(self, rng: np.random.Generator) -> Release:
+        return released(fresh_estimator(self.estimator, rng), self.data, self.attribute)
+
+    def refits(self, rng: np.random.Generator) -> list[Release]:
+        """Releases of one and the same copy."""
+        fitted = fresh_estimator(self.estimator, rng)
+        return [released(fitted, self.data, self.attribute) for _ in range(REFITS)]
+
+
+def release_sampler(estimator: Attacked, X: Sample, attribute: str = "mean_") -> ReleaseSampler:
+    """A function that fits a fresh copy of the estimator to X and returns its release.
+
+    For regression X is `minimax.core.bound.Labelled`, and `attribute` is "coef_".
+    """
+    return ReleaseSampler(estimator, X, attribute)
+
+
+def check_copies(release: Callable[[np.random.Generator], Release]) -> None:
+    """Refuse an estimator whose copies repeat one release while fits of one copy differ.
+
+    Its copies carry noise that none of them has drawn: to call their releases independent would
+    refute a private mechanism. Where a lucky private mechanism has repeated N times, this refuses
+    it with chance at most `REFITS`/(N + 1), N + 1 draws being exchangeable; refusing is sound.
+    """
+    if not isinstance(release, ReleaseSampler):
+        return
+    first, second, third = (np.random.default_rng(seed) for seed in range(3))
+    if not np.array_equal(release(first), release(second)):
+        return
+    refits = release.refits(third)
+    if not all(np.array_equal(refits[0], again) for again in refits):
+        raise ValueError(
+            "estimator must not repeat its noise in copies: every copy gives the same release, "
+            "fits of one copy differ; give a function from a generator to an estimator instead"
+        )
+
+
+def sources_in(thing: object) -> list[Source | State]:
     """The sources of randomness that an object holds: in attributes, containers, methods, cells.
 
     Modules, classes and a function's globals are not the object's own.
     """
-    found: list[Source] = []
+    found: list[Source | State] = []
     seen: set[int] = set()
     waiting: list[object] = [thing]
     while waiting:
@@ -84,7 +145,7 @@ def sources_in(thing: object) -> list[Source]:
         if id(held) in seen or isinstance(held, (type, types.ModuleType)):
             continue
         seen.add(id(held))
-        if isinstance(held, Source):
+        if isinstance(held, Source) or _is_state(held):
             found.append(held)
         elif isinstance(held, types.FunctionType):
             waiting += [held.__closure__, held.__defaults__, held.__kwdefaults__]
@@ -95,27 +156,45 @@ def sources_in(thing: object) -> list[Source]:
 
 def shares_randomness(estimator: object) -> bool:
     """Whether functions hold sources of randomness, which all copies of the estimator share."""
-    replaced = {id(source): NoRandomness() for source in sources_in(estimator)}
+    replaced: dict[int, object] = {id(source): object() for source in sources_in(estimator)}
     return bool(sources_in(copy.deepcopy(estimator, replaced)))
 
 
-def _new(source: Source, rng: np.random.Generator | NoRandomness) -> Any:
-    """A source of the same kind, seeded from the trial's generator."""
-    if isinstance(rng, NoRandomness):
-        return rng
-    if isinstance(source, random.Random):
-        return type(source)(int(rng.integers(2**63)))
+def _is_state(held: object) -> TypeGuard[State]:
+    """As given by `bit_generator.state`, `RandomState.get_state` or `random.Random.getstate`."""
+    if not isinstance(held, (dict, tuple)):
+        return False
+    match held:
+        case {"bit_generator": str(name)} | (str(name), np.ndarray(), _, _, _):
+            return name in BIT_GENERATORS
+        case (int(), tuple(words), _):
+            return len(words) == MERSENNE_WORDS
+    return False
+
+
+def _new(source: Source | State, rng: np.random.Generator) -> Source | State:
+    """A source of the same kind, or the state of one, seeded from the trial's generator."""
     seed = np.random.SeedSequence(rng.integers(2**32, size=4).tolist())
-    if isinstance(source, np.random.SeedSequence):
-        return seed
-    if isinstance(source, np.random.BitGenerator):
-        return type(source)(seed)
-    if isinstance(source, np.random.RandomState):
-        return np.random.RandomState(np.random.MT19937(seed))
-    return type(source)(type(source.bit_generator)(seed))
+    match source:
+        case np.random.SeedSequence():
+            return seed
+        case np.random.BitGenerator():
+            return type(source)(seed)
+        case np.random.RandomState():
+            return np.random.RandomState(np.random.MT19937(seed))
+        case np.random.Generator():
+            return type(source)(type(source.bit_generator)(seed))
+        case random.Random():
+            return type(source)(int(rng.integers(2**63)))
+        case dict():
+            return dict(BIT_GENERATORS[source["bit_generator"]](seed).state)
+        case (str(), *_):
+            return tuple(np.random.RandomState(np.random.MT19937(seed)).get_state())
+        case _:
+            return random.Random(int(rng.integers(2**63))).getstate()
 
 
-def _reseed(fresh: Any, rng: np.random.Generator | NoRandomness) -> None:
+def _reseed(fresh: Any, rng: np.random.Generator) -> None:
     """Give the seeds among attributes and parameters, nested ones too, new values in place."""
     own = getattr(fresh, "__dict__", {})
     parameters = fresh.get_params() if hasattr(fresh, "get_params") else {}
@@ -131,12 +210,11 @@ def _reseed(fresh: Any, rng: np.random.Generator | NoRandomness) -> None:
 
 def _is_seed(value: object) -> bool:
     """Whether what is kept under a seed's name is one: a generator was replaced already."""
-    return value is None or isinstance(value, (int, np.integer, list, tuple, np.ndarray))
+    kinds = (int, np.integer, list, tuple, np.ndarray)
+    return value is None or (isinstance(value, kinds) and not _is_state(value))
 
 
-def _new_seed(kind: str, value: object, rng: np.random.Generator | NoRandomness) -> Any:
+def _new_seed(kind: str, value: object, rng: np.random.Generator) -> object:
     """An integer; a generator, which may be used as one, where None stands under its name."""
-    if isinstance(rng, NoRandomness):
-        return rng
     seed = int(rng.integers(2**31 - 1))
     return np.random.default_rng(seed) if value is None and kind in GENERATORS else seed

@@ -6,9 +6,11 @@ Given mu with support S, sum_i A_i = n <(xbar - mu)_S, M - mu>, and Stein's lemm
 
 If M_j is a 1-Lipschitz function of xbar_j (any clipped or soft-thresholded mean) each derivative is
 at most one, and likewise if records are clipped before they are averaged. So the sum is at most
-sigma^2 s for every mu, hence for *every prior*: no log d. Hard thresholding at level t jumps, and
-has derivative P(|xbar_j| > t) + t (f_j(t) + f_j(-t)), f_j the density of xbar_j; the second term is
-negligible unless the prior puts mass near t.
+sigma^2 s for every mu, hence for *every prior*: no log d. Noise that is independent of the data
+leaves the sum as it is, so that the clipped mean with noise, which is (epsilon, delta)-private and
+whose risk vanishes as n grows, refutes Lemma 3.2(2). Hard thresholding at level t jumps, and has
+derivative P(|xbar_j| > t) + t (f_j(t) + f_j(-t)), f_j the density of xbar_j; the second term is
+negligible unless the prior puts mass near t. It is not private: it shows where the proof fails.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class SupportAttack:
     prints E A' for E|A'|.)
 
     **Completeness.** None that does not depend on the estimator: Lemma 3.2(2), sum_i E A_i at least
-    of order sigma^2 s log d, is refuted by `lemma_3_2_counterexample`.
+    of order sigma^2 s log d for every private M of vanishing risk, fails for the clipped mean with
+    noise, whose sum is at most sigma^2 s under every prior (above).
 
     **Source.** CWZ19: (3.2), after Steinke and Ullman (2017).
     """
@@ -106,9 +109,9 @@ class TopNormalPrior:
         return GaussianInstance(mean, self.sigma)
 
 
-@dataclass(frozen=True)
-class Counterexample:
-    """What hard thresholding does to CWZ19: Lemma 3.2(2)."""
+@dataclass(frozen=True, kw_only=True)
+class TracedSum:
+    """sum_i E A_i of an estimator M of theta, beside the claim that it is large."""
 
     d: int
     n: int
@@ -120,29 +123,35 @@ class Counterexample:
     confidence: float
     member_sum: Estimate
     """sum_i E A_i, measured."""
-    stein: Estimate
-    """The same by Stein's formula given mu: no noise but that of the prior."""
     loss: Estimate
-    """E|M - mu|^2."""
+    """E|M - theta|^2."""
     signal: Estimate
-    """E|mu|^2."""
+    """E|theta|^2."""
     claimed: Estimate
-    """The right side of (B.1): (sigma/gamma)^2 (E|mu|^2 - sqrt(loss E|mu|^2))."""
+    """The display of the proof, by `claimed_sum`."""
     printed: float
-    """sigma^2 s log d, Lemma 3.2(2) with its hidden constant set to one."""
+    """sigma^2 s log d, the lemma with its hidden constant set to one."""
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the measured sum is below the display, interval against interval.
+
+        Three intervals enter, so that this is said with confidence 1 - 3 (1 - confidence).
+        """
+        return self.member_sum.high < self.claimed.low
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterexample(TracedSum):
+    """What hard thresholding does to (B.1), from which CWZ19 concludes Lemma 3.2(2)."""
+
+    stein: Estimate
+    """The sum by Stein's formula given mu: no noise but that of the prior."""
 
     @property
     def lipschitz_sum(self) -> float:
         """sigma^2 s: the most that a coordinate-wise 1-Lipschitz function of the mean can reach."""
         return self.sigma**2 * self.s
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the measured sum is below (B.1), interval against interval.
-
-        Three intervals enter, so that this is said with confidence 1 - 3 (1 - confidence).
-        """
-        return self.member_sum.high < self.claimed.low
 
     def to_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -162,16 +171,19 @@ def lemma_3_2_counterexample(
 ) -> Counterexample:
     r"""Measure sum_i E A_i of the hard-thresholded mean under the lemma's own prior.
 
-    **Claim** (CWZ19: Lemma 3.2(2), (B.1)). sum_i E A_i >= (sigma/gamma)^2 (E|mu|^2 -
+    **Claim** (CWZ19: (B.1), for Lemma 3.2(2)). sum_i E A_i >= (sigma/gamma)^2 (E|mu|^2 -
     sqrt(E|M - mu|^2 E|mu|^2)), of order sigma^2 s log d.
 
-    **Refuted.** Under `TopNormalPrior` hardly any |mu_j| is near 1/4 and xbar_j is within
+    **What is refuted.** The lemma is stated for private M, and this M is not: it breaks the steps
+    of the proof, which use of M only that its risk vanishes. The lemma itself falls with a private
+    clipped mean, whose sum is at most sigma^2 s (see the top of this module).
+
+    **Why.** Under `TopNormalPrior` hardly any |mu_j| is near 1/4 and xbar_j is within
     sigma/sqrt n of mu_j, so thresholding at 1/4 keeps S and nothing else: M = mu + (xbar - mu)_S,
     the risk is sigma^2 s/n, and sum_i E A_i = n E|(xbar - mu)_S|^2 = sigma^2 s, for every d. The
     proof of (B.1) applies Stein's lemma to g_j(nu) 1(j in S(nu)) and drops its jump, at which nu_j
     enters S; the jump is the whole log d. Indeed a threshold *at* `TopNormalPrior.typical_cut`,
-    where the prior has mass, does reach a sum that grows with log d: that is the control. Part (2)
-    does not use privacy, so an estimator without it may refute it.
+    where the prior has mass, does reach a sum that grows with log d: that is the control.
 
     **Method.** sum_i A_i is a function of xbar ~ N(mu, sigma^2 I/n), which is drawn directly: no
     n x d array, and d = 10^6 is nothing special.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from attacks.estimate import Estimate, check_confidence, check_count, plain
-from attacks.sparse_mean import TopNormalPrior, claimed_sum
+from attacks.sparse_mean import TopNormalPrior, TracedSum, claimed_sum
 from estimators.baselines.regression import AdaptiveSufficientStatistics
 from estimators.controls.regression import LeastSquares
 from estimators.core.base import LinearPredictor, PrivateEstimator, split_budget
@@ -236,43 +236,17 @@ def _nonzero_counts(X: Any) -> Array:
     return np.count_nonzero(X, axis=0).astype(float)
 
 
-@dataclass(frozen=True)
-class RegressionCounterexample:
-    """What least squares on the visible columns does to CWZ19: Lemma 4.3(2)."""
+@dataclass(frozen=True, kw_only=True)
+class RegressionCounterexample(TracedSum):
+    """What least squares on the visible columns does to CWZ19: Lemma 4.3(2), by its (B.5)."""
 
-    d: int
-    n: int
-    s: int
-    sigma: float
     privacy: Approximate | None
     """The budget of the estimator; None for least squares itself."""
-    threshold: float
-    trials: int
-    seed: int
-    confidence: float
-    member_sum: Estimate
-    """sum_i E A_i, measured."""
-    loss: Estimate
-    """E|M - beta|^2."""
-    signal: Estimate
-    """E|beta|^2."""
-    claimed: Estimate
-    """The right side of (B.5): sigma^2 (s/gamma^2) (E|beta|^2 - sqrt(loss E|beta|^2))."""
-    printed: float
-    """sigma^2 s log d, Lemma 4.3(2) with its hidden constant set to one."""
 
     @property
     def unbiased_sum(self) -> float:
         """sigma^2 s: the sum of every estimator that is unbiased on S."""
         return self.sigma**2 * self.s
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the measured sum is below (B.5), interval against interval.
-
-        Three intervals enter, so that this is said with confidence 1 - 3 (1 - confidence).
-        """
-        return self.member_sum.high < self.claimed.low
 
     def to_dict(self) -> dict[str, object]:
         """For JSON."""

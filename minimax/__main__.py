@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+import textwrap
 from typing import Any
 
 from rich.console import Console
@@ -30,12 +31,13 @@ examples:
   python -m minimax bounded-mean --n 10000 --d 20 --rho 0.125 --json
   python -m minimax sparse-mean --n 10000 --d 1000 --s 10 --mu 0.2
   python -m minimax regression --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
-  python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --sigma 0.5 --epsilon 0.5
+  python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --epsilon 0.5
   python -m minimax logistic --n 10000 --d 20 --rho 0.125
-  python -m minimax local-regression --n 10000 --p 20 --epsilon 0.5 --interactive
-  python -m minimax local-regression --n 10000 --p 20 --alpha 2 --epsilon 0.2 --loss sum
-  python -m minimax label-regression --n 10000 --p 1000 --s 10 --epsilon 0.5 --delta 1e-3
-  python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --rho 0.125 --upper
+  python -m minimax local-regression --n 1e4 --p 20 --epsilon 0.5 --interactive
+  python -m minimax local-regression --n 1e4 --p 20 --alpha 2 --epsilon 0.2
+  python -m minimax local-regression --n 1e4 --p 20 --rho 0.1 --loss sum
+  python -m minimax label-regression --n 1e4 --p 1e3 --s 10 --epsilon 0.5
+  python -m minimax sparse-regression --n 1e4 --d 1e3 --s 10 --rho 0.125 --upper
   python -m minimax mean --d 20 --epsilon 0.5 --delta 1e-6 --plan --risk 0.01
 """
 
@@ -77,7 +79,12 @@ def _offset(text: str) -> float:
 
 
 def _parser() -> argparse.ArgumentParser:
-    problems = "\n".join(f"  {p.name:18s} {p.about}" for p in PROBLEMS.values())
+    problems = "\n".join(
+        textwrap.fill(
+            f"  {p.name:18s} {p.about}", 80, subsequent_indent=" " * 21, break_on_hyphens=False
+        )
+        for p in PROBLEMS.values()
+    )
     parser = argparse.ArgumentParser(
         prog="python -m minimax",
         description="Certified minimax lower bounds on the risk under privacy.\n\n"

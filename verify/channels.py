@@ -9,7 +9,6 @@ bound holds and every control breaks. 1: otherwise. 2: bad usage.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 import sys
@@ -26,7 +25,7 @@ from minimax.core.privacy import Pure
 from minimax.methods import divergences, fano
 from minimax.methods.divergences import staircase_supremum
 from minimax.problems.local_regression.lower import report_energy
-from verify.console import Terminal
+from verify.console import Terminal, command_parser
 from verify.files import write_json, write_problems
 
 Array = NDArray[np.float64]
@@ -187,12 +186,7 @@ def _table(found: list[Slack]) -> Table:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m verify.channels",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("verify.channels", __doc__, EXAMPLES)
     parser.add_argument("--json", type=Path, metavar="PATH", help="write every number as JSON")
     args = parser.parse_args(argv)
     for problem in write_problems(args.json):

@@ -1,16 +1,30 @@
-"""The console of the commands, and progress on it."""
+"""The command line of the commands: what --help says, the console, and progress on it."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from typing import NoReturn, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 T = TypeVar("T")
+HELP_WIDTH = 80
+
+
+def command_parser(module: str, docstring: str, examples: str) -> argparse.ArgumentParser:
+    """The parser of ``python -m module``, described by the docstring, in plain text."""
+    paragraphs = docstring.replace("`", "").strip().split("\n\n")
+    return argparse.ArgumentParser(
+        prog=f"python -m {module}",
+        description="\n\n".join(textwrap.fill(each, HELP_WIDTH) for each in paragraphs),
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 class Terminal(Console):
@@ -24,6 +38,17 @@ class Terminal(Console):
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0)
+
+
+def leave(main: Callable[[], int]) -> NoReturn:
+    """Run a command and leave with its exit code."""
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interrupted: no file was left half-written", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
 
 
 def track(items: Iterable[T], console: Console | None, what: str, total: int) -> Iterator[T]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import BaseEstimator
 from minimax.core.bound import LowerBound, Optimum, Point, Terms, at_least
 from minimax.core.privacy import Pure
 from minimax.core.symbolic import LETTERS
+from tests.commands import usage_error
 from verify.rates import Claim, Sweep, main
 
 ARGUMENTS = ["--jobs", "1", "--seed", "3"]
@@ -111,10 +113,8 @@ def test_a_wrong_claim_of_ones_own_is_violated(tmp_path: Path) -> None:
 
 def refused(claims: list[Claim], folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """The message of a run that is refused with exit code 2."""
-    with pytest.raises(SystemExit) as stopped:
-        main([*ARGUMENTS, "--plots", str(folder)], claims=claims)
-    assert stopped.value.code == 2
-    return capsys.readouterr().err
+    run = partial(main, claims=claims)
+    return usage_error(run, [*ARGUMENTS, "--plots", str(folder)], capsys)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ def loaded_after(code: str) -> set[str]:
         CALCULATOR.format("mean", ""),
         CALCULATOR.format("mean", " --upper"),
         CALCULATOR.format("regression", " --json"),
+        "import verify.statements; verify.statements.entries()",
+        "import verify.proofs.figures",
     ],
 )
 def test_nothing_slow_is_imported_before_it_is_used(code):
@@ -47,6 +49,13 @@ def test_the_package_alone_loads_no_scientific_library():
     loaded = loaded_after("import estimators")
     assert not {"numpy", "scipy", "sklearn"} & loaded
     assert "sklearn.base" in loaded_after("from estimators import NoisyMean")
+
+
+def test_help_does_without_the_ledger_and_the_distributions_of_scipy():
+    shown = "from verify.proofs.command import main\ntry: main(['{}'])\nexcept SystemExit: pass"
+    absent = {"scipy.stats", "joblib", "verify.statements.cwz19"}
+    assert not loaded_after(shown.format("--help")) & absent
+    assert "verify.statements.cwz19" in loaded_after(shown.format("--list"))
 
 
 def test_the_calculator_does_without_the_distributions_of_scipy():

@@ -13,11 +13,10 @@ import fnmatch
 from functools import partial
 from pathlib import Path
 
-from joblib import Parallel, delayed
 from rich.console import Console
 from rich.table import Table
 
-from verify.console import Terminal, track
+from verify.console import Terminal, command_parser, track
 from verify.figures import save_figure
 from verify.files import write_json, write_problems, write_whole
 from verify.proofs.document import (
@@ -33,11 +32,11 @@ from verify.statements import entries
 
 EXAMPLES = """\
 examples:
-  python -m verify.proofs                            every entry, a table by paper
-  python -m verify.proofs --fast                     without the slow checks
-  python -m verify.proofs --only 'CWZ19:*'           entries whose id matches (shell style)
-  python -m verify.proofs show "CWZ19:Lemma 3.2"     one entry, whole
-  python -m verify.proofs --json proofs.json --write docs/ledger.md --plot docs/findings.png
+  python -m verify.proofs                          all entries, by paper
+  python -m verify.proofs --fast                   without the slow checks
+  python -m verify.proofs --only 'CWZ19:*'         entries whose id matches
+  python -m verify.proofs show "CWZ19:Lemma 3.2"   one entry, whole
+  python -m verify.proofs --json proofs.json --write docs/ledger.md
 """
 STYLE = {
     Status.HOLDS: "green",
@@ -53,6 +52,8 @@ def run(
     chosen: list[Entry], *, seed: int = 0, jobs: int = 1, console: Console | None = None
 ) -> dict[str, Finding]:
     """Run entries, the slow ones first so that the end of the run is not one slow entry."""
+    from joblib import Parallel, delayed  # slow to import, and of no use to --help
+
     order = sorted(chosen, key=lambda entry: not entry.slow)
     # By id: the entries hold functions, which a worker finds in its own copy of the ledger.
     work = (delayed(_run_by_id)(entry.id, seed) for entry in order)
@@ -154,12 +155,7 @@ def print_list(chosen: list[Entry], console: Console) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m verify.proofs",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("verify.proofs", __doc__, EXAMPLES)
     parser.add_argument("--only", metavar="PATTERN", help="entries whose id matches (shell style)")
     parser.add_argument("--fast", action="store_true", help="leave out the slow checks")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything as JSON")

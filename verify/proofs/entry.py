@@ -20,11 +20,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, TypeVar
+from typing import Literal, TypedDict, TypeVar
 
 import numpy as np
 
-from verify.rates.measure import cell_seed
+from verify.seeds import cell_seed
 
 Value = float | int | str | bool
 Kind = Literal[
@@ -199,6 +199,16 @@ class Entry:
         """The executable forms, by role."""
         named = {role: getattr(self, role) for role in FORMS}
         return {role: form for role, form in named.items() if form is not None}
+
+
+class Cases(TypedDict, total=False):
+    """Cases by form, for statements that share them: ``states(..., **cases)``."""
+
+    printed: Case
+    step: Case
+    corrected: Case
+    mutant: Case
+    relaxed: Case
 
 
 class Chapter:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from estimators.core.design import Design
@@ -14,9 +13,14 @@ from estimators.core.mechanisms import gaussian_scale
 from estimators.label_regression import thresholded_descent
 from estimators.randomisers.labels import GaussianLabels, label_bound, paper_label_scale
 from minimax.core.privacy import Approximate, Gaussian
+from verify.figures import fill_band, new_figure
 from verify.rates.special.worst_case_log_d import SHOWN, worst_case
 from verify.statements.cwz19.sparse_lower import displayed_sums
 from verify.statements.wx21.interaction import interactive_rate, lone_rate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 CONFIDENCE = 0.99
@@ -25,7 +29,7 @@ FALSE, TRUE, OTHER = "tab:red", "tab:blue", "tab:green"
 
 def findings_figure(seed: int = 0) -> Figure:
     """Six panels, each a statement of a paper against what is true."""
-    figure = Figure(figsize=(15.5, 9.2), dpi=110, layout="constrained")
+    figure = new_figure(15.5, 9.2)
     draws = (_lemma_3_2, _theorem_3_3, _algorithm_3_1, _label_noise, _ascent, _halving)
     for axis, draw in zip(figure.subplots(2, 3).ravel(), draws, strict=True):
         draw(axis, seed)
@@ -49,9 +53,7 @@ def _theorem_3_3(axis: Axes, seed: int) -> None:
     x = [case.log_d for case in cases]
     axis.loglog(x, [case.claimed for case in cases], "s--", color=FALSE, label="claimed")
     measured = [case.measured for case in cases]
-    axis.fill_between(
-        x, [m.ci_low for m in measured], [m.ci_high for m in measured], color=TRUE, alpha=0.25
-    )
+    fill_band(axis, x, measured, TRUE, alpha=0.25)
     axis.plot(x, [m.risk for m in measured], "o-", color=TRUE, label="StableSparseMean, measured")
     axis.plot(x, [case.lower for case in cases], "^--", color=OTHER, label="certified lower bound")
     axis.set(xlabel="log d", ylabel="worst-case risk")

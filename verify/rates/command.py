@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from verify.console import Terminal
+from verify.console import Terminal, command_parser
 from verify.files import folder_problems, write_json, write_problems
 from verify.rates.claim import Claim
 from verify.rates.claims import all_claims
@@ -48,20 +48,15 @@ ORDERING_ALPHA = 0.01
 
 EXAMPLES = """\
 examples:
-  python -m verify.rates                             quick profile, plots in out/
+  python -m verify.rates                           quick profile, plots in out/
   python -m verify.rates --profile standard --jobs 2 --json rates.json
-  python -m verify.rates --only 'bounded-mean*'      claims whose name matches
-  python -m verify.rates --list                      the claims and their bounds
+  python -m verify.rates --only 'bounded-mean*'    claims whose name matches
+  python -m verify.rates --list                    the claims and their bounds
 """
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m verify.rates",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("verify.rates", __doc__, EXAMPLES)
     parser.add_argument("--profile", choices=list(PROFILES), default="quick")
     parser.add_argument("--only", metavar="PATTERN", help="claims whose name matches (shell style)")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything as JSON")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,11 +25,6 @@ class Measurement:
     ci_high: float
     trials: int
     seed: int
-
-
-def cell_seed(seed: int, label: str) -> int:
-    """A cell's own seed: from the run's seed and the cell's label, whatever else is run."""
-    return int(np.random.SeedSequence([seed, zlib.crc32(label.encode())]).generate_state(1)[0])
 
 
 def losses(

@@ -14,9 +14,10 @@ from verify.console import track
 from verify.rates.claim import Claim
 from verify.rates.grid import Cell, Profile, Series, build
 from verify.rates.judge import fit_slope
-from verify.rates.measure import Measurement, cell_seed, interval, losses
+from verify.rates.measure import Measurement, interval, losses
 from verify.rates.rows import ALPHA, Control, LevelControl, Row, Run, SlopeControl, SlopeRow
 from verify.rates.special import Special
+from verify.seeds import cell_seed
 
 
 @dataclass(frozen=True)

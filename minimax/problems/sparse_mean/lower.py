@@ -194,10 +194,11 @@ def refuted_lemma_3_2() -> Bound:
     r"""CWZ19: Lemma 3.2(2) as printed: some prior makes sum_i E A_i at least sigma^2 s log d.
 
     **Refuted.** The proof applies Stein's lemma to E[M_j | nu] 1(j in S(nu)), S the top-s set of
-    nu, and drops the jump where nu_j enters S. Under the prior of that proof the hard-thresholded
-    sample mean has sum_i E A_i about sigma^2 s for every d (`attacks.lemma_3_2_counterexample`);
-    and whatever the prior, any coordinate-wise 1-Lipschitz function of the sample mean, such as a
-    clipped mean, has sum_i E A_i <= sigma^2 s, by Stein's lemma in the data.
+    nu, and drops the jump where nu_j enters S: under the prior of that proof the hard-thresholded
+    sample mean, which is not private, has sum_i E A_i about sigma^2 s for every d
+    (`attacks.lemma_3_2_counterexample`). The lemma itself, which is about private M, falls with the
+    clipped mean and independent noise: whatever the prior, any coordinate-wise 1-Lipschitz function
+    of the sample mean has sum_i E A_i <= sigma^2 s, by Stein's lemma in the data.
     """
     return claimed_bound(
         LowerBound,

@@ -1,10 +1,12 @@
-"""The auditor: exact intervals, releases without randomness, bad input."""
+"""The auditor: exact intervals, releases that repeat, bad input."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import random
+import types
 
 import numpy as np
 import pytest
@@ -13,7 +15,6 @@ from sklearn.base import BaseEstimator
 
 from attacks import audit_epsilon, release_sampler
 from attacks.audit import choose_event, lower_epsilon
-from attacks.release import NoRandomness
 from estimators.controls.mean import SampleMean
 from estimators.mean import NoisyMean
 from minimax import ZeroConcentrated
@@ -30,7 +31,13 @@ class NoMean(BaseEstimator):
         return self
 
 
-# --- No randomness -------------------------------------------------------------------------------
+# --- Releases that repeat ------------------------------------------------------------------------
+
+
+def most_that_is_proved(evaluated, delta, confidence):
+    """By an event that was always seen on one side and never on the other."""
+    tail = ((1 - confidence) / 2) ** (1 / evaluated)
+    return math.log((tail - delta) / (1 - tail))
 
 
 class IgnoresSeed(SampleMean):
@@ -39,20 +46,22 @@ class IgnoresSeed(SampleMean):
 
 
 @pytest.mark.parametrize("estimator", [SampleMean(), IgnoresSeed(3), IgnoresSeed()])
-def test_deterministic_mean_is_refuted_at_every_epsilon(estimator):
+def test_a_mean_without_noise_is_refuted_as_far_as_its_releases_prove(estimator):
     pair = [release_sampler(estimator, data) for data in (X, NEIGHBOUR)]
-    found = audit_epsilon(*pair, np.sum, trials=10, delta=0.9)
-    assert found.epsilon == math.inf
-    assert found.refutes(1e300)
-    assert found.deterministic
+    found = audit_epsilon(*pair, np.sum, trials=400, delta=0.1)
+    assert found.epsilon == pytest.approx(most_that_is_proved(200, 0.1, 0.99))
+    assert found.refutes(3.0)
+    assert found.repeats
     assert not found.constant
-    assert "refuted at every epsilon" in found.summary()
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["epsilon"] is None
+    assert "without randomness, refuted at every epsilon" in found.summary()
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["epsilon"] == found.epsilon
 
 
-def test_deterministic_release_is_refuted_where_the_statistic_is_blind():
-    draws = (lambda rng: np.array([1.0, 0.0]), lambda rng: np.array([1.0, 2.0]))
-    assert audit_epsilon(*draws, lambda release: release[0], trials=10).epsilon == math.inf
+def test_two_releases_that_repeat_prove_nothing():
+    found = audit_epsilon(lambda rng: 0.0, lambda rng: 1.0, trials=2)
+    assert found.epsilon == 0
+    assert found.repeats
+    assert not found.constant
 
 
 def test_constant_release_is_said_to_be_constant():
@@ -68,42 +77,64 @@ def flipped(bit, epsilon, held):
     return lambda rng: bit ^ ((held or rng).random() < 1 / (1 + math.exp(epsilon)))
 
 
-@pytest.mark.parametrize("held", [None, np.random.default_rng(0)], ids=["given", "closure"])
-def test_a_discrete_mechanism_that_repeats_is_not_called_deterministic(held):
-    """Randomised response at epsilon = 12 repeats 200 times; refuting it at 12 would be wrong."""
-    found = audit_epsilon(flipped(0, 12.0, held), flipped(1, 12.0, held), trials=200)
+class Flips:
+    """Randomised response of the first record, by a function of its own for uniform numbers."""
+
+    def __init__(self, epsilon, uniform=random.random):
+        self.epsilon, self.uniform = epsilon, uniform
+
+    def fit(self, X):
+        self.mean_ = (X[0, 0] > 0.5) ^ (self.uniform() < 1 / (1 + math.exp(self.epsilon)))
+        return self
+
+
+def flips_by_class(epsilon):
+    class Holder(Flips):
+        generator = np.random.default_rng(0)
+
+    return Holder(epsilon, lambda: Holder.generator.random())
+
+
+def flips_by_module(epsilon):
+    module = types.ModuleType("module")
+    module.generator = np.random.default_rng(0)
+    return Flips(epsilon, lambda: module.generator.random())
+
+
+def flips_by_system(epsilon):
+    return Flips(epsilon, lambda: int.from_bytes(os.urandom(8)) / 2**64)
+
+
+def fitted(make):
+    return lambda bit, epsilon: release_sampler(make(epsilon), np.array([[float(bit)]]))
+
+
+FLIPS = {
+    "given": lambda bit, epsilon: flipped(bit, epsilon, None),
+    "closure": lambda bit, epsilon: flipped(bit, epsilon, np.random.default_rng(bit)),
+    "global": fitted(Flips),
+    "class": fitted(flips_by_class),
+    "module": fitted(flips_by_module),
+    "system": fitted(flips_by_system),
+}
+
+
+@pytest.mark.parametrize("flip", FLIPS.values(), ids=FLIPS)
+def test_a_discrete_mechanism_that_repeats_is_refuted_below_its_epsilon_only(flip):
+    """Randomised response at epsilon = 25 repeats 200 times, but for a chance of 6e-9."""
+    found = audit_epsilon(flip(0, 25.0), flip(1, 25.0), trials=200)
     assert found.likelier == found.evaluated
     assert found.rarer == 0
-    assert not found.deterministic
-    assert not found.refutes(12.0)
-    assert found.epsilon > 2
+    assert found.repeats
+    assert not found.refutes(25.0)
+    assert found.epsilon == pytest.approx(most_that_is_proved(100, 0.0, 0.99))
 
 
-def test_a_discrete_mechanism_on_global_state_is_not_called_deterministic():
-    def flip(bit):
-        return lambda rng: bit ^ (np.random.random() < 1e-9)
-
-    def flip_python(bit):
-        return lambda rng: bit ^ (random.random() < 1e-9)
-
-    for make in (flip, flip_python):
-        assert not audit_epsilon(make(0), make(1), trials=20).deterministic
-
-
-def test_noise_that_is_asked_for_and_dropped_is_not_called_deterministic():
-    """Nothing says that it will always be dropped: the sample's own bound stands."""
-    found = audit_epsilon(
-        lambda rng: 0 * rng.normal(), lambda rng: 1 + 0 * rng.normal(), trials=200
-    )
-    assert math.isfinite(found.epsilon)
-    assert found.refutes(2.0)
-
-
-def test_nothing_can_be_drawn_from_no_randomness():
-    fit = release_sampler(NOISY, X)
-    for use in (lambda rng: rng.normal(), np.random.default_rng, fit):
-        with pytest.raises((AttributeError, TypeError, ValueError)):
-            use(NoRandomness())
+@pytest.mark.parametrize("flip", FLIPS.values(), ids=FLIPS)
+def test_a_discrete_mechanism_that_does_not_repeat_says_so(flip):
+    found = audit_epsilon(flip(0, 1.0), flip(1, 1.0), trials=400, confidence=1 - 1e-6)
+    assert not found.repeats
+    assert not found.refutes(1.0)
 
 
 # --- The bound -----------------------------------------------------------------------------------
@@ -123,9 +154,8 @@ def test_audit_of_a_repeated_draw_is_clopper_pearson_at_its_extreme():
     """One value on X and another on X', by chance: the bound says no more than the sample does."""
     pair = (lambda rng: rng.random() < 2, lambda rng: rng.random() > 2)
     found = audit_epsilon(*pair, trials=200, confidence=0.9)
-    tail = 0.05 ** (1 / 100)
-    assert found.epsilon == pytest.approx(math.log(tail / (1 - tail)))
-    assert not found.deterministic
+    assert found.epsilon == pytest.approx(most_that_is_proved(100, 0.0, 0.9))
+    assert found.repeats
     assert "epsilon >=" in found.summary()
     json.dumps(found.to_dict(), allow_nan=False)
 

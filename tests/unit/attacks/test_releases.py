@@ -151,7 +151,48 @@ class KeepsClosure(KeepsGenerator):
         return self.draw(1 / (size * self.epsilon))
 
 
+class KeepsState(KeepsGenerator):
+    """The state of its generator, which is made anew at each fit."""
+
+    def __init__(self, epsilon=1.0):
+        self.epsilon, self.state = epsilon, np.random.PCG64(7).state
+
+    def noise(self, size):
+        bits = np.random.PCG64()
+        bits.state = self.state
+        drawn = np.random.Generator(bits).laplace(scale=1 / (size * self.epsilon))
+        self.state = bits.state
+        return drawn
+
+
+class KeepsLegacyState(KeepsGenerator):
+    def __init__(self, epsilon=1.0):
+        self.epsilon, self.random_state = epsilon, np.random.RandomState(7).get_state()
+
+    def noise(self, size):
+        legacy = np.random.RandomState()
+        legacy.set_state(self.random_state)
+        drawn = legacy.laplace(scale=1 / (size * self.epsilon))
+        self.random_state = legacy.get_state()
+        return drawn
+
+
+class KeepsPythonState(KeepsPython):
+    def __init__(self, epsilon=1.0):
+        self.epsilon, self.state = epsilon, random.Random(7).getstate()
+
+    def noise(self, size):
+        self.random = random.Random()
+        self.random.setstate(self.state)
+        drawn = super().noise(size)
+        self.state = self.random.getstate()
+        return drawn
+
+
 CORRECT = [
+    KeepsState,
+    KeepsLegacyState,
+    KeepsPythonState,
     KeepsGenerator,
     HidesGenerator,
     KeepsMechanism,
@@ -185,7 +226,7 @@ def test_audit_does_not_refute_a_correct_mechanism(make):
     found = audited(make(1.0))
     assert not found.refutes(1.0)
     assert found.epsilon > 0.4
-    assert not found.deterministic
+    assert not found.repeats
     broken = audited(make(2.0))
     assert broken.refutes(1.0)
     assert not broken.refutes(2.0)
@@ -207,6 +248,43 @@ def test_the_trial_decides_the_noise_unless_it_is_shared(make):
     draws += [again(np.random.default_rng(3)) for _ in range(2)]
     shared = make in (UsesGlobal, KeepsClosure)
     assert (len(set(draws)) > 1) == shared
+
+
+class DropsMemo(KeepsGenerator):
+    """Copies its generator by itself."""
+
+    def __deepcopy__(self, memo):
+        fresh = type(self)(self.epsilon)
+        fresh.generator = copy.deepcopy(self.generator)
+        return fresh
+
+
+class HoldsOneThatDropsMemo(KeepsMechanism):
+    def __init__(self, epsilon=1.0):
+        self.epsilon, self.parts = epsilon, [DropsMemo(epsilon)]
+
+
+class KeepsCounter(KeepsGenerator):
+    """Noise from a counter under a name that says nothing of it."""
+
+    def __init__(self, epsilon=1.0):
+        self.epsilon, self.drawn = epsilon, 0
+
+    def noise(self, size):
+        self.drawn += 1
+        return np.random.default_rng(self.drawn).laplace(scale=1 / (size * self.epsilon))
+
+
+@pytest.mark.parametrize("make", [DropsMemo, HoldsOneThatDropsMemo, KeepsCounter])
+def test_audit_refuses_copies_that_repeat_one_noise(make):
+    """The copies' releases would refute a private mechanism; with one estimator there is none."""
+    with pytest.raises(ValueError, match=r"estimator must .* function from a generator"):
+        audited(make(1.0), trials=40)
+    template = KeepsGenerator(1.0)
+    with pytest.raises(ValueError, match="estimator must not repeat its noise"):
+        audited(lambda rng: copy.deepcopy(template), trials=40)
+    kept = make(1.0)
+    assert not audited(lambda rng: kept).refutes(1.0)
 
 
 def test_a_source_used_twice_stays_one_source():

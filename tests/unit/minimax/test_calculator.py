@@ -15,6 +15,7 @@ from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.sparse_regression import upper as sparse_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
+from tests.commands import usage_error
 
 KEYS = {"name", "source", "kind", "statistical", "privacy", "total", "assumptions"}
 APPROXIMATE = ["--epsilon", ".5", "--delta", str(10 / 10_000**1.1)]
@@ -254,7 +255,4 @@ def test_plan_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_usage_names_the_option(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == 2
-    assert message in capsys.readouterr().err
+    assert message in usage_error(main, arguments, capsys)

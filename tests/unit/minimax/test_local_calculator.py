@@ -11,6 +11,7 @@ import pytest
 from minimax.__main__ import main
 from minimax.calculator import best_lower, plan, problem_class
 from minimax.core.privacy import Gaussian, Pure, Renyi, ZeroConcentrated
+from tests.commands import usage_error
 
 RECORDS = ["local-regression", "--n", "10000", "--p", "20"]
 LABELS = ["label-regression", "--n", "10000", "--p", "20", "--s", "1"]
@@ -246,7 +247,4 @@ def test_extreme_numbers_are_numbers(
 def test_bad_usage_names_the_option(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == 2
-    assert message in capsys.readouterr().err
+    assert message in usage_error(main, arguments, capsys)

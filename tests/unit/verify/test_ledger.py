@@ -24,7 +24,7 @@ from verify.proofs.entry import (
     run_entry,
 )
 from verify.statements import entries
-from verify.statements.cwz19.sparse_lower import score_of_clipped
+from verify.statements.cwz19.clipped_sums import score_of_clipped
 
 ROOT = Path(__file__).resolve().parents[3]
 

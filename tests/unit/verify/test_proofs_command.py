@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from tests.commands import usage_error
 from tests.unit.verify.test_ledger import entry, failing, passing
 from verify.proofs import command, figures, main
 from verify.proofs.document import anchors, section
@@ -74,10 +75,7 @@ def test_show_prints_the_whole_entry(capsys: pytest.CaptureFixture[str]) -> None
     ],
 )
 def test_bad_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert re.search(message, capsys.readouterr().err.replace("\n", " "))
+    assert re.search(message, usage_error(main, arguments, capsys))
 
 
 def test_an_entry_is_found_whatever_its_case(capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,9 +129,19 @@ def _without_upper(
     )
 
 
-def _sub_gaussian_claims() -> list[Claim]:
-    zcdp = {**BASE, "rho": 0.05}
-    approximate = {**BASE, "epsilon": 0.5, "delta": 1e-7}
+ZCDP = {**BASE, "rho": 0.05}
+APPROXIMATE = {**BASE, "epsilon": 0.5, "delta": 1e-7}
+PURE_SWEEP = Sweep(
+    "privacy",
+    {**BASE, "epsilon": 0.5},
+    {**ASYMPTOTIC, "epsilon": 1e-3},
+    ("n", "epsilon"),
+    weight=2,
+)
+GDP_SWEEP = Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu"))
+
+
+def _tracing_claims() -> list[Claim]:
     return [
         _tracing(
             "approximate",
@@ -140,7 +150,7 @@ def _sub_gaussian_claims() -> list[Claim]:
             (
                 Sweep(
                     "privacy",
-                    approximate,
+                    APPROXIMATE,
                     {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
                     ("n", "d", "epsilon"),
                 ),
@@ -151,7 +161,7 @@ def _sub_gaussian_claims() -> list[Claim]:
             ZeroConcentrated,
             _noisy_mean(ZeroConcentrated),
             (
-                Sweep("privacy", zcdp, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
+                Sweep("privacy", ZCDP, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
                 Sweep(
                     "statistics",
                     {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
@@ -165,29 +175,27 @@ def _sub_gaussian_claims() -> list[Claim]:
             "zCDP/best R",
             ZeroConcentrated,
             _noisy_mean_best(ZeroConcentrated),
-            (Sweep("privacy", zcdp),),
+            (Sweep("privacy", ZCDP),),
             R=" (best R)",
         ),
         _tracing(
             "GDP",
             Gaussian,
             _noisy_mean(Gaussian),
-            (Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu")),),
+            (GDP_SWEEP,),
         ),
         _tracing(
             "pure",
             Pure,
             _noisy_mean(Pure),
-            (
-                Sweep(
-                    "privacy",
-                    {**BASE, "epsilon": 0.5},
-                    {**ASYMPTOTIC, "epsilon": 1e-3},
-                    ("n", "epsilon"),
-                    weight=2,
-                ),
-            ),
+            (PURE_SWEEP,),
         ),
+    ]
+
+
+def _other_claims() -> list[Claim]:
+    """By other proofs, or of other estimators, of which no upper bound is proved."""
+    return [
         _without_upper(
             "packing/pure",
             Pure,
@@ -220,7 +228,7 @@ def _sub_gaussian_claims() -> list[Claim]:
             mean.tracing_gaussian(ZeroConcentrated),
             "CoinPressMean",
             _coinpress(ZeroConcentrated),
-            Sweep("privacy", zcdp),
+            Sweep("privacy", ZCDP),
         ),
         _without_upper(
             "tracing/approximate/KarwaVadhan",
@@ -228,7 +236,7 @@ def _sub_gaussian_claims() -> list[Claim]:
             mean.tracing_gaussian(Approximate, shifted=True),
             "KarwaVadhanMean",
             _karwa_vadhan(Approximate),
-            Sweep("privacy", approximate),
+            Sweep("privacy", APPROXIMATE),
         ),
     ]
 
@@ -240,7 +248,7 @@ def _bounded_claims() -> list[Claim]:
             (
                 Sweep(
                     "privacy",
-                    {**BASE, "rho": 0.05},
+                    ZCDP,
                     {**ASYMPTOTIC, "rho": 1e-6},
                     ("n", "d", "rho"),
                 ),
@@ -255,22 +263,14 @@ def _bounded_claims() -> list[Claim]:
         ),
         _bounded(
             Pure,
-            (
-                Sweep(
-                    "privacy",
-                    {**BASE, "epsilon": 0.5},
-                    {**ASYMPTOTIC, "epsilon": 1e-3},
-                    ("n", "epsilon"),
-                    weight=2,
-                ),
-            ),
+            (PURE_SWEEP,),
         ),
         _bounded(
             Approximate,
             (
                 Sweep(
                     "privacy",
-                    {**BASE, "epsilon": 0.5, "delta": 1e-7},
+                    APPROXIMATE,
                     {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
                     ("n", "epsilon"),
                 ),
@@ -278,11 +278,11 @@ def _bounded_claims() -> list[Claim]:
         ),
         _bounded(
             Gaussian,
-            (Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu")),),
+            (GDP_SWEEP,),
         ),
     ]
 
 
 def claims() -> list[Claim]:
     """Every claim about a mean."""
-    return _sub_gaussian_claims() + _bounded_claims()
+    return _tracing_claims() + _other_claims() + _bounded_claims()

@@ -31,9 +31,10 @@ from verify.console import track
 from verify.rates.claim import Ceiling
 from verify.rates.grid import Profile
 from verify.rates.judge import fit_slope
-from verify.rates.measure import Measurement, cell_seed, interval
+from verify.rates.measure import Measurement, interval
 from verify.rates.rows import SlopeRow, WorstCaseRow
 from verify.rates.special import Found, Special
+from verify.seeds import cell_seed
 
 Array = NDArray[np.float64]
 CLAIM = "sparse-mean/worst case/log d"

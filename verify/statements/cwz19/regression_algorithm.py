@@ -6,7 +6,6 @@ import itertools
 import math
 
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 from scipy import optimize
 
@@ -87,6 +86,8 @@ def algorithm_4_1(rng: np.random.Generator, *, factor: float) -> Result:
 )
 def printed_gradient(*, loss_factor: int) -> Result:
     """Is the step's direction the gradient of (1/(`loss_factor` n)) sum (y_i - x_i b)^2?"""
+    import sympy as sp
+
     b = sp.Symbol("b")
     pairs = list(zip(sp.symbols("x1:4"), sp.symbols("y1:4"), strict=True))
     loss = sum((y - x * b) ** 2 for x, y in pairs) / (3 * loss_factor)

@@ -13,7 +13,7 @@ from estimators.regression import NoisyGradientRegression
 from minimax.core.bound import Bound
 from minimax.core.privacy import Approximate
 from minimax.problems.regression.upper import claimed_theorem_4_2
-from verify.proofs.entry import Case, Chapter, Result, Status, result
+from verify.proofs.entry import Case, Cases, Chapter, Result, Status, result
 
 CHAPTER = Chapter("CWZ19")
 
@@ -125,6 +125,19 @@ def small_noise(
     )
 
 
+def small_noise_cases(printed: str) -> Cases:
+    """Of `small_noise`; `printed` describes the first."""
+    return Cases(
+        printed=Case(printed, R="printed", rate="printed"),
+        corrected=Case(
+            "R ≥ c₀cₓ + 4σ√log n; (c₀cₓ + σ√log n)² in the privacy term",
+            R="corrected",
+            rate="corrected",
+        ),
+        mutant=Case("that R with the printed rate", R="corrected", rate="printed"),
+    )
+
+
 @CHAPTER.states(
     "Theorem 4.2",
     r"With $\eta^0=d/2L$, $R=\sigma\sqrt{2\log n}$, $B=4(R+c_0c_x)c_x$,"
@@ -137,13 +150,7 @@ def small_noise(
     expected=Status.CORRECTED,
     severity="constants",
     slow=True,
-    printed=Case("R and rate as printed, σ from 1 to 1/100", R="printed", rate="printed"),
-    corrected=Case(
-        "R ≥ c₀cₓ + 4σ√log n; (c₀cₓ + σ√log n)² in the privacy term",
-        R="corrected",
-        rate="corrected",
-    ),
-    mutant=Case("that R with the printed rate", R="corrected", rate="printed"),
+    **small_noise_cases("R and rate as printed, σ from 1 to 1/100"),
     wrong=(
         "The hidden constant is not free of σ, although σ² stands before it. The proof takes y"
         " for N(0, σ²); it is N(⟨x, β⟩, σ²), and for σ small against c₀cₓ the truncation"

@@ -6,7 +6,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import sympy as sp
 
 from minimax.core.privacy import Approximate
 from minimax.methods.priors import LinearInstance
@@ -33,6 +32,8 @@ CHAPTER = Chapter("CWZ19")
 )
 def gaussian_model(rng: np.random.Generator, *, twice: int) -> Result:
     """Mass 1, variance sigma^2 and score (y - u) x/sigma^2 for u = x b; and is it what is drawn?"""
+    import sympy as sp
+
     y, u, x, b = sp.symbols("y u x b", real=True)
     sigma = sp.Symbol("sigma", positive=True)
     density = sp.exp(-((y - u) ** 2) / (twice * sigma**2)) / (sp.sqrt(2 * sp.pi) * sigma)

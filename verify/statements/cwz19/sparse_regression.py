@@ -30,9 +30,9 @@ from minimax.problems.mean.upper import clip_bias
 from minimax.problems.sparse_regression.lower import claimed_theorem_4_3, known_support
 from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 from verify.rates.measure import Measurement, interval
+from verify.statements.cwz19.clipped_sums import Sums, displayed, reaches, sums
 from verify.statements.cwz19.regression import SIGMA, SIGN_ROWS, games, sound, tells_apart
 from verify.statements.cwz19.regression_lower import CELLS
-from verify.statements.cwz19.sparse_lower import score_of_clipped
 from verify.statements.cwz19.top_entries import TopEntries
 
 Array = NDArray[np.float64]
@@ -66,17 +66,16 @@ def attack_tells_apart(*, off: float) -> Result:
 # --- Lemma 4.3 -----------------------------------------------------------------------------------
 
 
-def noisy_correlation(n: int, d: int, s: int) -> tuple[float, float, float]:
-    """(least, largest sum_i E A_i over all beta, a bound on the risk) of the noisy correlation.
+def noisy_correlation(n: int, d: int, s: int) -> Sums:
+    """Those of the noisy correlation.
 
     eps = 1/2, delta = n^-2, R = 1 + 4 sqrt(log n), |beta| <= 1. The risk is at most (s b)^2 +
     2 s^2/n + d tau^2: b the bias of a clipped response, and E y^2 <= 2.
     """
     R = theoretical_truncation(n, 1.0, 1.0)
-    shares = [score_of_clipped(u, R) for u in (-1.0, -0.4, 0.0, 0.7, 1.0)]
     tau = 2 * s * R / n / Approximate(0.5, float(n) ** -2).to_gaussian().mu
     risk = (s * clip_bias(R, 1.0, 1.0)) ** 2 + 2 * s**2 / n + d * tau**2
-    return s * min(shares), s * max(shares), risk
+    return sums(s, R, risk)
 
 
 @CHAPTER.states(
@@ -117,23 +116,8 @@ def noisy_correlation(n: int, d: int, s: int) -> tuple[float, float, float]:
     expected=Status.REFUTED,
 )
 def every_prior(*, power: int) -> Result:
-    """sum_i E A_i of the noisy correlation against s (log d)^power, largest over all beta.
-
-    n = d^2 and s = sqrt(d): the risk tends to zero. The ratio must not.
-    """
-    ratios, risks = [], []
-    for exponent in (2, 4, 8, 12):
-        d, s = 10**exponent, 10 ** (exponent // 2)
-        _, largest, risk = noisy_correlation(d**2, d, s)
-        ratios.append(largest / (s * math.log(d) ** power))
-        risks.append(risk)
-    return result(
-        ratios[-1] >= ratios[0] / 2,
-        largest_sum_over_stated_at_d_1e2=ratios[0],
-        largest_sum_over_stated_at_d_1e12=ratios[-1],
-        risk_at_d_1e4=risks[1],
-        risk_at_d_1e12=risks[-1],
-    )
+    """sum_i E A_i of the noisy correlation against s (log d)^power, largest over all beta."""
+    return reaches(noisy_correlation, power)
 
 
 @CHAPTER.states(
@@ -360,20 +344,18 @@ def display_4_6(*, logarithm: bool, capped: bool) -> Result:
 def revealed(*, selected: bool, scale: float = 1.0) -> Result:
     r"""(B.5) for the noisy correlation under the proof's prior, s = 10, n = d^3.
 
-    The risk is replaced by its bound, which makes the right side smaller. `selected` off: S fixed
-    beforehand. `scale` multiplies the right side.
+    It is (B.1) for nu = sqrt(s) beta, of risk s times that for beta. `scale` multiplies the right
+    side.
     """
     s, holds, right = 10, True, {}
     for d in (1000, 10**6):
-        top = TopEntries(d, s)
-        least, largest, risk = noisy_correlation(d**3, d, s)
-        signal = top.signal(selected=selected) / s
-        right[d] = scale * s / top.gamma**2 * (signal - math.sqrt(risk * signal))
-        holds &= least >= right[d]
-        assert holds or largest < right[d], "undecided"
+        found = noisy_correlation(d**3, d, s)
+        right[d] = scale * displayed(TopEntries(d, s), s * found.risk, selected=selected)
+        holds &= found.least >= right[d]
+        assert holds or found.largest < right[d], "undecided"
     return result(
         holds,
-        left_side_at_most=largest,
+        left_side_at_most=found.largest,
         right_side_at_d_1000=right[1000],
         at_d_a_million=right[10**6],
     )

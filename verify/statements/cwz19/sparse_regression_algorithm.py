@@ -16,7 +16,7 @@ from minimax.core.privacy import Approximate
 from minimax.problems.sparse_regression.upper import claimed_theorem_4_4, gradient_bound
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.cwz19.regression_algorithm import paper_B
-from verify.statements.cwz19.regression_convergence import small_noise
+from verify.statements.cwz19.regression_convergence import small_noise, small_noise_cases
 
 Array = NDArray[np.float64]
 CHAPTER = Chapter("CWZ19")
@@ -321,15 +321,7 @@ def one_loss(rng: np.random.Generator, sigma: float, R: float) -> float:
     expected=Status.CORRECTED,
     severity="constants",
     slow=True,
-    printed=Case(
-        "R and rate as printed, one size |I|, σ from 1 to 1/100", R="printed", rate="printed"
-    ),
-    corrected=Case(
-        "R ≥ c₀cₓ + 4σ√log n; (c₀cₓ + σ√log n)² in the privacy term",
-        R="corrected",
-        rate="corrected",
-    ),
-    mutant=Case("that R with the printed rate", R="corrected", rate="printed"),
+    **small_noise_cases("R and rate as printed, one size |I|, σ from 1 to 1/100"),
     wrong=(
         "The hidden constant is not free of σ, although σ² stands before it: as in Theorem 4.2"
         " the truncation forgets ⟨x, β⟩, and the noise does not vanish with σ, as"

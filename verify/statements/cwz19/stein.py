@@ -5,11 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
 
 import mpmath
 import numpy as np
-import sympy as sp
 from scipy import stats
 
 from verify.proofs.entry import Case, Chapter, Result, Status, result
@@ -20,7 +18,8 @@ CHAPTER = Chapter("CWZ19")
 # --- Lemma B.1 -----------------------------------------------------------------------------------
 
 
-Density = tuple[Callable[[Any], Any], float]
+Function = Callable[[mpmath.mpf], mpmath.mpf]
+Density = tuple[Function, float]
 """A density up to its mass, and where its support ends."""
 SMOOTH: list[Density] = [
     (lambda z: mpmath.exp(-(z**2) / 2), math.inf),
@@ -29,7 +28,7 @@ SMOOTH: list[Density] = [
     (lambda z: mpmath.cos(mpmath.pi * z / 2) ** 2, 1.0),
 ]
 CUT: list[Density] = [(lambda z: mpmath.exp(-(z**2) / 2), 1.0)]
-FUNCTIONS: list[Callable[[Any], Any]] = [
+FUNCTIONS: list[Function] = [
     lambda z: z,
     lambda z: z**3 - z,
     lambda z: mpmath.sin(3 * z) + z / 2,
@@ -85,6 +84,8 @@ def spikes(*, heights: int) -> Result:
     Spike k has height k^-heights and mass 2^-k, so p is continuously differentiable and E|h'| = 0;
     E|h p'/p| = int|p'| is twice the sum of the heights, whose convergence is decided symbolically.
     """
+    import sympy as sp
+
     k = sp.Symbol("k", positive=True, integer=True)
     finite = sp.Sum(k ** -sp.Integer(heights), (k, 1, sp.oo)).is_convergent()
     first, later = (

@@ -6,7 +6,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import sympy as sp
 
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.cwz19.appendix_a import peel
@@ -31,6 +30,8 @@ CHAPTER = Chapter("CWZ19")
 )
 def bracket(*, power: int, half: bool) -> Result:
     """After (A.9): is (gamma/2eta)(1+c) W = (eta/2gamma)(1+c) x W for the printed x?"""
+    import sympy as sp
+
     eta, gamma, c, W = sp.symbols("eta gamma c W", positive=True)
     inside = (gamma / eta) ** power / (2 if half else 1)
     difference = sp.factor((1 + c) * W * (gamma / (2 * eta) - eta / (2 * gamma) * inside))
@@ -116,6 +117,8 @@ def swapped_mass(*, share: Fraction) -> Result:
 )
 def expansion(*, divided: bool, times: int = 1) -> Result:
     """After (A.10): (gamma/2)|D + (eta/gamma) g|^2 = eta <D, g> + (gamma/2)|D|^2 + x |g|^2?"""
+    import sympy as sp
+
     eta, gamma, c = sp.symbols("eta gamma c", positive=True)
     D, g = sp.symbols("D g", real=True)
     x = times * eta**2 / (2 * gamma) / (c if divided else 1)

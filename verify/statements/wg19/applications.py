@@ -24,7 +24,7 @@ from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate, ZeroConcentrated
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
-from verify.proofs.entry import Case, Chapter, Result, Status, result
+from verify.proofs.entry import Case, Cases, Chapter, Result, Status, result
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -209,6 +209,14 @@ def logistic_noise(
 # --- Rates ---------------------------------------------------------------------------------------
 
 
+def rate_cases(loss: Literal["squared", "logistic"]) -> Cases:
+    """Of `certified_rate`."""
+    return Cases(
+        printed=Case("1/ε²", loss=loss, exponent=-2.0),
+        mutant=Case("1/ε", loss=loss, exponent=-1.0),
+    )
+
+
 @LINEAR.states(
     "Corollary 5.6, rate",
     r"The second term of the error is of order $1/\epsilon^2$ for small $\epsilon$.",
@@ -217,8 +225,7 @@ def logistic_noise(
     by="exact",
     expected=Status.RATE,
     rate=True,
-    printed=Case("1/ε²", loss="squared", exponent=-2.0),
-    mutant=Case("1/ε", loss="squared", exponent=-1.0),
+    **rate_cases("squared"),
     code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
 )
 @LOGISTIC.states(
@@ -229,8 +236,7 @@ def logistic_noise(
     by="exact",
     expected=Status.RATE,
     rate=True,
-    printed=Case("1/ε²", loss="logistic", exponent=-2.0),
-    mutant=Case("1/ε", loss="logistic", exponent=-1.0),
+    **rate_cases("logistic"),
     code=("minimax.problems.sparse_regression.upper.noisy_thresholding_upper",),
 )
 def certified_rate(*, loss: Literal["squared", "logistic"], exponent: float) -> Result:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -243,6 +242,8 @@ def remark_constant(*, constant: float) -> Result:
 
     It is (sqrt(1 + u) + 1)^2, increasing, so the largest value is at u = 1.
     """
+    import sympy as sp
+
     u = sp.symbols("u", positive=True)
     root = sp.sqrt(1 + u)
     same = sp.expand((root - 1) * (root + 1)) == u

@@ -7,10 +7,10 @@ bound; there are no relaxed definitions and no algorithm for private records.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Literal
 
 import mpmath
-import sympy as sp
 
 from minimax.core.bound import Assumption, Bound
 from minimax.problems.local_regression.lower import (
@@ -21,7 +21,7 @@ from verify.proofs.entry import Case, Kind, Result, Status, result
 from verify.statements.repeats import EarlierVersion
 from verify.statements.wx19.records import BOUNDED_NOISE
 from verify.statements.wx21.local_bounds import FIRST, SECOND, THIRD, lower_bound
-from verify.statements.wx21.local_privacy import identified, linear
+from verify.statements.wx21.local_privacy import bounded_noise_cases, identified, linear
 
 PRELIMINARIES = EarlierVersion("WSX18")
 LOWER_BOUNDS = EarlierVersion("WSX18")
@@ -49,9 +49,7 @@ LOWER_BOUNDS.states(
     by="optimisation",
     expected=Status.CORRECTED,
     severity="harmless",
-    printed=Case("noise bounded by C", link=linear, b=1.0, bias=1.0),
-    corrected=Case("and of mean zero", link=linear, b=1.0, bias=0.0),
-    mutant=Case("and of mean at most C/8", link=linear, b=1.0, bias=0.125),
+    **bounded_noise_cases(linear, 1.0),
     wrong=(
         BOUNDED_NOISE
         + " The lower bounds, the paper's only use of this class, stay true: here for a trivial"
@@ -106,19 +104,19 @@ LOWER_BOUNDS.repeats(
     found="(e^ε − 1)² ≤ 2ε² up to ε = .6573: where 23/35 comes from. No bound needs it.",
     by="exact",
     expected=Status.HOLDS,
-    printed=Case("23/35", largest=sp.Rational(23, 35)),
-    mutant=Case("2/3", largest=sp.Rational(2, 3)),
+    printed=Case("23/35", largest=Fraction(23, 35)),
+    mutant=Case("2/3", largest=Fraction(2, 3)),
     code=(
         "minimax.methods.divergences.symmetrised_kl_quadratic",
         "minimax.methods.divergences.report_variance",
     ),
 )
-def exponential_against_square(largest: sp.Rational) -> Result:
+def exponential_against_square(largest: Fraction) -> Result:
     """Is (e^eps - 1)^2 <= 2 eps^2 for eps <= largest? At the end: (e^eps - 1)/eps increases."""
     with mpmath.workdps(50):
-        ratio = mpmath.expm1(mpmath.mpf(largest.p) / largest.q) * largest.q / largest.p
+        end = mpmath.mpf(largest.numerator) / largest.denominator
         root = mpmath.findroot(lambda x: mpmath.expm1(x) - mpmath.sqrt(2) * x, 0.66)
-        value = ratio**2 / 2
+        value = (mpmath.expm1(end) / end) ** 2 / 2
     return result(value <= 1, ratio_at_the_end=float(value), place_of_equality=float(root))
 
 

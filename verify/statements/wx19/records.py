@@ -8,8 +8,7 @@ log(1/delta); the relaxed definitions of privacy are in an appendix.
 from __future__ import annotations
 
 import math
-
-import sympy as sp
+from fractions import Fraction
 
 from minimax.core.privacy import Pure
 from minimax.methods.divergences import tv_contraction
@@ -26,7 +25,12 @@ from verify.proofs.entry import Case, Result, Status, result
 from verify.statements.repeats import EarlierVersion
 from verify.statements.wx21.interaction import blow_up, central_rate
 from verify.statements.wx21.local_bounds import NOISE
-from verify.statements.wx21.local_privacy import closest_laws, identified, linear
+from verify.statements.wx21.local_privacy import (
+    bounded_noise_cases,
+    closest_laws,
+    identified,
+    linear,
+)
 
 PRELIMINARIES = EarlierVersion("WX19")
 LOWER_BOUNDS = EarlierVersion("WX19")
@@ -60,9 +64,7 @@ LOWER_BOUNDS.states(
     by="optimisation",
     expected=Status.CORRECTED,
     severity="breaks a claim",
-    printed=Case("noise bounded by C", link=linear, b=1.0, bias=1.0),
-    corrected=Case("and of mean zero", link=linear, b=1.0, bias=0.0),
-    mutant=Case("and of mean at most C/8", link=linear, b=1.0, bias=0.125),
+    **bounded_noise_cases(linear, 1.0),
     wrong=(
         BOUNDED_NOISE
         + " The lower bounds stay true, for a trivial reason: no estimator, private or not, has a"
@@ -215,8 +217,8 @@ LOWER_BOUNDS.states(
     by="symbolic",
     expected=Status.UNPROVED,
     severity="breaks a claim",
-    step=Case("any k, such as k = p²", exponent=sp.Integer(2)),
-    relaxed=Case("k = p^(1/2) leaves a power of p", exponent=sp.Rational(1, 2)),
+    step=Case("any k, such as k = p²", exponent=Fraction(2)),
+    relaxed=Case("k = p^(1/2) leaves a power of p", exponent=Fraction(1, 2)),
     wrong=(
         "Theorem 2 for the sequential protocol gives n ≥ p/(kε²), and k is not bounded in the"
         " fully interactive model. WX21 restricts k to O(p), where nothing is left either. (The"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import sympy as sp
 
 from minimax.core.bound import Bound
 from minimax.core.privacy import OffsetConcentrated, Pure, Renyi
@@ -119,9 +119,9 @@ def lower_bound(
     by="exact",
     expected=Status.CORRECTED,
     severity="harmless",
-    printed=Case("2δ-separated", p=4, multiple=sp.Integer(2)),
-    corrected=Case("√2δ-separated", p=4, multiple=sp.sqrt(2)),
-    mutant=Case("corrected, 1 per cent more", p=4, multiple=sp.sqrt(2) * sp.Rational(101, 100)),
+    printed=Case("2δ-separated", p=4, squared=Fraction(4)),
+    corrected=Case("√2δ-separated", p=4, squared=Fraction(2)),
+    mutant=Case("corrected, 1 per cent more", p=4, squared=2 * Fraction(101, 100) ** 2),
     wrong=(
         "|δe_i − δe_j| = √2δ. Fano's inequality without the factor 1/2 of Lemma 7, which it"
         " does not need, has radius (√2δ)²/4 = δ²/2: the displayed bound is right."
@@ -131,19 +131,21 @@ def lower_bound(
         "minimax.problems.local_regression.lower.wx21_theorem_1_fano",
     ),
 )
-def separation(p: int, multiple: sp.Expr) -> Result:
-    """Are the 2p signed units, scaled by delta, at least multiple * delta apart?
+def separation(p: int, squared: Fraction) -> Result:
+    """Are the 2p signed units, scaled by delta, at least sqrt(squared) delta apart?
 
     With the separation found, Fano's bound (without the 1/2 of Lemma 7) is compared with the
     displayed one: both are radius (1 - (I + log 2)/log 2p).
     """
+    import sympy as sp
+
     units = [sp.eye(p)[:, j] * sign for j in range(p) for sign in (1, -1)]
     least = min((a - b).norm() for a, b in itertools.combinations(units, 2))
     radius = least**2 / 4
     return result(
-        bool(least >= multiple),
+        bool(least**2 >= squared),
         least_distance_over_delta=float(least),
-        stated=float(multiple),
+        stated=math.sqrt(squared),
         radius_over_delta_squared=float(radius),
         bound_at_no_information=float(fano(radius, sp.Integer(0), sp.Integer(2 * p))),
         certified_route=wx21_theorem_1_fano().value(n=1e4, p=20.0, C=NOISE, epsilon=0.5),

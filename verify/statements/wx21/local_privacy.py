@@ -11,7 +11,7 @@ from scipy import optimize
 
 from minimax.methods.divergences import staircase_supremum, strong_contraction_pure
 from minimax.methods.fano import fano
-from verify.proofs.entry import Case, Chapter, Result, Status, result
+from verify.proofs.entry import Case, Cases, Chapter, Result, Status, result
 
 Array = NDArray[np.float64]
 DEFINITIONS = Chapter("WX21")
@@ -182,6 +182,15 @@ def wavy(x: float) -> float:
     return 8 * x + math.cos(x)
 
 
+def bounded_noise_cases(link: Callable[[float], float], b: float) -> Cases:
+    """A class whose noise is bounded, and has mean zero or nearly so."""
+    return Cases(
+        printed=Case("noise bounded by C", link=link, b=b, bias=1.0),
+        corrected=Case("and of mean zero", link=link, b=b, bias=0.0),
+        mutant=Case("and of mean at most C/8", link=link, b=b, bias=0.125),
+    )
+
+
 @DEFINITIONS.states(
     "(1)",
     r"$\mathcal P_{s,p,C}$: $x$ uniform on $\{\pm1\}^p$, $y=\langle\theta,x\rangle+\sigma$,"
@@ -204,9 +213,7 @@ def wavy(x: float) -> float:
     by="optimisation",
     expected=Status.CORRECTED,
     severity="harmless",
-    printed=Case("noise bounded by C", link=linear, b=1.0, bias=1.0),
-    corrected=Case("and of mean zero", link=linear, b=1.0, bias=0.0),
-    mutant=Case("and of mean at most C/8", link=linear, b=1.0, bias=0.125),
+    **bounded_noise_cases(linear, 1.0),
     wrong=(
         "With σ_i = −⟨x_i, θ⟩, which is at most C for |θ|₁ ≤ C, all labels are 0 under θ and"
         " under 0: no estimator has an error below |θ|/2 at both, however large n is, so the"
@@ -225,9 +232,7 @@ def wavy(x: float) -> float:
     by="optimisation",
     expected=Status.CORRECTED,
     severity="harmless",
-    printed=Case("noise bounded by C", link=wavy, b=9.0, bias=1.0),
-    corrected=Case("and of mean zero", link=wavy, b=9.0, bias=0.0),
-    mutant=Case("and of mean at most C/8", link=wavy, b=9.0, bias=0.125),
+    **bounded_noise_cases(wavy, 9.0),
     wrong=(
         "σ = f(0) − f(⟨x, θ⟩) is at most b|⟨x, θ⟩| ≤ C for |θ|₁ ≤ C/b and makes the data of θ"
         " those of 0. E[σ|x] = 0 is surely meant, as (11) is to reduce to (1), which asks it;"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import sympy as sp
-
 from minimax.problems.erm.upper import theorem_8
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
@@ -37,6 +35,8 @@ def contraction(*, keep_gradient: bool) -> Result:
     (23) without its term in |g|^2, or with that term bounded by (22) once more. sympy proves the
     sign for all kappa = 1 + over >= 1 and k/k* = 1 + 64 kappa^2 + more.
     """
+    import sympy as sp
+
     kappa = sp.Symbol("kappa", positive=True)
     over, more = sp.symbols("over more", nonnegative=True)
     t = 1 / (2 + 64 * kappa**2 + more)
@@ -133,12 +133,14 @@ def noise_term(largest: float, *, power: float = 1.0, by_24: bool = False) -> Re
     found="A rearrangement of (25).",
     by="symbolic",
     expected=Status.HOLDS,
-    printed=Case("1 − ρ/(8ℓ)", part=sp.Integer(1)),
-    mutant=Case("1 − ρ/(4ℓ)", part=sp.Integer(2)),
+    printed=Case("1 − ρ/(8ℓ)", part=1),
+    mutant=Case("1 − ρ/(4ℓ)", part=2),
     code=("minimax.problems.erm.upper.theorem_8",),
 )
-def rearranged(part: sp.Rational) -> Result:
+def rearranged(part: int) -> Result:
     """(26) from (25): is L + r (L* - L) + W - L* = (1 - part r)(L - L*) + W, r = rho/(8l)?"""
+    import sympy as sp
+
     L, best, W, rho, smooth = sp.symbols("L L_star W rho l", positive=True)
     rate = rho / (8 * smooth)
     left = L + rate * (best - L) + W - best

@@ -7,7 +7,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import sympy as sp
 from numpy.typing import NDArray
 
 from minimax.core.privacy import Pure
@@ -37,6 +36,8 @@ CONSTRUCTION = Chapter("WX21")
 )
 def two_label_noise(sign: int) -> Result:
     """Mean zero, at most 2, given t = <x, theta>, |t| <= delta < 1; `sign` -1 swaps the chances."""
+    import sympy as sp
+
     t = sp.Symbol("t", real=True)
     values = (1 - t, -1 - t)
     chances = ((1 + sign * t) / 2, (1 - sign * t) / 2)

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 
 from estimators.core.accounting import compose
 from minimax.core.privacy import Approximate
-from verify.rates.measure import cell_seed, interval
+from verify.rates.measure import interval
 from verify.rates.special.ordering.experiments import (
     Array,
     Experiment,
@@ -21,6 +21,7 @@ from verify.rates.special.ordering.experiments import (
     experiments,
 )
 from verify.rates.special.ordering.rows import Comparison, MethodRow, Ordering, Pair, Tally, compare
+from verify.seeds import cell_seed
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator

@@ -1,0 +1,56 @@
+"""What every command says on --help: plain text that a terminal of 80 columns holds."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("minimax", "estimators", "attacks", "verify")
+
+
+def commands() -> list[str]:
+    """What can be run with `python -m`, found by the line that runs it."""
+    found = []
+    for package in map(importlib.import_module, PACKAGES):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            source = importlib.util.find_spec(module.name).origin
+            if 'if __name__ == "__main__":' in Path(source).read_text(encoding="utf-8"):
+                found.append(module.name.removesuffix(".__main__"))
+    return found
+
+
+def faults(text: str) -> list[str]:
+    """Lines that are too long or hold markup; and no example."""
+    lines = [line for line in text.splitlines() if len(line) > 80 or "`" in line]
+    return lines + ["no examples"] * ("examples:" not in text)
+
+
+def test_commands_are_found():
+    assert {"minimax", "verify.rates", "verify.proofs", "verify.channels"} <= set(commands())
+
+
+@pytest.mark.parametrize("command", commands())
+def test_help_fits_a_terminal(command):
+    shown = subprocess.run(
+        [sys.executable, "-m", command, "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "80"},
+    ).stdout
+    assert shown.startswith("usage: python -m ")
+    assert faults(shown) == []
+
+
+def test_faults_are_seen():
+    assert faults("examples:\n" + "x" * 81) == ["x" * 81]
+    assert faults("examples:\n``code``") == ["``code``"]
+    assert faults("usage") == ["no examples"]
