@@ -16,7 +16,7 @@ from estimators.sign_randomisers import HypercubeRandomiser
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import Pure, Scope
 from minimax.problems.local_regression.halving import halving_upper, rounds
-from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
+from minimax.problems.local_regression.problem import LocalRegressionProblem
 
 
 class SequentialHalving(LinearPredictor, PrivateEstimator):
@@ -120,7 +120,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
         self.candidates_, self.randomiser_ = seen, randomiser
         return self
 
-    def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> UpperBound:
+    def risk_bound(self, problem: LocalRegressionProblem) -> UpperBound:
         """The proven upper bound on the risk over a class: see
         `minimax.problems.local_regression.halving.halving_upper`.
 
@@ -132,7 +132,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
                 "risk_bound needs radius = feature_scale = 1 and"
                 f" bound = 1 + C = {1 + problem.C:g}; got {self!r}"
             )
-        return halving_upper(problem, self._budget(Pure), loss)
+        return halving_upper(problem, self._budget(Pure))
 
     def _plan(self) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""

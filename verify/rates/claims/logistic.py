@@ -11,12 +11,6 @@ from minimax.core.privacy import Approximate, Gaussian, Privacy, ZeroConcentrate
 from minimax.problems.logistic import lower as logistic
 from minimax.problems.logistic.problem import LogisticProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
-from verify.rates.claims.regression import zero_release_risk
-
-
-def logistic_problem(p: Point) -> LogisticProblem:
-    """The logistic problem at a point."""
-    return LogisticProblem(int(p["n"]), int(p["d"]), p["radius"])
 
 
 def _classifier(model: type[Privacy], steps: int) -> Factory:
@@ -38,15 +32,15 @@ def _tracing(model: type[Privacy], steps: int, *sweeps: Sweep, has_upper: bool =
     estimator_at = _classifier(model, steps)
     return Claim(
         name=f"logistic/tracing/{model.name}",
-        problem="logistic",
+        problem=LogisticProblem,
         model=model,
         lower=logistic.tracing(model),
         estimator="NoisyHardThresholdingClassifier",
         estimator_at=estimator_at,
         non_private=_maximum_likelihood,
         sweeps=sweeps,
-        upper=proven(estimator_at, logistic_problem) if has_upper else None,
-        zero_release_risk=zero_release_risk,
+        upper=proven(estimator_at, LogisticProblem.at) if has_upper else None,
+        projects=True,
     )
 
 

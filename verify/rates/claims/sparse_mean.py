@@ -17,11 +17,6 @@ UNIT = {"sigma": 1.0, "radius": 1.0}
 GUMBEL = "SparseMean (Gumbel)"
 
 
-def sparse_problem(p: Point) -> SparseMeanProblem:
-    """The sparse mean problem at a point."""
-    return SparseMeanProblem(int(p["n"]), int(p["d"]), int(p["s"]), p["sigma"], p["radius"])
-
-
 def _gumbel(model: type[Privacy]) -> Factory:
     return lambda p: SparseMean(
         privacy=at_point(model, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
@@ -60,14 +55,14 @@ def _claim(
 ) -> Claim:
     return Claim(
         name=f"sparse-mean/{name}",
-        problem="sparse-mean",
+        problem=SparseMeanProblem,
         model=model,
         lower=lower,
         estimator=estimator,
         estimator_at=estimator_at,
         non_private=_thresholded,
         sweeps=(sweep,),
-        upper=proven(estimator_at, sparse_problem) if upper else None,
+        upper=proven(estimator_at, SparseMeanProblem.at) if upper else None,
     )
 
 

@@ -27,11 +27,6 @@ from verify.rates.claims.regression import ASYMPTOTIC
 GUMBEL = "PrivateHardThresholding (Gumbel)"
 
 
-def sparse_problem(p: Point) -> SparseRegressionProblem:
-    """The sparse regression problem at a point."""
-    return SparseRegressionProblem(int(p["n"]), int(p["d"]), int(p["s"]), p["sigma"], p["radius"])
-
-
 def _gumbel(model: type[Privacy], selection_share: float) -> Factory:
     return lambda p: PrivateHardThresholding(
         privacy=at_point(model, p),
@@ -71,11 +66,6 @@ def _pursuit(p: Point) -> IterativeHardThresholding:
     return IterativeHardThresholding(s=int(p["s"]))
 
 
-def zero_release_risk(p: Point) -> float:
-    """|beta|^2/s at its largest."""
-    return p["radius"] ** 2 / p["s"]
-
-
 def _claim(
     name: str,
     model: type[Privacy],
@@ -88,15 +78,15 @@ def _claim(
 ) -> Claim:
     return Claim(
         name=f"sparse-regression/{name}",
-        problem="sparse-regression",
+        problem=SparseRegressionProblem,
         model=model,
         lower=lower,
         estimator=estimator,
         estimator_at=estimator_at,
         non_private=_pursuit,
         sweeps=(sweep,),
-        upper=proven(estimator_at, sparse_problem) if has_upper else None,
-        zero_release_risk=zero_release_risk,
+        upper=proven(estimator_at, SparseRegressionProblem.at) if has_upper else None,
+        projects=True,
     )
 
 
