@@ -157,6 +157,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the calculator; returns the exit code."""
     parser = _parser()
     args = parser.parse_args(argv)
+    args.loss = LOSSES.get(args.loss)
     problem = _problem(parser, args)
     try:
         privacy = from_parameters(
@@ -189,9 +190,9 @@ def _problem(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Probl
         if needed[name] and name not in given and name != "n":
             parser.error(f"{problem.name} needs --{name}")
     given.setdefault("n", 1)  # what --plan looks for
-    forms = {"interactive": bool(args.interactive), "loss": LOSSES[args.loss or "squared"]}
+    forms = {name: getattr(args, name) for name in problem.options}
     try:
-        found = problem.at(given, **{k: v for k, v in forms.items() if k in problem.options})
+        found = problem.at(given, **{k: v for k, v in forms.items() if v is not None})
     except ValueError as error:
         parser.error(f"--{error}")
     size = "d" if "d" in found.point else "p"

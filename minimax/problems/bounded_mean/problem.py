@@ -23,6 +23,7 @@ class BoundedMeanProblem(MeanProblem):
 
     name: ClassVar[str] = "bounded-mean"
     about: ClassVar[str] = "records in [-sigma, sigma]^d"
+    options: ClassVar[tuple[str, ...]] = ("radius",)
 
     radius: float = field(default=AS_SIGMA, metadata=FORM)
 

@@ -34,7 +34,6 @@ class LabelRegressionProblem(Problem):
     )
     loss: ClassVar[Loss] = TO_THE_COEFFICIENTS
     scope: ClassVar[Scope] = "label"
-    options: ClassVar[tuple[str, ...]] = ("b",)
 
     p: int
     s: int

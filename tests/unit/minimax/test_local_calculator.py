@@ -213,11 +213,11 @@ def test_extreme_numbers_are_numbers(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*RECORDS, "--d", "5", "--rho", "1"], "--d is for mean,"),
-        ([*LABELS, "--d", "5", "--rho", "1"], "--d is for mean,"),
+        ([*RECORDS, "--d", "5", "--rho", "1"], "--d is for bounded-mean,"),
+        ([*LABELS, "--d", "5", "--rho", "1"], "--d is for bounded-mean,"),
         (
             ["mean", "--n", "10", "--d", "2", "--p", "3", "--rho", "1"],
-            "--p is for local-regression",
+            "--p is for label-regression",
         ),
         (["local-regression", "--n", "10", "--rho", "1"], "local-regression needs --p"),
         (["label-regression", "--n", "10", "--p", "5", "--rho", "1"], "label-regression needs --s"),
