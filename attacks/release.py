@@ -99,7 +99,7 @@ def shares_randomness(estimator: object) -> bool:
     return bool(sources_in(copy.deepcopy(estimator, replaced)))
 
 
-def _new(source: Source, rng: np.random.Generator | NoRandomness) -> Any:
+def _new(source: Source, rng: np.random.Generator | NoRandomness) -> Source | NoRandomness:
     """A source of the same kind, seeded from the trial's generator."""
     if isinstance(rng, NoRandomness):
         return rng
@@ -115,18 +115,17 @@ def _new(source: Source, rng: np.random.Generator | NoRandomness) -> Any:
     return type(source)(type(source.bit_generator)(seed))
 
 
-def _reseed(fresh: Any, rng: np.random.Generator | NoRandomness) -> None:
+def _reseed(fresh: object, rng: np.random.Generator | NoRandomness) -> None:
     """Give the seeds among attributes and parameters, nested ones too, new values in place."""
     own = getattr(fresh, "__dict__", {})
-    parameters = fresh.get_params() if hasattr(fresh, "get_params") else {}
+    parameters, change = {}, own.update
+    if hasattr(fresh, "get_params") and hasattr(fresh, "set_params"):
+        parameters, change = fresh.get_params(), fresh.set_params
     for name, value in sorted({**own, **parameters}.items()):
         kind = name.split("__")[-1].strip("_")
         if kind in SEEDS and _is_seed(value):
             seed = _new_seed(kind, value, rng)
-            if name in parameters:
-                fresh.set_params(**{name: seed})
-            else:
-                own[name] = seed
+            (change if name in parameters else own.update)(**{name: seed})
 
 
 def _is_seed(value: object) -> bool:
@@ -134,7 +133,9 @@ def _is_seed(value: object) -> bool:
     return value is None or isinstance(value, (int, np.integer, list, tuple, np.ndarray))
 
 
-def _new_seed(kind: str, value: object, rng: np.random.Generator | NoRandomness) -> Any:
+def _new_seed(
+    kind: str, value: object, rng: np.random.Generator | NoRandomness
+) -> int | np.random.Generator | NoRandomness:
     """An integer; a generator, which may be used as one, where None stands under its name."""
     if isinstance(rng, NoRandomness):
         return rng

@@ -176,7 +176,7 @@ def _block_signs(d: int, s: int, rng: np.random.Generator) -> Array:
 # --- Regression -----------------------------------------------------------------------------------
 
 
-def _signs(n: int, d: int, scale: float, rng: np.random.Generator) -> Array:
+def random_signs(n: int, d: int, scale: float, rng: np.random.Generator) -> Array:
     """Independent uniform signs times `scale`."""
     return np.where(rng.integers(0, 2, size=(n, d), dtype=np.int8) == 1, scale, -scale)
 
@@ -193,8 +193,12 @@ class LinearInstance:
     scale: float
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = _signs(n, len(self.target), self.scale, rng)
-        return Labelled(X, X @ self.target + self.sigma * rng.standard_normal(n))
+        X = random_signs(n, len(self.target), self.scale, rng)
+        return Labelled(X, self.labels(X, rng))
+
+    def labels(self, X: Array, rng: np.random.Generator) -> Array:
+        """Those of given rows."""
+        return np.asarray(X @ self.target + self.sigma * rng.standard_normal(len(X)))
 
     def loss(self, estimate: Array) -> float:
         return self.scale**2 * squared_distance(estimate, self.target)
@@ -211,7 +215,7 @@ class LogisticInstance:
     scale: float
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = _signs(n, len(self.target), self.scale, rng)
+        X = random_signs(n, len(self.target), self.scale, rng)
         return Labelled(X, (rng.random(n) < special.expit(X @ self.target)).astype(float))
 
     def loss(self, estimate: Array) -> float:
@@ -290,7 +294,7 @@ class UniformNoiseInstance:
     measured: Loss = TO_THE_COEFFICIENTS
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = _signs(n, len(self.target), 1.0, rng)
+        X = random_signs(n, len(self.target), 1.0, rng)
         return Labelled(X, self.slope * (X @ self.target) + rng.uniform(-self.C, self.C, n))
 
     def loss(self, estimate: Array) -> float:
@@ -311,7 +315,7 @@ class TwoLabelInstance:
     """If true the loss is |sum_j (estimate_j - target_j)|, else the squared l2 distance."""
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = _signs(n, len(self.target), 1.0, rng)
+        X = random_signs(n, len(self.target), 1.0, rng)
         centre = float(self.link(np.zeros(1))[0])
         tilt = (self.link(X @ self.target) - centre) / self.height
         high = rng.random(n) < (1 + tilt) / 2

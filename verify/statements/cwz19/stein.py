@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
 
 import mpmath
 import numpy as np
 import sympy as sp
 from scipy import stats
 
+from minimax.core.symbolic import Number
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.cwz19.top_entries import TopEntries
 
@@ -20,7 +20,7 @@ CHAPTER = Chapter("CWZ19")
 # --- Lemma B.1 -----------------------------------------------------------------------------------
 
 
-Density = tuple[Callable[[Any], Any], float]
+Density = tuple[Callable[[Number], Number], float]
 """A density up to its mass, and where its support ends."""
 SMOOTH: list[Density] = [
     (lambda z: mpmath.exp(-(z**2) / 2), math.inf),
@@ -29,7 +29,7 @@ SMOOTH: list[Density] = [
     (lambda z: mpmath.cos(mpmath.pi * z / 2) ** 2, 1.0),
 ]
 CUT: list[Density] = [(lambda z: mpmath.exp(-(z**2) / 2), 1.0)]
-FUNCTIONS: list[Callable[[Any], Any]] = [
+FUNCTIONS: list[Callable[[Number], Number]] = [
     lambda z: z,
     lambda z: z**3 - z,
     lambda z: mpmath.sin(3 * z) + z / 2,
