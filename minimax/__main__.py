@@ -44,6 +44,10 @@ SMALLEST = 1e-100
 """Numbers beyond this and its inverse are refused: squares and products are formed of them."""
 
 
+class _NotPositive(argparse.ArgumentTypeError):
+    """Not a positive, finite number."""
+
+
 Converted = TypeVar("Converted", int, float)
 
 
@@ -54,7 +58,7 @@ def _positive(kind: type[Converted]) -> Callable[[str], Converted]:
         except ValueError:
             raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
         if not (value > 0 and math.isfinite(value)):
-            raise argparse.ArgumentTypeError(f"must be positive and finite, got {text}")
+            raise _NotPositive(f"must be positive and finite, got {text}")
         if not SMALLEST <= value <= 1 / SMALLEST:
             raise argparse.ArgumentTypeError(
                 f"must lie between {SMALLEST:g} and {1 / SMALLEST:g}, got {text}"
@@ -72,9 +76,9 @@ def _offset(text: str) -> float:
     """kappa: positive, with a hint for those who write plain zCDP as (0, rho)-zCDP."""
     try:
         return _positive(float)(text)
-    except argparse.ArgumentTypeError as error:
-        hint = "; (0, rho)-zCDP is --rho alone" if "positive" in str(error) else ""
-        raise argparse.ArgumentTypeError(f"{error}{hint}") from None
+    except _NotPositive as error:
+        hint = "(0, rho)-zCDP is --rho alone"
+        raise argparse.ArgumentTypeError(f"{error}; {hint}") from None
 
 
 def _parser() -> argparse.ArgumentParser:

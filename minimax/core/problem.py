@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 AS_SIGMA = cast(float, None)
-"""The default of a radius that is sigma unless it is given."""
+"""The default of a radius that is sigma unless it is given: `__post_init__` puts sigma there."""
 
 
 FORM = {"form": True}
@@ -65,11 +65,6 @@ class Problem(ABC):
     """The fields that choose a form of the problem on the command line."""
 
     n: int
-
-    def __post_init__(self) -> None:
-        """A radius that is not given is sigma."""
-        if getattr(self, "radius", 0.0) is AS_SIGMA:
-            object.__setattr__(self, "radius", getattr(self, "sigma"))  # noqa: B009
 
     # --- Its numbers ------------------------------------------------------------------------------
 

@@ -29,6 +29,11 @@ class MeanProblem(Problem):
     sigma: float = 1.0
     radius: float = AS_SIGMA
 
+    def __post_init__(self) -> None:
+        """A radius that is not given is sigma."""
+        if self.radius is AS_SIGMA:
+            object.__setattr__(self, "radius", self.sigma)
+
     def instance(self, theta: Array) -> Instance:
         """N(theta, sigma^2 I)."""
         return GaussianInstance(theta, self.sigma)

@@ -28,7 +28,7 @@ class SparseRegressionProblem(Problem):
 
     name: ClassVar[str] = "sparse-regression"
     about: ClassVar[str] = (
-        "the same with at most s non-zero beta_j, |x_j| <= 1/sqrt(s) and E x x' = I/s"
+        "as regression, with at most s non-zero beta_j, |x_j| <= 1/sqrt(s) and E x x' = I/s"
     )
     loss: ClassVar[Loss] = IN_THE_DESIGN
 
