@@ -41,7 +41,7 @@ from attacks.release import Attacked, NoRandomness, fresh_estimator, released, s
 from minimax.core.bound import Sample
 
 Array = NDArray[np.float64]
-Sampler = Callable[[np.random.Generator], Any]
+Sampler = Callable[[np.random.Generator], object]
 Side = Literal[">=", "<="]
 CANDIDATES = 400
 """Thresholds tried on the first half."""
@@ -156,7 +156,7 @@ def release_sampler(estimator: Attacked, X: Sample, attribute: str = "mean_") ->
     `attacks.release` for where its randomness comes from.
     """
 
-    def draw(rng: np.random.Generator) -> Any:
+    def draw(rng: np.random.Generator) -> object:
         return released(fresh_estimator(estimator, rng), X, attribute)
 
     return draw
@@ -230,7 +230,7 @@ def _epsilon_without_randomness(*samplers: Sampler) -> float | None:
         return None
     if drew:
         return None
-    return 0.0 if np.array_equal(first, second) else math.inf
+    return 0.0 if np.array_equal(np.asarray(first), np.asarray(second)) else math.inf
 
 
 def _state(samplers: tuple[Sampler, ...]) -> bytes:

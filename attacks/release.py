@@ -15,7 +15,7 @@ import gc
 import random
 import types
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def fresh_estimator(estimator: Attacked, rng: np.random.Generator | NoRandomness
     return fresh
 
 
-def released(fitted: Estimator, data: Sample, attribute: str) -> Any:
+def released(fitted: Estimator, data: Sample, attribute: str) -> object:
     """What `fit` releases. It gets arrays of its own, which it may change."""
     getattr(fitted, "__dict__", {}).pop(attribute, None)  # of an earlier fit
     fitted.fit(*(part.copy() for part in fit_arguments(data)))

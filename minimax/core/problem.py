@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 AS_SIGMA = cast(float, None)
 """The default of a radius that is sigma unless it is given: `__post_init__` puts sigma there."""
-
-
 FORM = {"form": True}
 """The metadata of a field that is no number of the point."""
 
@@ -72,7 +70,7 @@ class Problem(ABC):
     def parameters(cls) -> dict[str, bool]:
         """The numbers by name, and whether one must be given."""
         numbers = [f for f in fields(cls) if not f.metadata.get("form")]
-        return {f.name: f.default is f.default_factory for f in numbers}
+        return {f.name: f.default is MISSING for f in numbers}
 
     @classmethod
     def at(cls, point: Mapping[str, float], **form: object) -> Self:
