@@ -61,14 +61,14 @@ def _interactive(randomiser: Literal["duchi", "privunit"]) -> Factory:
 
 def _labels(model: type[Privacy] = Pure, link: Link | None = None) -> Factory:
     return lambda p: LabelHardThresholding(
-        at_point(model, p, "label"), s=int(p["s"]), C=p["C"], link=link
+        at_point(model, p, "label"), s=LabelRegressionProblem.at(p).s, C=p["C"], link=link
     )
 
 
 def _one_step(p: Point) -> LabelHardThresholding:
     return LabelHardThresholding(
         Pure(p["epsilon"], scope="label"),
-        s=int(p["s"]),
+        s=LabelRegressionProblem.at(p).s,
         C=p["C"],
         mechanism="binary",
         steps=1,
@@ -79,7 +79,9 @@ def _one_step(p: Point) -> LabelHardThresholding:
 def _plain_labels(link: Link) -> Factory:
     """The twin where there is a link: the same descent on labels with next to no noise."""
     plain = Gaussian(1e9, scope="label")
-    return lambda p: LabelHardThresholding(plain, s=int(p["s"]), C=p["C"], link=link)
+    return lambda p: LabelHardThresholding(
+        plain, s=LabelRegressionProblem.at(p).s, C=p["C"], link=link
+    )
 
 
 def _pursuit(p: Point) -> IterativeHardThresholding:

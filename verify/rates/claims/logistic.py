@@ -16,7 +16,7 @@ from verify.rates.claim import Claim, Factory, Sweep, proven
 def _classifier(model: type[Privacy], steps: int) -> Factory:
     return lambda p: NoisyHardThresholdingClassifier(
         privacy=at_point(model, p),
-        s=int(p["d"]),
+        s=LogisticProblem.at(p).d,
         clip=1.0,
         steps=steps,
         feature_scale=1 / math.sqrt(p["d"]),
@@ -25,7 +25,7 @@ def _classifier(model: type[Privacy], steps: int) -> Factory:
 
 
 def _maximum_likelihood(p: Point) -> IterativeHardThresholding:
-    return IterativeHardThresholding(s=int(p["d"]), loss="logistic")
+    return IterativeHardThresholding(s=LogisticProblem.at(p).d, loss="logistic")
 
 
 def _tracing(model: type[Privacy], steps: int, *sweeps: Sweep, has_upper: bool = True) -> Claim:

@@ -28,7 +28,7 @@ def _descent(model: type[Privacy]) -> Factory:
 
 
 def _statistics(p: Point) -> AdaptiveSufficientStatistics:
-    R = theoretical_truncation(int(p["n"]), p["sigma"], p["radius"])
+    R = theoretical_truncation(RegressionProblem.at(p).n, p["sigma"], p["radius"])
     return AdaptiveSufficientStatistics(privacy=at_point(ZeroConcentrated, p), R=R)
 
 

@@ -19,14 +19,17 @@ GUMBEL = "SparseMean (Gumbel)"
 
 def _gumbel(model: type[Privacy]) -> Factory:
     return lambda p: SparseMean(
-        privacy=at_point(model, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
+        privacy=at_point(model, p),
+        s=SparseMeanProblem.at(p).s,
+        sigma=p["sigma"],
+        radius=p["radius"],
     )
 
 
 def _peeling(p: Point) -> SparseMean:
     return SparseMean(
         privacy=at_point(Approximate, p),
-        s=int(p["s"]),
+        s=SparseMeanProblem.at(p).s,
         sigma=p["sigma"],
         radius=p["radius"],
         method="peeling",
@@ -36,12 +39,15 @@ def _peeling(p: Point) -> SparseMean:
 
 def _stable(p: Point) -> StableSparseMean:
     return StableSparseMean(
-        privacy=at_point(Approximate, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
+        privacy=at_point(Approximate, p),
+        s=SparseMeanProblem.at(p).s,
+        sigma=p["sigma"],
+        radius=p["radius"],
     )
 
 
 def _thresholded(p: Point) -> HardThresholdedMean:
-    return HardThresholdedMean(threshold=0.0, s=int(p["s"]))
+    return HardThresholdedMean(threshold=0.0, s=SparseMeanProblem.at(p).s)
 
 
 def _claim(

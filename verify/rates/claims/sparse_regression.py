@@ -30,7 +30,7 @@ GUMBEL = "PrivateHardThresholding (Gumbel)"
 def _gumbel(model: type[Privacy], selection_share: float) -> Factory:
     return lambda p: PrivateHardThresholding(
         privacy=at_point(model, p),
-        s=int(p["s"]),
+        s=SparseRegressionProblem.at(p).s,
         sigma=p["sigma"],
         radius=p["radius"],
         selection_share=selection_share,
@@ -40,7 +40,7 @@ def _gumbel(model: type[Privacy], selection_share: float) -> Factory:
 def _peeling(p: Point) -> PrivateHardThresholding:
     return PrivateHardThresholding(
         privacy=at_point(Approximate, p),
-        s=int(p["s"]),
+        s=SparseRegressionProblem.at(p).s,
         sigma=p["sigma"],
         radius=p["radius"],
         method="peeling",
@@ -51,10 +51,10 @@ def _peeling(p: Point) -> PrivateHardThresholding:
 
 def _gradient_thresholding(p: Point) -> NoisyHardThresholding:
     """One step of DP-IGHT, clipped at the largest gradient that the class's records have at 0."""
-    R = theoretical_truncation(int(p["n"]), p["sigma"], p["radius"])
+    R = theoretical_truncation(SparseRegressionProblem.at(p).n, p["sigma"], p["radius"])
     return NoisyHardThresholding(
         privacy=at_point(ZeroConcentrated, p),
-        s=int(p["s"]),
+        s=SparseRegressionProblem.at(p).s,
         clip=R * math.sqrt(p["d"] / p["s"]),
         steps=1,
         feature_scale=1 / math.sqrt(p["s"]),
@@ -63,7 +63,7 @@ def _gradient_thresholding(p: Point) -> NoisyHardThresholding:
 
 
 def _pursuit(p: Point) -> IterativeHardThresholding:
-    return IterativeHardThresholding(s=int(p["s"]))
+    return IterativeHardThresholding(s=SparseRegressionProblem.at(p).s)
 
 
 def _claim(
