@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacks.intervals import student_half_width
 from minimax.core.privacy import Privacy
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Array = NDArray[np.float64]
 
@@ -51,7 +54,7 @@ class Estimate:
         return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
-def plain(result: Any) -> dict[str, object]:
+def plain(result: DataclassInstance) -> dict[str, object]:
     """The fields of a dataclass for JSON: estimates as their numbers, privacy as text."""
     shown: dict[str, object] = {}
     for field in fields(result):

@@ -194,18 +194,17 @@ def _new(source: Source | State, rng: np.random.Generator) -> Source | State:
             return random.Random(int(rng.integers(2**63))).getstate()
 
 
-def _reseed(fresh: Any, rng: np.random.Generator) -> None:
+def _reseed(fresh: object, rng: np.random.Generator) -> None:
     """Give the seeds among attributes and parameters, nested ones too, new values in place."""
     own = getattr(fresh, "__dict__", {})
-    parameters = fresh.get_params() if hasattr(fresh, "get_params") else {}
+    parameters, change = {}, own.update
+    if hasattr(fresh, "get_params") and hasattr(fresh, "set_params"):
+        parameters, change = fresh.get_params(), fresh.set_params
     for name, value in sorted({**own, **parameters}.items()):
         kind = name.split("__")[-1].strip("_")
         if kind in SEEDS and _is_seed(value):
             seed = _new_seed(kind, value, rng)
-            if name in parameters:
-                fresh.set_params(**{name: seed})
-            else:
-                own[name] = seed
+            (change if name in parameters else own.update)(**{name: seed})
 
 
 def _is_seed(value: object) -> bool:

@@ -25,8 +25,9 @@ from estimators.core.mechanisms import propose_test_release
 from estimators.core.truncation import theoretical_truncation
 from estimators.regression import projected
 from minimax.core.bound import Instance, Labelled
+from minimax.core.loss import squared_distance
 from minimax.core.privacy import Approximate, SpendablePrivacy
-from minimax.methods.priors import LinearInstance
+from minimax.methods.priors import LinearInstance, random_signs
 from minimax.methods.tracing import GAUSSIAN_PRODUCT, Tail
 from minimax.problems.sparse_regression.lower import refuted_lemma_4_3
 
@@ -98,8 +99,8 @@ class RevealingInstance:
 
     def visible(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """The columns of S and the noise, of n records."""
-        signs = rng.integers(0, 2, size=(n, len(self.coef)), dtype=np.int8)
-        return np.where(signs == 1, self.scale, -self.scale), self.sigma * rng.standard_normal(n)
+        columns = random_signs(n, len(self.coef), self.scale, rng)
+        return columns, self.sigma * rng.standard_normal(n)
 
     def placed(self, columns: Array) -> sparse.csr_matrix:
         """Those columns in their places among d."""
@@ -113,7 +114,7 @@ class RevealingInstance:
 
     def loss(self, estimate: Array) -> float:
         """|estimate - beta|^2_Sigma: Sigma = E xx' is I/s on S and 0 elsewhere."""
-        return self.scale**2 * float(np.sum((estimate[self.support] - self.coef) ** 2))
+        return self.scale**2 * squared_distance(estimate[self.support], self.coef)
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class VisibleColumnsRegression(LinearPredictor, PrivateEstimator):
         row_bound: float = 1.0,
         R: float = 1.0,
         radius: float = 1.0,
-        random_state: Any = None,
+        random_state: int | np.random.Generator | None = None,
     ) -> None:
         self.privacy = privacy
         self.row_bound, self.R, self.radius = row_bound, R, radius

@@ -15,7 +15,7 @@ from estimators.randomisers.signs import HypercubeRandomiser
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import Pure, Scope, SpendablePrivacy
 from minimax.problems.local_regression.halving import halving_upper, rounds
-from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
+from minimax.problems.local_regression.problem import LocalRegressionProblem
 
 
 class SequentialHalving(LinearPredictor, PrivateEstimator):
@@ -119,7 +119,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
         self.candidates_, self.randomiser_ = seen, randomiser
         return self
 
-    def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> UpperBound:
+    def risk_bound(self, problem: LocalRegressionProblem) -> UpperBound:
         """The proven upper bound on the risk over a class: see
         `minimax.problems.local_regression.halving.halving_upper`.
 
@@ -131,7 +131,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
                 "risk_bound needs radius = feature_scale = 1 and"
                 f" bound = 1 + C = {1 + problem.C:g}; got {self!r}"
             )
-        return halving_upper(problem, self._budget(Pure), loss)
+        return halving_upper(problem, self._budget(Pure))
 
     def _plan(self) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""

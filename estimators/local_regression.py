@@ -39,7 +39,7 @@ from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime, UpperBound
 from minimax.core.privacy import Pure, Scope, SpendablePrivacy
-from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
+from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
 
 CAPS: dict[str, Literal["half", "best"]] = {"duchi": "half", "privunit": "best"}
@@ -364,7 +364,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         self.coef_, self.support_, self.randomiser_ = coef, np.flatnonzero(coef), randomiser
         return self
 
-    def risk_bound(self, problem: LocalRegressionProblem, loss: Loss = "squared") -> UpperBound:
+    def risk_bound(self, problem: LocalRegressionProblem) -> UpperBound:
         """The proven upper bound on the risk over a one-sparse class: see `one_shot_upper`.
 
         For ``report="coordinate"``, s = 1, and radius, features and bound as in the class.
@@ -376,7 +376,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
                 "risk_bound needs report='coordinate', s = radius = feature_scale = 1 and"
                 f" bound = 1 + C = {1 + problem.C:g}; got {self!r}"
             )
-        return one_shot_upper(problem, self._budget(Pure), loss)
+        return one_shot_upper(problem, self._budget(Pure))
 
     def _plan(self, p: int) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""

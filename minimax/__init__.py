@@ -14,6 +14,7 @@ Conventions, stated once for the whole toolkit
 """
 
 from minimax.core.bound import Assumption, Bound, LowerBound, OutsideRegime, Parts, UpperBound
+from minimax.core.loss import Loss
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -23,17 +24,20 @@ from minimax.core.privacy import (
     Renyi,
     ZeroConcentrated,
 )
+from minimax.core.problem import Problem
 
 __all__ = [
     "Approximate",
     "Assumption",
     "Bound",
     "Gaussian",
+    "Loss",
     "LowerBound",
     "OffsetConcentrated",
     "OutsideRegime",
     "Parts",
     "Privacy",
+    "Problem",
     "Pure",
     "Renyi",
     "UpperBound",

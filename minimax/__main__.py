@@ -7,23 +7,20 @@ import json
 import math
 import sys
 import textwrap
-from typing import Any
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from minimax.calculator import (
-    LARGEST_N,
-    PROBLEMS,
-    Plan,
-    ProblemClass,
-    plan,
-    problem_class,
-    rows,
-    upper_rows,
-)
+from minimax.calculator import Row, rows, upper_rows
+from minimax.catalogue import PROBLEMS
 from minimax.core.privacy import from_parameters
+from minimax.core.problem import Problem
+from minimax.plan import LARGEST_N, Plan, plan
+from minimax.problems.local_regression.problem import LOSSES, LocalRegressionProblem
 
 EXAMPLES = """\
 examples:
@@ -43,19 +40,27 @@ examples:
 
 
 BUDGET = ("epsilon", "delta", "rho", "mu", "alpha", "kappa")
-NOISE = 2.0
+RELAXED = ("alpha", "kappa")
+"""Numbers of the definitions under which only reports have bounds."""
 SMALLEST = 1e-100
 """Numbers beyond this and its inverse are refused: squares and products are formed of them."""
 
 
-def _positive(kind: type) -> Any:
-    def convert(text: str) -> Any:
+class _NotPositive(argparse.ArgumentTypeError):
+    """Not a positive, finite number."""
+
+
+Converted = TypeVar("Converted", int, float)
+
+
+def _positive(kind: type[Converted]) -> Callable[[str], Converted]:
+    def convert(text: str) -> Converted:
         try:
             value = float(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
         if not (value > 0 and math.isfinite(value)):
-            raise argparse.ArgumentTypeError(f"must be positive and finite, got {text}")
+            raise _NotPositive(f"must be positive and finite, got {text}")
         if not SMALLEST <= value <= 1 / SMALLEST:
             raise argparse.ArgumentTypeError(
                 f"must lie between {SMALLEST:g} and {1 / SMALLEST:g}, got {text}"
@@ -72,10 +77,10 @@ def _positive(kind: type) -> Any:
 def _offset(text: str) -> float:
     """kappa: positive, with a hint for those who write plain zCDP as (0, rho)-zCDP."""
     try:
-        return float(_positive(float)(text))
-    except argparse.ArgumentTypeError as error:
-        hint = "; (0, rho)-zCDP is --rho alone" if "positive" in str(error) else ""
-        raise argparse.ArgumentTypeError(f"{error}{hint}") from None
+        return _positive(float)(text)
+    except _NotPositive as error:
+        hint = "(0, rho)-zCDP is --rho alone"
+        raise argparse.ArgumentTypeError(f"{error}; {hint}") from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -131,7 +136,7 @@ def _add_local(parser: argparse.ArgumentParser) -> None:
     local.add_argument(
         "--C",
         type=_positive(float),
-        help=f"bound on the noise (default {NOISE:g}, as in the paper's classes)",
+        help=f"bound on the noise (default {LocalRegressionProblem.C:g}, as in WX21's classes)",
     )
     local.add_argument(
         "--b",
@@ -154,7 +159,7 @@ def _add_local(parser: argparse.ArgumentParser) -> None:
     )
     local.add_argument(
         "--loss",
-        choices=("squared", "sum"),
+        choices=tuple(LOSSES),
         help="squared l2 distance (default), or |sum_j (estimate_j - theta_j)| (local-regression)",
     )
 
@@ -163,8 +168,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run the calculator; returns the exit code."""
     parser = _parser()
     args = parser.parse_args(argv)
+    args.loss = LOSSES.get(args.loss)
     problem = _problem(parser, args)
-    point = _point(parser, args, problem)
     try:
         privacy = from_parameters(
             **{name: getattr(args, name) for name in BUDGET}, scope=problem.scope
@@ -172,37 +177,58 @@ def main(argv: list[str] | None = None) -> int:
     except (TypeError, ValueError) as error:
         parser.error(str(error))
     if args.plan:
-        _print_plan(plan(problem, privacy, point, args.risk), args.json)
+        _print_plan(plan(problem, privacy, args.risk), args.json)
         return 0
-    table = (upper_rows if args.upper else rows)(problem, privacy, point)
+    table = (upper_rows if args.upper else rows)(problem, privacy)
     if args.json:
-        print(json.dumps(table, indent=2))
+        print(json.dumps([asdict(row) for row in table], indent=2))
     else:
-        _print_table(table, f"{problem.name}: {problem.about}; {privacy}", point)
+        _print_table(table, f"{problem.name}: {problem.description}; {privacy}", problem.point)
         if not args.upper:
-            best = problem.upper(point, privacy)
+            best = problem.best_upper(privacy)
             print(f"proven upper bound: {best.risk:.3e}   ({best})")
     return 0
 
 
-def _problem(parser: argparse.ArgumentParser, args: argparse.Namespace) -> ProblemClass:
+def _problem(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Problem:
     """The problem in the form that the options ask for; options of other problems are refused."""
     problem = PROBLEMS[args.problem]
-    for name in dict.fromkeys(k for p in PROBLEMS.values() for k in (*p.needs, *p.options)):
-        if getattr(args, name) is not None and name not in (*problem.needs, *problem.options):
-            users = ", ".join(p.name for p in PROBLEMS.values() if name in (*p.needs, *p.options))
+    _refuse_foreign(parser, args, problem)
+    _check_size(parser, args)
+    needed = problem.parameters()
+    given = {name: getattr(args, name) for name in needed if getattr(args, name) is not None}
+    for name in needed:
+        if needed[name] and name not in given and name != "n":
+            parser.error(f"{problem.name} needs --{name}")
+    given.setdefault("n", 1)  # what --plan looks for
+    forms = {name: getattr(args, name) for name in problem.options}
+    try:
+        found = problem.at(given, **{k: v for k, v in forms.items() if v is not None})
+    except ValueError as error:
+        parser.error(f"--{error}")
+    size = "d" if "d" in found.point else "p"
+    if found.point.get("s", 0) > found.point[size]:
+        parser.error(f"--s must be at most --{size} = {found.point[size]}, got {args.s}")
+    return found
+
+
+def _taken(problem: type[Problem]) -> tuple[str, ...]:
+    """The options that a problem takes."""
+    relaxed = () if problem.scope == "central" else RELAXED
+    return (*problem.parameters(), *problem.options, *relaxed)
+
+
+def _refuse_foreign(
+    parser: argparse.ArgumentParser, args: argparse.Namespace, problem: type[Problem]
+) -> None:
+    for name in dict.fromkeys(name for each in PROBLEMS.values() for name in _taken(each)):
+        if getattr(args, name) is not None and name not in _taken(problem):
+            users = ", ".join(each.name for each in PROBLEMS.values() if name in _taken(each))
             parser.error(f"--{name} is for {users}, not for {problem.name}")
-    return problem_class(
-        args.problem,
-        interaction=bool(args.interactive),
-        loss=args.loss or "squared",
-        link=args.b is not None,
-    )
 
 
-def _point(
-    parser: argparse.ArgumentParser, args: argparse.Namespace, problem: ProblemClass
-) -> dict[str, float]:
+def _check_size(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Either n is given, or it is what is looked for."""
     if args.plan and args.upper:
         parser.error("--plan uses both sides already: leave --upper out")
     if args.plan != (args.risk is not None):
@@ -211,27 +237,9 @@ def _point(
         parser.error("--n is what --plan computes: leave it out")
     if not args.plan and args.n is None:
         parser.error("the following arguments are required: --n")
-    sigma = 1.0 if args.sigma is None else args.sigma
-    if problem.name == "bounded-mean" and args.radius not in (None, sigma):
-        parser.error("--radius is sigma for bounded-mean: leave it out")
-    defaults = {"sigma": sigma, "radius": problem.radius or sigma, "C": NOISE}
-    point: dict[str, float] = {}
-    for name in problem.needs:
-        if name == "n":
-            continue
-        value = getattr(args, name)
-        if value is None and name not in defaults:
-            parser.error(f"{problem.name} needs --{name}")
-        point[name] = defaults[name] if value is None else value
-    size = "d" if "d" in point else "p"
-    if point.get("s", 0) > point[size]:
-        parser.error(f"--s must be at most --{size} = {point[size]}, got {args.s}")
-    if args.n is not None:
-        point["n"] = args.n
-    return point
 
 
-def _print_table(table: list[dict[str, Any]], title: str, point: dict[str, float]) -> None:
+def _print_table(table: list[Row], title: str, point: dict[str, float]) -> None:
     numbers = ", ".join(f"{name} = {value:g}" for name, value in point.items())
     shown = Table(title=escape(f"{title}\n{numbers}"), show_lines=True)
     for column in ("bound", "kind", "statistical", "privacy", "total"):
@@ -239,10 +247,10 @@ def _print_table(table: list[dict[str, Any]], title: str, point: dict[str, float
     shown.add_column("assumptions")
     for row in table:
         shown.add_row(
-            f"{escape(row['name'])}\n[dim]{escape(row['source'])}[/dim]",
-            row["kind"],
-            *(_number(row[part]) for part in ("statistical", "privacy", "total")),
-            escape("\n".join(row["assumptions"])),
+            f"{escape(row.name)}\n[dim]{escape(row.source)}[/dim]",
+            row.kind,
+            *map(_number, (row.statistical, row.privacy, row.total)),
+            escape("\n".join(row.assumptions)),
         )
     Console(width=None if sys.stdout.isatty() else 140).print(shown)
 

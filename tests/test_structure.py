@@ -112,12 +112,15 @@ def test_the_search_for_shared_generators_can_find_one() -> None:
     assert not shared_generators(ast.parse("X = np.random.default_rng(5).normal(size=3)"))
 
 
+POINT = {"n": 100, "d": 10, "p": 10, "s": 2}
+
+
 def test_every_source_names_a_known_paper() -> None:
-    from minimax.calculator import PROBLEMS
+    from minimax.catalogue import PROBLEMS
 
     for model in (Pure, Approximate, ZeroConcentrated, Gaussian):
         for problem in PROBLEMS.values():
-            for bound in problem.lower(model):
+            for bound in problem.at(POINT).lower(model):
                 assert cite(bound.source)
     with pytest.raises(ValueError, match="XYZ99"):
         cite("XYZ99: Theorem 1")

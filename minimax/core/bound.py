@@ -14,12 +14,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
+from minimax.core.loss import TO_THE_MEAN, Loss
 from minimax.core.symbolic import LETTERS, Expression, Number, symbol
 
 Point = Mapping[str, Number]
@@ -96,7 +97,7 @@ class Instance(Protocol):
     def target(self) -> NDArray[np.float64]:
         """The quantity to estimate."""
 
-    def sample(self, n: int, rng: np.random.Generator) -> Any:
+    def sample(self, n: int, rng: np.random.Generator) -> Sample:
         """n records: an array, or `Labelled` for a regression problem."""
 
     def loss(self, estimate: NDArray[np.float64]) -> float:
@@ -138,7 +139,7 @@ class Bound:
     optimise: Callable[[Point], Optimum] = nothing_free
     """A good choice of the free parameters."""
     assumptions: tuple[Assumption, ...] = ()
-    loss: str = "squared l2 distance to the population mean"
+    loss: Loss = TO_THE_MEAN
     remark: str = ""
     defaults: Mapping[str, float] = field(default_factory=dict)
     """Parameters that need not be given: the problem or budget a bound was made for."""
@@ -344,12 +345,13 @@ def _compiled(expression: Expression, arguments: tuple[Number, ...]) -> Callable
 
 HIDDEN_CONSTANT = "constant hidden in the paper, shown as 1"
 
+AnyBound = TypeVar("AnyBound", LowerBound, UpperBound)
 Rate = Callable[[Point], Terms]
 """A paper's two terms at a point, for any kind of number."""
 
 
 def claimed_bound(
-    bound: type[LowerBound] | type[UpperBound],
+    bound: type[AnyBound],
     name: str,
     source: str,
     parameters: tuple[str, ...],
@@ -357,9 +359,9 @@ def claimed_bound(
     *,
     kind: Literal["claimed", "refuted"] = "claimed",
     assumptions: tuple[Assumption, ...] = (),
-    loss: str = Bound.loss,
+    loss: Loss = TO_THE_MEAN,
     remark: str = HIDDEN_CONSTANT,
-) -> LowerBound | UpperBound:
+) -> AnyBound:
     """A paper's statement as printed, from its two terms."""
 
     def formula(point: Point, found: Optimum) -> Terms:

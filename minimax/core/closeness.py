@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+
+Floats = NDArray[np.float64] | float
 
 
 def kl_pure(epsilon: ArrayLike) -> NDArray[np.float64]:
@@ -72,12 +73,12 @@ def log_gaussian_overlap(mu: float, epsilon: float) -> float:
     return float(np.logaddexp(special.log_ndtr(a), epsilon + special.log_ndtr(-b)))
 
 
-def _difference_inside(a: Any, b: Any) -> Any:
+def _difference_inside(a: Floats, b: Floats) -> NDArray[np.float64]:
     """Phi(-a) - phi(a) R(b)."""
-    return special.ndtr(-a) - np.exp(-(a * a + LOG_TWO_PI) / 2) * _mills(b)
+    return np.asarray(special.ndtr(-a) - np.exp(-(a * a + LOG_TWO_PI) / 2) * _mills(b))
 
 
-def _mills_difference(a: NDArray[np.float64] | np.float64, mu: float) -> NDArray[np.float64]:
+def _mills_difference(a: Floats, mu: float) -> NDArray[np.float64]:
     """R(a) - R(a + mu)."""
     if mu > GAUSS_BELOW:
         return np.asarray(_mills(a) - _mills(a + mu))
@@ -85,9 +86,9 @@ def _mills_difference(a: NDArray[np.float64] | np.float64, mu: float) -> NDArray
     return np.asarray(mu * ((1 - between * _mills(between)) @ GAUSS_WEIGHTS))
 
 
-def _mills(x: Any) -> Any:
+def _mills(x: Floats) -> NDArray[np.float64]:
     """Phi(-x)/phi(x)."""
-    return math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2))
+    return np.asarray(math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2)))
 
 
 LOG_TWO_PI = math.log(2 * math.pi)

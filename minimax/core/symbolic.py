@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -102,10 +103,10 @@ def _quantile(log_chance: mpmath.mpf) -> mpmath.mpf:
     return z
 
 
-def _quiet(function: Any) -> Any:
+def _quiet(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
     """A ufunc that is infinite, without a warning, where it overflows."""
 
-    def quiet(x: Any) -> Any:
+    def quiet(x: Number) -> Number:
         with np.errstate(over="ignore"):
             return function(x)
 

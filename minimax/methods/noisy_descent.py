@@ -24,6 +24,7 @@ from minimax.core.bound import (
     rule_at,
 )
 from minimax.core.privacy import Privacy
+from minimax.core.problem import Problem
 from minimax.core.symbolic import LETTERS, Letters, Number, library
 from minimax.methods.recursion import (
     FAILURES,
@@ -77,10 +78,6 @@ class Descent:
     """E|gradient at beta|^2, without clipping."""
     curvature: Callable[[Number], Interval]
     """Where the curvature lies, but for a given chance."""
-
-    @property
-    def zero_release_risk(self) -> Number:
-        return self.unit * self.start**2
 
     def risk(
         self, failure: Number, step_size: Number, steps: int, noise: Number, bias: Number
@@ -142,8 +139,7 @@ def descent_upper(
     *,
     name: str,
     source: str,
-    loss: str,
-    problem: Mapping[str, float],
+    problem: Problem,
     privacy: Privacy | None,
     assumptions: tuple[Assumption, ...],
     estimator: str,
@@ -152,7 +148,7 @@ def descent_upper(
     bias_at: Callable[[Number, Point], Number] = lambda R, point: 0.0,
 ) -> UpperBound:
     """The risk of a noisy descent as an upper bound; `bias_at` is that of clipping at R."""
-    defaults = {**problem, **({} if privacy is None else privacy.parameters)}
+    defaults = {**problem.point, **({} if privacy is None else privacy.parameters)}
 
     def optimise(point: Point) -> Optimum:
         found = schedule.at(point)
@@ -186,11 +182,11 @@ def descent_upper(
         expression=lambda: closed(LETTERS, optimise(defaults)),
         closed_formula=closed,
         assumptions=assumptions,
-        loss=loss,
+        loss=problem.loss,
         defaults=defaults,
         estimator=estimator,
         settings=settings,
-        zero_release_risk=lambda point: float(descent_at(point).zero_release_risk),
+        zero_release_risk=problem.zero_release_risk,
         resolve=True,
         rounding=ROUNDING,
     )

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 from scipy import special
 
 from minimax.core.bound import Labelled
+from minimax.core.loss import (
+    SUM_OF_ERRORS,
+    TO_THE_COEFFICIENTS,
+    TO_THE_MEAN,
+    Loss,
+    squared_distance,
+)
 from minimax.methods.van_trees import ball_exponent
 
 Array = NDArray[np.float64]
-
-
-def _squared_distance(estimate: Array, target: Array) -> float:
-    return float(np.sum((estimate - target) ** 2))
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class GaussianInstance:
         return X
 
     def loss(self, estimate: Array) -> float:
-        return _squared_distance(estimate, self.target)
+        return TO_THE_MEAN(estimate, self.target)
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class SignInstance:
         return np.where(rng.random((n, len(self.target))) < chance, self.sigma, -self.sigma)
 
     def loss(self, estimate: Array) -> float:
-        return _squared_distance(estimate, self.target)
+        return TO_THE_MEAN(estimate, self.target)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class DilutedInstance:
         return np.asarray(rows * (rng.random(n) < self.alpha)[:, None])
 
     def loss(self, estimate: Array) -> float:
-        return _squared_distance(estimate, self.target)
+        return TO_THE_MEAN(estimate, self.target)
 
 
 @dataclass(frozen=True)
@@ -173,7 +176,7 @@ def _block_signs(d: int, s: int, rng: np.random.Generator) -> Array:
 # --- Regression -----------------------------------------------------------------------------------
 
 
-def _signs(n: int, d: int, scale: float, rng: np.random.Generator) -> Array:
+def random_signs(n: int, d: int, scale: float, rng: np.random.Generator) -> Array:
     """Independent uniform signs times `scale`."""
     return np.where(rng.integers(0, 2, size=(n, d), dtype=np.int8) == 1, scale, -scale)
 
@@ -190,11 +193,15 @@ class LinearInstance:
     scale: float
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = _signs(n, len(self.target), self.scale, rng)
-        return Labelled(X, X @ self.target + self.sigma * rng.standard_normal(n))
+        X = random_signs(n, len(self.target), self.scale, rng)
+        return Labelled(X, self.labels(X, rng))
+
+    def labels(self, X: Array, rng: np.random.Generator) -> Array:
+        """Those of given rows."""
+        return np.asarray(X @ self.target + self.sigma * rng.standard_normal(len(X)))
 
     def loss(self, estimate: Array) -> float:
-        return self.scale**2 * _squared_distance(estimate, self.target)
+        return self.scale**2 * squared_distance(estimate, self.target)
 
 
 @dataclass(frozen=True)
@@ -208,11 +215,11 @@ class LogisticInstance:
     scale: float
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = _signs(n, len(self.target), self.scale, rng)
+        X = random_signs(n, len(self.target), self.scale, rng)
         return Labelled(X, (rng.random(n) < special.expit(X @ self.target)).astype(float))
 
     def loss(self, estimate: Array) -> float:
-        return self.scale**2 * _squared_distance(estimate, self.target)
+        return self.scale**2 * squared_distance(estimate, self.target)
 
 
 def _ball_vector(d: int, radius: float, rng: np.random.Generator) -> Array:
@@ -278,6 +285,23 @@ def _identity(x: Array) -> Array:
 
 
 @dataclass(frozen=True)
+class UniformNoiseInstance:
+    """x uniform on {-1, 1}^p; y = slope <x, target> + noise uniform on [-C, C]."""
+
+    target: Array
+    C: float
+    slope: float = 1.0
+    measured: Loss = TO_THE_COEFFICIENTS
+
+    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
+        X = random_signs(n, len(self.target), 1.0, rng)
+        return Labelled(X, self.slope * (X @ self.target) + rng.uniform(-self.C, self.C, n))
+
+    def loss(self, estimate: Array) -> float:
+        return self.measured(estimate, self.target)
+
+
+@dataclass(frozen=True)
 class TwoLabelInstance:
     """x uniform on {-1, 1}^p; y = f(0) +- height with mean f(<x, target>), f the link.
 
@@ -291,16 +315,14 @@ class TwoLabelInstance:
     """If true the loss is |sum_j (estimate_j - target_j)|, else the squared l2 distance."""
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = _signs(n, len(self.target), 1.0, rng)
+        X = random_signs(n, len(self.target), 1.0, rng)
         centre = float(self.link(np.zeros(1))[0])
         tilt = (self.link(X @ self.target) - centre) / self.height
         high = rng.random(n) < (1 + tilt) / 2
         return Labelled(X, centre + np.where(high, self.height, -self.height))
 
     def loss(self, estimate: Array) -> float:
-        if self.summed:
-            return float(abs(np.sum(estimate - self.target)))
-        return _squared_distance(estimate, self.target)
+        return (SUM_OF_ERRORS if self.summed else TO_THE_COEFFICIENTS)(estimate, self.target)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""One folder a problem: `problem`, `lower`, `upper`."""
+"""One folder a problem: `problem`, `lower`, `upper`. What a folder exports is in the catalogue."""

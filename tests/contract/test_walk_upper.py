@@ -32,7 +32,7 @@ from minimax.problems.erm.upper import theorem_5_4, theorem_8
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
 from minimax.problems.local_regression.halving import halving_upper
-from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.problem import LOSSES, LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.mean.problem import MeanProblem
@@ -113,11 +113,11 @@ def thresholding(privacy: Privacy) -> Iterator[Made]:
 
 
 def local(privacy: Privacy) -> Iterator[Made]:
-    records = LocalRegressionProblem(10**6, 20)
-    for loss in ("squared", "sum"):
-        yield f"one-shot, {loss} {privacy}", lambda x=loss: one_shot_upper(records, privacy, x)
+    for loss, measured in LOSSES.items():
+        records = LocalRegressionProblem(10**6, 20, loss=measured)
+        yield f"one-shot, {loss} {privacy}", lambda x=records: one_shot_upper(x, privacy)
         if isinstance(privacy, (Pure, Renyi)):  # the budget enters through e alone
-            yield f"halving, {loss} {privacy}", lambda x=loss: halving_upper(records, privacy, x)
+            yield f"halving, {loss} {privacy}", lambda x=records: halving_upper(x, privacy)
     labels = LabelRegressionProblem(10**6, 200, 3)
     yield f"labels {privacy}", lambda: one_shot_label_upper(labels, privacy)
 

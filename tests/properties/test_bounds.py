@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from minimax.calculator import PROBLEMS, best_lower, problem_class
+from minimax.catalogue import PROBLEMS
 from minimax.core.bound import Bound, OutsideRegime
 from minimax.core.privacy import (
     Approximate,
@@ -22,13 +22,14 @@ from minimax.core.privacy import (
 )
 from minimax.methods.score_model import ScoreModel
 from minimax.problems.bounded_mean import lower as bounded_mean
+from minimax.problems.bounded_mean.diluted import TO_THE_SAMPLE_MEAN
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.label_regression import lower as label_regression
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
 from minimax.problems.local_regression import lower as local_regression
 from minimax.problems.local_regression.halving import halving_upper
-from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.problem import SQUARED, SUM, LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
 from minimax.problems.logistic import lower as logistic
 from minimax.problems.mean import lower as mean
@@ -66,7 +67,7 @@ BOUNDS |= {
     for bound in bounds
 }
 CERTIFIED = {name: bound for name, bound in BOUNDS.items() if bound.kind == "certified"}
-POPULATION = [name for name, bound in CERTIFIED.items() if "sample mean" not in bound.loss]
+POPULATION = [name for name, bound in CERTIFIED.items() if bound.loss is not TO_THE_SAMPLE_MEAN]
 
 
 @st.composite
@@ -219,8 +220,9 @@ def test_lower_bounds_of_regression_stay_below_the_proven_upper_bounds(
     s = data.draw(st.integers(1, max(1, d // 2)))
     point = {"n": n, "d": d, "s": s, "sigma": sigma, "radius": radius}
     for name in ("regression", "sparse-regression", "logistic"):
-        upper = PROBLEMS[name].upper(point, privacy).risk
-        assert best_lower(PROBLEMS[name], privacy, point)[0] <= upper * (1 + 1e-9)
+        problem = PROBLEMS[name].at(point)
+        upper = problem.best_upper(privacy).risk
+        assert problem.best_lower(privacy).risk <= upper * (1 + 1e-9)
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
@@ -235,20 +237,19 @@ def test_lower_bounds_under_local_privacy_stay_below_the_proven_upper_bounds(
     privacy: Any, n: int, p: int, C: float, data: st.DataObject
 ) -> None:
     s = data.draw(log_integers(1, p))
-    point = {"n": n, "p": p, "s": s, "C": C}
-    forms = [problem_class("label-regression")] + [
-        problem_class("local-regression", interaction=interaction, loss=loss)
-        for interaction in (False, True)
-        for loss in ("squared", "sum")
+    labels = LabelRegressionProblem(n, p, s, C)
+    records = [
+        LocalRegressionProblem(n, p, C, interactive, loss)
+        for interactive in (False, True)
+        for loss in (SQUARED, SUM)
     ]
-    for form in forms:
-        upper = form.upper(point, privacy).risk
-        assert best_lower(form, privacy, point)[0] <= upper * (1 + 1e-9)
+    for problem in (labels, *records):
+        upper = problem.best_upper(privacy).risk
+        assert problem.best_lower(privacy).risk <= upper * (1 + 1e-9)
         assert upper <= 1
-    bounds = [one_shot_label_upper(LabelRegressionProblem(n, p, s, C), privacy)]
-    records = LocalRegressionProblem(n, p, C)
-    for loss in ("squared", "sum"):
-        bounds += [one_shot_upper(records, privacy, loss), halving_upper(records, privacy, loss)]
+    bounds = [one_shot_label_upper(labels, privacy)]
+    for problem in records[:2]:
+        bounds += [one_shot_upper(problem, privacy), halving_upper(problem, privacy)]
     for bound in bounds:
         if not bound.broken():
             assert bound.value() <= bound.closed_form() * (1 + 1e-9)

@@ -7,6 +7,7 @@ breaks the bound: a twentieth of it, or reports of a smaller budget than it was 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from minimax.core.privacy import (
     Approximate,
     Gaussian,
     OffsetConcentrated,
+    Privacy,
     Pure,
     Renyi,
     ZeroConcentrated,
@@ -24,7 +26,7 @@ from minimax.core.randomised_response import randomised_response_epsilon
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
 from minimax.problems.local_regression.lower import wx21_theorem_1
-from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.problem import SQUARED, SUM, LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper, sum_factor, threshold_factor
 
 Array = np.ndarray
@@ -89,7 +91,7 @@ def record_losses(
 def test_one_shot_thresholding(p: int, size: float, kind: str) -> None:
     problem, privacy = LocalRegressionProblem(p * 500 + p - 1, p, 2.0), Pure(1.0)
     squared, summed = record_losses(problem, 1.0, size, kind, 300, seed=p)
-    bound, sums = (one_shot_upper(problem, privacy, loss).value() for loss in ("squared", "sum"))
+    bound, sums = both_bounds(problem, privacy)
     assert interval(summed)[1] <= sums
     if p > 1:
         assert interval(squared)[1] <= bound
@@ -97,6 +99,11 @@ def test_one_shot_thresholding(p: int, size: float, kind: str) -> None:
         low, high = interval(squared)
         assert low <= bound <= high * 1.01
         assert low > bound / 2
+
+
+def both_bounds(problem: LocalRegressionProblem, privacy: Privacy) -> list[float]:
+    """In squared loss, and for the sum of errors."""
+    return [one_shot_upper(replace(problem, loss=loss), privacy).value() for loss in (SQUARED, SUM)]
 
 
 def worst(problem: LocalRegressionProblem, epsilon: float, seed: int) -> tuple[Array, Array]:
@@ -115,7 +122,7 @@ def worst(problem: LocalRegressionProblem, epsilon: float, seed: int) -> tuple[A
 def test_one_shot_thresholding_at_its_worst() -> None:
     problem = LocalRegressionProblem(20 * 4000, 20, 2.0)
     squared, summed = worst(problem, 1.0, seed=5)
-    bound, sums = (one_shot_upper(problem, Pure(1.0), loss).value() for loss in ("squared", "sum"))
+    bound, sums = both_bounds(problem, Pure(1.0))
     assert interval(squared)[1] <= bound
     assert interval(summed)[1] <= sums
     # Controls: a tenth is not enough, and a smaller budget than the bound was given breaks it.

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from minimax.core.bound import LowerBound, Optimum, Point, Terms, at_least
 from minimax.core.privacy import Pure
+from minimax.core.problem import Problem
 from minimax.core.symbolic import LETTERS
 from tests.commands import usage_error
 from verify.rates import Claim, Sweep, main
@@ -34,6 +35,12 @@ class NoisyCoin(BaseEstimator):
         scale = self.noise / (len(X) * self.epsilon)
         self.mean_ = X.mean(axis=0) + rng.laplace(scale=scale, size=1)
         return self
+
+
+class CoinProblem(Problem):
+    """A name is all that a claim without a projection needs of its problem."""
+
+    name = "coin"
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ def claim(factor: float = 0.5, sweeps: tuple[Sweep, ...] = SWEEPS) -> Claim:
     """The lower bound is right for every factor up to 1."""
     return Claim(
         name="my/coin",
-        problem="coin",
+        problem=CoinProblem,
         model=Pure,
         lower=risk_bound(factor),
         estimator="NoisyCoin",

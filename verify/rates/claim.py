@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from minimax.core.bound import LowerBound, Point, UpperBound
-from minimax.core.privacy import Privacy, Scope
+from minimax.core.privacy import Privacy
+from minimax.core.problem import Problem
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -52,7 +53,7 @@ class Claim:
     """At every point: lower(point) <= Bayes risk of the estimator under lower's prior <= upper."""
 
     name: str
-    problem: str
+    problem: type[Problem]
     model: type[Privacy]
     lower: LowerBound
     estimator: str
@@ -65,11 +66,9 @@ class Claim:
     noise_factor: float = 20.0
     """How much more noise must push the risk above the upper bound: 2 where the bound is an
     equality up to the statistical term, more where its proof loses constants."""
-    zero_release_risk: Callable[[Point], float] | None = None
-    """The risk of releasing 0, for an estimator that projects its release on the class: noise then
-    cannot make it much worse than that."""
-    scope: Scope = "central"
-    """Who is trusted with the data."""
+    projects: bool = False
+    """Whether the estimator projects its release on the class: noise then cannot make it much worse
+    than releasing 0."""
 
     @property
     def control_point(self) -> Mapping[str, float] | None:
@@ -83,12 +82,12 @@ class Claim:
             return None
         bound = self.upper(point)
         value = bound.value()
-        free = self.zero_release_risk
-        return Ceiling(value, bound.source, bound.remark, free is not None and value >= free(point))
+        vacuous = self.projects and value >= self.problem.at(point).zero_release_risk()
+        return Ceiling(value, bound.source, bound.remark, vacuous)
 
 
 def proven(
-    estimator_at: Factory, problem: Callable[[Point], object]
+    estimator_at: Factory, problem_at: Callable[[Point], Problem]
 ) -> Callable[[Point], UpperBound]:
     """The upper bound that an estimator's own theorem gives."""
-    return lambda p: estimator_at(p).risk_bound(problem(p))
+    return lambda p: estimator_at(p).risk_bound(problem_at(p))

@@ -143,11 +143,11 @@ def _cell_row(cell: Cell, found: Measurement) -> Row:
     claim = cell.claim
     return Row(
         claim=claim.name,
-        problem=claim.problem,
+        problem=claim.problem.name,
         regime=cell.regime,
         point=cell.point,
         estimator=claim.estimator,
-        privacy=str(at_point(claim.model, cell.point, claim.scope)),
+        privacy=str(at_point(claim.model, cell.point, claim.problem.scope)),
         measured=found,
         lower=claim.lower.value(**cell.point),
         lower_source=claim.lower.source,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
+from minimax.core.loss import Loss, squared_distance
 from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.binomial_tails import binomial_tails
@@ -29,6 +30,8 @@ from minimax.problems.bounded_mean.signs import (
     sign_prior,
     sign_shift,
 )
+
+TO_THE_SAMPLE_MEAN = Loss("squared l2 distance to the sample mean", squared_distance)
 
 Array = NDArray[np.float64]
 MOST_COUNTS = 1200
@@ -311,5 +314,5 @@ def in_sample(model: type[Privacy]) -> LowerBound:
             "d >= 16 G^2 and epsilon <= 1",
             lambda p: math.sqrt(p["d"]) >= 4 * best_sign_gain(model, p) and SMALL_EPSILON.holds(p),
         ),
-        loss="squared l2 distance to the sample mean",
+        loss=TO_THE_SAMPLE_MEAN,
     )

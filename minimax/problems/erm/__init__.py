@@ -1,1 +1,1 @@
-"""Empirical risk minimisation under sparsity."""
+"""Empirical risk minimisation under sparsity: theorems about fixed data, so no `Problem`."""

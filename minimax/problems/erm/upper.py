@@ -9,13 +9,13 @@ from __future__ import annotations
 from minimax.core.best import with_remark
 from minimax.core.bound import (
     Assumption,
-    Bound,
     Optimum,
     Point,
     Terms,
     UpperBound,
     claimed_bound,
 )
+from minimax.core.loss import Loss, squared_distance
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.methods.recursion import (
     Interval,
@@ -27,6 +27,8 @@ from minimax.methods.recursion import (
     thresholding_factor,
 )
 
+GIVEN_THE_DATA = Loss("squared l2 distance to theta*, given the data", squared_distance)
+EXCESS_RISK = Loss("empirical risk above that of x*, given the data")
 ROUNDING = 1e-8
 """Outward: 1 - step_size curvature cancels, and is taken to the power of the steps."""
 
@@ -104,7 +106,7 @@ def theorem_5_4(
             Assumption("curvature <= smoothness", lambda p: p["curvature"] <= p["smoothness"]),
             Assumption("sqrt(nu) q < 1 (s large enough)", lambda p: recursion(p).rate < 1),
         ),
-        loss="squared l2 distance to theta*, given the data",
+        loss=GIVEN_THE_DATA,
         defaults={name: float(value) for name, value in defaults.items()},
         zero_release_risk=lambda p: float(p["radius"] ** 2),
         rounding=ROUNDING,
@@ -203,7 +205,7 @@ def theorem_8(
             Assumption("curvature <= smoothness", lambda p: p["curvature"] <= p["smoothness"]),
             Assumption("k >= (1 + 64 kappa^2 - 32 kappa) k* and k > 3 k*", wide),
         ),
-        loss="empirical risk above that of x*, given the data",
+        loss=EXCESS_RISK,
         defaults={name: float(value) for name, value in defaults.items()},
         zero_release_risk=lambda p: float(p["gap"]),
         resolve=True,
@@ -212,7 +214,7 @@ def theorem_8(
     return with_remark(bound)
 
 
-def claimed_theorem_8() -> Bound:
+def claimed_theorem_8() -> UpperBound:
     r"""WX21: Theorem 8 as claimed, G = 1: k* log n log p log(1/delta)/(n eps)^2."""
 
     def rate(p: Point) -> Terms:
@@ -226,5 +228,5 @@ def claimed_theorem_8() -> Bound:
         "WX21: Theorem 8",
         ("n", "d", "s", "epsilon", "delta"),
         rate,
-        loss="empirical risk above that of x*, given the data",
+        loss=EXCESS_RISK,
     )

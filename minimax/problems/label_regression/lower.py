@@ -167,7 +167,7 @@ def _claimed(theorem: str, parameters: tuple[str, ...]) -> LowerBound:
         cost = at["n"] * at["epsilon"] ** 2 * (at["b"] ** 2 if "b" in parameters else 1)
         return Terms(None, lib.least(1, at["C"] ** 2 * at["s"] * lib.log(at["p"] / at["s"]) / cost))
 
-    claim = claimed_bound(
+    return claimed_bound(
         LowerBound,
         f"claimed rate of Theorem {theorem}",
         f"WX21: Theorem {theorem}",
@@ -176,8 +176,6 @@ def _claimed(theorem: str, parameters: tuple[str, ...]) -> LowerBound:
         assumptions=(Assumption("p >= 2 s", lambda at: at["p"] >= 2 * at["s"]), PAPER_EPSILON),
         loss=SQUARED,
     )
-    assert isinstance(claim, LowerBound)
-    return claim
 
 
 def lower_bounds(model: type[Privacy], *, link: bool = True) -> list[LowerBound]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from minimax.core.best import VACUOUS, Best, with_remark
-from minimax.core.bound import Assumption, Bound, Optimum, Point, Terms, UpperBound
+from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, report_signal
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.papers import THIS_WORK
 from minimax.problems.label_regression.lower import S_AT_MOST_P
 from minimax.problems.label_regression.problem import LabelRegressionProblem
-from minimax.problems.local_regression.problem import SQUARED, ZERO_RELEASE_RISK
+from minimax.problems.local_regression.problem import SQUARED
 from minimax.problems.local_regression.upper import (
     LARGEST,
     NO_MEAN,
@@ -21,6 +21,7 @@ from minimax.problems.local_regression.upper import (
 )
 
 RANDOM_ROWS = "for rows independent and uniform on {-1, 1}^p"
+NOTHING_FOR_A_LINK = "no estimator is proven here for a link f"
 
 
 def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Privacy) -> UpperBound:
@@ -51,7 +52,7 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Privacy) -> U
     def formula(point: Point, found: Optimum) -> Terms:
         M = reach(bound_at(point), found)
         factor = threshold_factor(point["p"], point["s"])
-        return Terms(None, min(M * M / point["n"] * factor, LARGEST["squared"]))
+        return Terms(None, min(M * M / point["n"] * factor, LARGEST[SQUARED]))
 
     def expression() -> Number:
         M = bound_at(LETTERS) / report_signal(Budget(type(privacy), LETTERS))
@@ -69,16 +70,18 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Privacy) -> U
         defaults=defaults,
         estimator="LabelHardThresholding",
         settings=lambda point, found: {"mechanism": "binary", "steps": 1, "step_size": 1},
-        zero_release_risk=lambda point: ZERO_RELEASE_RISK,
+        zero_release_risk=problem.zero_release_risk,
     )
     return with_remark(bound)
 
 
 def best_upper(problem: LabelRegressionProblem, privacy: Privacy) -> Best:
     """One step on one-bit labels, for the linear model, or releasing 0."""
+    if problem.b is not None:
+        return Best(problem.zero_release_risk(), note=NOTHING_FOR_A_LINK)
     bound = one_shot_label_upper(problem, privacy)
     best = Best.of(bound, f"one step on one-bit labels; {RANDOM_ROWS}")
-    return best.or_zero(ZERO_RELEASE_RISK, VACUOUS)
+    return best.or_zero(problem.zero_release_risk(), VACUOUS)
 
 
 # --- What the paper prints ------------------------------------------------------------------------
@@ -87,7 +90,7 @@ def best_upper(problem: LabelRegressionProblem, privacy: Privacy) -> Best:
 RANGE = Assumption("epsilon <= 1", lambda at: at["epsilon"] <= 1)
 
 
-def claimed_label_bounds(privacy: Privacy, *, link: bool) -> list[Bound]:
+def claimed_label_bounds(privacy: Privacy, *, link: bool) -> list[UpperBound]:
     """WX21: Theorem 6, or with `link` Theorem 11, as claimed: (epsilon, delta)-private labels."""
     if not isinstance(privacy, Approximate):
         return []

@@ -1,1 +1,5 @@
 """Sparse regression from locally private records."""
+
+from minimax.problems.local_regression.problem import (
+    LocalRegressionProblem as LocalRegressionProblem,
+)

@@ -48,11 +48,8 @@ from minimax.core.privacy import Privacy
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import (
-    SQUARED,
     SUM,
-    ZERO_RELEASE_RISK,
     LocalRegressionProblem,
-    Loss,
 )
 from minimax.problems.local_regression.upper import (
     LARGEST,
@@ -168,9 +165,7 @@ def worst_loss(plan: Rounds, M: float, power: int) -> float:
     return float(max((tau[0] * M) ** power, np.max(ends**power * fails)) * (1 + ROUNDING))
 
 
-def halving_upper(
-    problem: LocalRegressionProblem, privacy: Privacy, loss: Loss = "squared"
-) -> UpperBound:
+def halving_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBound:
     r"""Risk of SequentialHalving: a bit on one candidate from each user, a quarter kept a round.
 
     **Protocol.** `rounds` says who is asked. A user asked about coordinate k reports y x_k, clipped
@@ -201,7 +196,8 @@ def halving_upper(
     **Source.** against WX21: Remark 1. Sequential halving is due to Karnin, Koren and Somekh
     (2013), with as many users in every round, which costs the logarithm; here they fall.
     """
-    summed, defaults = loss == "sum", {**problem.point, **privacy.parameters}
+    loss, defaults = problem.loss, {**problem.point, **privacy.parameters}
+    summed = loss is SUM
     power = 1 if summed else 2
 
     def formula(point: Point, found: Optimum) -> Terms:
@@ -235,20 +231,18 @@ def halving_upper(
         optimise=report_at(privacy),
         expression=expression,
         assumptions=(Assumption("sequentially interactive reports", lambda at: True), enough),
-        loss=SUM if summed else SQUARED,
+        loss=loss,
         defaults=defaults,
         estimator="SequentialHalving",
         settings=lambda point, found: {"C": point["C"]},
-        zero_release_risk=lambda point: ZERO_RELEASE_RISK,
+        zero_release_risk=problem.zero_release_risk,
     )
     return with_remark(bound)
 
 
-def best_interactive_upper(
-    problem: LocalRegressionProblem, privacy: Privacy, loss: Loss = "squared"
-) -> Best:
+def best_interactive_upper(problem: LocalRegressionProblem, privacy: Privacy) -> Best:
     """SequentialHalving, or what needs no interaction."""
-    without = best_upper(problem, privacy, loss)
-    bound = halving_upper(problem, privacy, loss)
-    best = best_of_local(bound, "interactive, one bit on one coordinate per user")
+    without = best_upper(problem, privacy)
+    bound = halving_upper(problem, privacy)
+    best = best_of_local(problem, bound, "interactive, one bit on one coordinate per user")
     return best if best.risk < without.risk else without

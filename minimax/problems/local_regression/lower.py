@@ -36,6 +36,7 @@ from minimax.core.bound import (
     at_least,
     claimed_bound,
 )
+from minimax.core.loss import Loss
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -53,7 +54,7 @@ from minimax.methods.le_cam import squared_risk, testing_risk
 from minimax.methods.priors import TwoLabelPrior
 from minimax.methods.size_search import best_size
 from minimax.papers import THIS_WORK
-from minimax.problems.local_regression.problem import SQUARED, SUM, Loss
+from minimax.problems.local_regression.problem import SQUARED, SUM
 from minimax.problems.local_regression.reports import entropy_ratio as entropy_ratio
 from minimax.problems.local_regression.reports import report_energy as report_energy
 from minimax.problems.local_regression.reports import reverse_ratio as reverse_ratio
@@ -224,7 +225,7 @@ def wx21_theorem_1_fano() -> LowerBound:
 
 def interactive(
     model: type[Privacy],
-    loss: Loss = "squared",
+    loss: Loss = SQUARED,
     *,
     sharp: bool = False,
 ) -> LowerBound:
@@ -248,7 +249,7 @@ def interactive(
     **Source.** WX21: Theorems 2, 3 (pure) and 4 (RDP, zCDP), with their constants. The paper
     bounds 1/(1 - delta) by 1 + delta, which is the wrong way round.
     """
-    summed = loss == "sum"
+    summed = loss is SUM
     room = float(TEST_ROOM) if summed else 1.0
 
     def risk(at: Point, delta: Number) -> Number:
@@ -289,7 +290,7 @@ def interactive(
         assumptions=(at_least("p", 1),),
         prior_at=_prior(summed=summed),
         slack=(3.3 if summed else 6.2) * _spare(model),
-        loss=SUM if summed else SQUARED,
+        loss=loss,
     )
 
 
@@ -300,7 +301,7 @@ def wx21_theorem_2(*, sharp: bool = False) -> LowerBound:
 
 def wx21_theorem_3(*, sharp: bool = False) -> LowerBound:
     """WX21: Theorem 3: `interactive` under eps-LDP with the loss |sum_j (estimate - theta)_j|."""
-    return interactive(Pure, "sum", sharp=sharp)
+    return interactive(Pure, SUM, sharp=sharp)
 
 
 def wx21_theorem_4(model: type[Privacy]) -> LowerBound:
@@ -313,7 +314,7 @@ def wx21_theorem_4(model: type[Privacy]) -> LowerBound:
     return interactive(model)
 
 
-def null_against_mixture(model: type[Privacy] = Pure, loss: Loss = "squared") -> LowerBound:
+def null_against_mixture(model: type[Privacy] = Pure, loss: Loss = SQUARED) -> LowerBound:
     r"""Theorems 2, 3, 4 by the paper's own route, with the constants that its proof gives.
 
     **Statement.** With B = C/2 and D = n A k(tau) (2 delta/C)^2/(2p), squared loss:
@@ -328,7 +329,7 @@ def null_against_mixture(model: type[Privacy] = Pure, loss: Loss = "squared") ->
 
     **Source.** WX21: Theorems 2, 3, 4 (proof), whose Lemma 9 has sqrt(D)/2 in place of sqrt(D/2).
     """
-    summed = loss == "sum"
+    summed = loss is SUM
     distance, power = (Fraction(1, 2), 1) if summed else (Fraction(2, 3), 2)
 
     def distance_at(at: Point, delta: Number) -> Number:
@@ -365,7 +366,7 @@ def null_against_mixture(model: type[Privacy] = Pure, loss: Loss = "squared") ->
         assumptions=(at_least("p", 1),),
         prior_at=_prior(summed=summed, null=0.5),
         slack=(4.1 if summed else 12.1) * _spare(model),
-        loss=SUM if summed else SQUARED,
+        loss=loss,
     )
 
 
@@ -401,7 +402,7 @@ def claimed_theorem(number: Literal[1, 2, 3, 4], model: type[Privacy] = Pure) ->
         ratio = at["p"] * (lib.log(at["p"]) if number == 1 else 1) / (at["n"] * level(at))
         return Terms(None, lib.least(1, lib.sqrt(ratio) if number == 3 else ratio))
 
-    claim = claimed_bound(
+    return claimed_bound(
         LowerBound,
         f"claimed rate of Theorem {number}",
         f"WX21: Theorem {number}",
@@ -410,8 +411,6 @@ def claimed_theorem(number: Literal[1, 2, 3, 4], model: type[Privacy] = Pure) ->
         assumptions=(PAPER_NOISE, at_least("p", 2), *regime),
         loss=SUM if number == 3 else SQUARED,
     )
-    assert isinstance(claim, LowerBound)
-    return claim
 
 
 def lower_bounds(model: type[Privacy], *, interaction: bool = False) -> list[LowerBound]:
@@ -423,8 +422,8 @@ def lower_bounds(model: type[Privacy], *, interaction: bool = False) -> list[Low
     sharper = model is Pure
     bounds = [interactive(model)] + ([interactive(model, sharp=True)] if sharper else [])
     bounds += [null_against_mixture(model)] if model is not Approximate else []
-    bounds += [interactive(model, "sum")]
-    bounds += [null_against_mixture(model, "sum")] if sharper else []
+    bounds += [interactive(model, SUM)]
+    bounds += [null_against_mixture(model, SUM)] if sharper else []
     if model not in (Gaussian, Approximate):
         bounds.append(claimed_theorem(2 if sharper else 4, model))
     if sharper:

@@ -20,7 +20,6 @@ from minimax.core.best import VACUOUS, Best, with_remark
 from minimax.core.bound import (
     HIDDEN_CONSTANT,
     Assumption,
-    Bound,
     Optimum,
     Point,
     Terms,
@@ -35,12 +34,10 @@ from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import (
     SQUARED,
     SUM,
-    ZERO_RELEASE_RISK,
     LocalRegressionProblem,
-    Loss,
 )
 
-LARGEST = {"squared": 4.0, "sum": 2.0}
+LARGEST = {SQUARED: 4.0, SUM: 2.0}
 """No estimate in the unit ball has more loss."""
 
 
@@ -98,9 +95,7 @@ def reach(bound: Number, found: Optimum) -> Number:
     return bound / lib.tanh((0 * bound + found["report_epsilon"]) / 2)
 
 
-def one_shot_upper(
-    problem: LocalRegressionProblem, privacy: Privacy, loss: Loss = "squared"
-) -> UpperBound:
+def one_shot_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBound:
     r"""Risk of OneShotThreshold: a bit on one coordinate from each user, then the largest kept.
 
     **Protocol.** User i reports y x_j, j = i mod p, clipped to [-B, B], B = 1 + C, as one bit. u_j
@@ -125,7 +120,8 @@ def one_shot_upper(
 
     **Source.** the one-bit report is that of Duchi, Jordan and Wainwright (2018).
     """
-    summed, defaults = loss == "sum", {**problem.point, **privacy.parameters}
+    loss, defaults = problem.loss, {**problem.point, **privacy.parameters}
+    summed = loss is SUM
 
     def risk(v: Number, p: Number) -> Number:
         return library(v).sqrt(v) * sum_factor(p) if summed else v * threshold_factor(p, 1)
@@ -150,26 +146,26 @@ def one_shot_upper(
         assumptions=(
             Assumption("n >= p (every coordinate is reported)", lambda at: at["n"] >= at["p"]),
         ),
-        loss=SUM if summed else SQUARED,
+        loss=loss,
         defaults=defaults,
         estimator="OneShotThreshold",
         settings=lambda point, found: {"C": point["C"]},
-        zero_release_risk=lambda point: ZERO_RELEASE_RISK,
+        zero_release_risk=problem.zero_release_risk,
     )
     return with_remark(bound)
 
 
-def best_of_local(bound: UpperBound, note: str) -> Best:
+def best_of_local(problem: LocalRegressionProblem, bound: UpperBound, note: str) -> Best:
     """What a bound proves, or releasing 0. The class has the estimator's settings."""
     if bound.broken() or bound.is_vacuous():
-        return Best(ZERO_RELEASE_RISK, note=VACUOUS)
+        return Best(problem.zero_release_risk(), note=VACUOUS)
     return Best(bound.value(), bound.estimator, note=note)
 
 
-def best_upper(problem: LocalRegressionProblem, privacy: Privacy, loss: Loss = "squared") -> Best:
+def best_upper(problem: LocalRegressionProblem, privacy: Privacy) -> Best:
     """OneShotThreshold, or releasing 0."""
-    bound = one_shot_upper(problem, privacy, loss)
-    return best_of_local(bound, "non-interactive, one bit on one coordinate per user")
+    bound = one_shot_upper(problem, privacy)
+    return best_of_local(problem, bound, "non-interactive, one bit on one coordinate per user")
 
 
 NO_MEAN = (
@@ -178,7 +174,7 @@ NO_MEAN = (
 )
 
 
-def claimed_record_bounds(privacy: Privacy, *, interaction: bool) -> list[Bound]:
+def claimed_record_bounds(privacy: Privacy, *, interaction: bool) -> list[UpperBound]:
     """WX21: Theorems 5 and 9 (f(x) = x) as claimed: sequentially interactive, pure, s = 1."""
     if not isinstance(privacy, Pure):
         return []
@@ -218,7 +214,7 @@ def claimed_in_the_ball(
     rate: Callable[[Point], Number],
     assumptions: tuple[Assumption, ...],
     remark: str,
-) -> Bound:
+) -> UpperBound:
     """At most 4: the paper's estimates are projected on the unit ball."""
 
     def capped(at: Point) -> Terms:

@@ -1,1 +1,3 @@
 """Logistic regression."""
+
+from minimax.problems.logistic.problem import LogisticProblem as LogisticProblem

@@ -20,7 +20,6 @@ from minimax.methods.noisy_descent import (
 from minimax.methods.recursion import Interval, chernoff_interval
 from minimax.problems.logistic.problem import LogisticProblem
 
-LOSS = "squared distance/d"
 NOTHING_PURE = "no estimator with a pure budget is proven here"
 
 
@@ -71,8 +70,7 @@ def noisy_logistic_upper(
         Schedule(step_size, steps, noise),
         name="noisy gradient descent, logistic loss",
         source="WG19: Corollary 5.8 (s = d)",
-        loss=LOSS,
-        problem=problem.point,
+        problem=problem,
         privacy=privacy,
         assumptions=class_fits(radius, "G", G),
         estimator="NoisyHardThresholding",
@@ -88,7 +86,7 @@ def best_upper(problem: LogisticProblem, privacy: Privacy) -> Best:
     """
     a, model = problem.radius, type(privacy)
     descent = _descent_at(problem.point, a)
-    zero = float(descent.zero_release_risk)
+    zero = problem.zero_release_risk()
     if isinstance(privacy, Pure):
         return Best(zero, note=NOTHING_PURE)
     step_size, steps, _ = descent.best(

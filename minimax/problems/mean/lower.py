@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from minimax.core.bound import (
     Assumption,
-    Bound,
     LowerBound,
     Optimum,
     Parts,
@@ -214,7 +213,7 @@ def dense_packing(model: type[Privacy], data: Data = "sub-Gaussian") -> LowerBou
     )
 
 
-def claimed_theorem_3_1() -> Bound:
+def claimed_theorem_3_1() -> LowerBound:
     r"""CWZ19: Theorem 3.1 as claimed: sigma^2 (d/n + d^2 log(1/delta)/(n eps)^2)."""
 
     def rate(p: Point) -> Terms:
@@ -242,7 +241,7 @@ def claimed_theorem_3_1() -> Bound:
     )
 
 
-def lower_bounds(model: type[Privacy]) -> list[Bound]:
+def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `mean` under one privacy definition."""
     bounds = [
         statistical_gaussian(),

@@ -3,25 +3,62 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from minimax.core.bound import Instance, LowerBound, Point, UpperBound
+from minimax.core.loss import TO_THE_MEAN, Loss
+from minimax.core.problem import AS_SIGMA, Array, Problem
+from minimax.methods.priors import GaussianInstance
+
+if TYPE_CHECKING:
+    from minimax.core.best import Best
+    from minimax.core.privacy import Privacy
 
 
 @dataclass(frozen=True)
-class MeanProblem:
-    """Gaussian records N(mu, sigma^2 I_d), |mu_j| <= radius."""
+class MeanProblem(Problem):
+    """sub-Gaussian(sigma) records in R^d, |mu_j| <= radius; drawn as N(mu, sigma^2 I_d)."""
 
-    n: int
+    name: ClassVar[str] = "mean"
+    about: ClassVar[str] = "sub-Gaussian(sigma) records in R^d, |mean_j| <= radius"
+    loss: ClassVar[Loss] = TO_THE_MEAN
+
     d: int
     sigma: float = 1.0
-    radius: float = 1.0
+    radius: float = AS_SIGMA
 
-    @property
-    def point(self) -> dict[str, float]:
-        return {"n": self.n, "d": self.d, "sigma": self.sigma, "radius": self.radius}
+    def __post_init__(self) -> None:
+        """A radius that is not given is sigma."""
+        if self.radius is AS_SIGMA:
+            object.__setattr__(self, "radius", self.sigma)
 
-    def loss(self, estimate: Array, target: Array) -> float:
-        return float(np.sum((estimate - target) ** 2))
+    def instance(self, theta: Array) -> Instance:
+        """N(theta, sigma^2 I)."""
+        return GaussianInstance(theta, self.sigma)
+
+    def farthest(self) -> Array:
+        """A corner of the cube of means."""
+        return np.full(self.d, self.radius)
+
+    def zero_release_risk(self, point: Point | None = None) -> float:
+        """d radius^2."""
+        at = self.point if point is None else point
+        return float(at["d"] * at["radius"] ** 2)
+
+    def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
+        """Those of `minimax.problems.mean.lower`."""
+        from minimax.problems.mean.lower import lower_bounds
+
+        return lower_bounds(privacy)
+
+    def upper(self, privacy: Privacy) -> list[UpperBound]:
+        """CWZ19: Theorem 3.2 is the best one."""
+        return []
+
+    def best_upper(self, privacy: Privacy) -> Best:
+        """NoisyMean, or releasing 0."""
+        from minimax.problems.mean.upper import best_upper
+
+        return best_upper(self, privacy)

@@ -68,7 +68,7 @@ def subgaussian_clip_bias(R: Number, sigma: Number, radius: Number) -> Number:
 
 
 def noisy_mean_upper(
-    problem: MeanProblem | BoundedMeanProblem,
+    problem: MeanProblem,
     *,
     R: Rule,
     noise_variance: Rule,
@@ -108,18 +108,13 @@ def noisy_mean_upper(
         defaults={**problem.point, **budget},
         estimator="NoisyMean",
         settings=lambda point, found: {"R": found["R"]},
-        zero_release_risk=lambda point: zero_release_risk(point, bounded),
+        zero_release_risk=problem.zero_release_risk,
         resolve=isinstance(privacy, Approximate),
     )
 
 
-def zero_release_risk(point: Point, bounded: bool) -> float:
-    """d radius^2, as every |mean_j| is at most the radius; d sigma^2 for data in a cube."""
-    return float(point["d"] * point["sigma" if bounded else "radius"] ** 2)
-
-
 def best_noisy_mean(
-    problem: MeanProblem | BoundedMeanProblem, privacy: Privacy, law: Law = "sub-Gaussian"
+    problem: MeanProblem, privacy: Privacy, law: Law = "sub-Gaussian"
 ) -> UpperBound:
     """`noisy_mean_upper` at the R of least proven risk; the noise is calibrated at every point."""
     model = type(privacy)
@@ -138,10 +133,10 @@ def best_noisy_mean(
     return at(best_truncation(lambda R: at(R).value(), problem))
 
 
-def best_upper(problem: MeanProblem | BoundedMeanProblem, privacy: Privacy) -> Best:
+def best_upper(problem: MeanProblem, privacy: Privacy) -> Best:
     """The least risk proven for NoisyMean, or releasing 0, of risk at most d radius^2."""
-    zero = zero_release_risk(problem.point, isinstance(problem, BoundedMeanProblem))
-    return Best.of(best_noisy_mean(problem, privacy)).or_zero(zero, VACUOUS)
+    best = Best.of(best_noisy_mean(problem, privacy))
+    return best.or_zero(problem.zero_release_risk(), VACUOUS)
 
 
 class _Truncated(Protocol):

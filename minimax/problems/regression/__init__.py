@@ -1,1 +1,3 @@
 """Linear regression."""
+
+from minimax.problems.regression.problem import RegressionProblem as RegressionProblem

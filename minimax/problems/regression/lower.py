@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from minimax.core.bound import (
     Assumption,
-    Bound,
     LowerBound,
     Optimum,
     Parts,
@@ -255,7 +254,7 @@ def packing(model: type[Privacy], *, sparse: bool) -> LowerBound:
     )
 
 
-def claimed_theorem_4_1() -> Bound:
+def claimed_theorem_4_1() -> LowerBound:
     r"""CWZ19: Theorem 4.1 as claimed: sigma^2 (d/n + d^2/(n eps)^2)."""
 
     def rate(p: Point) -> Terms:
@@ -273,7 +272,7 @@ def claimed_theorem_4_1() -> Bound:
     )
 
 
-def lower_bounds(model: type[Privacy]) -> list[Bound]:
+def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `regression` under one privacy definition."""
     bounds = [
         statistical(),

@@ -2,21 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
-LOSS = "|estimate - beta|^2_Sigma"
+import numpy as np
+
+from minimax.core.bound import Instance, LowerBound, Point, UpperBound
+from minimax.core.loss import IN_THE_DESIGN, Loss
+from minimax.core.problem import FORM, Array, Problem
+from minimax.methods.priors import LinearInstance
+
+if TYPE_CHECKING:
+    from minimax.core.best import Best
+    from minimax.core.privacy import Privacy
+
+LOSS = IN_THE_DESIGN
 
 
 @dataclass(frozen=True)
-class RegressionProblem:
-    """|x|_2 <= 1, eigenvalues of E x x' in [1/(L d), L/d], y = <x, beta> + N(0, sigma^2)."""
+class RegressionProblem(Problem):
+    """|x|_2 <= 1, eigenvalues of E x x' in [1/(L d), L/d], y = <x, beta> + N(0, sigma^2).
 
-    n: int
+    |beta|_2 <= radius; drawn with rows uniform on {-1, 1}^d/sqrt(d).
+    """
+
+    name: ClassVar[str] = "regression"
+    about: ClassVar[str] = "y = <x, beta> + N(0, sigma^2), |x| <= 1, E x x' = I/d, |beta| <= radius"
+    loss: ClassVar[Loss] = LOSS
+
     d: int
     sigma: float = 1.0
     radius: float = 1.0
-    L: float = 1.0
+    L: float = field(default=1.0, metadata=FORM)
 
-    @property
-    def point(self) -> dict[str, float]:
-        return {"n": self.n, "d": self.d, "sigma": self.sigma, "radius": self.radius}
+    def instance(self, theta: Array) -> Instance:
+        """Signs of size 1/sqrt(d) for rows."""
+        return LinearInstance(theta, self.sigma, 1 / math.sqrt(self.d))
+
+    def farthest(self) -> Array:
+        """One coefficient of size radius."""
+        return np.where(np.arange(self.d) < 1, self.radius, 0.0)
+
+    def zero_release_risk(self, point: Point | None = None) -> float:
+        """(L/d) radius^2."""
+        at = self.point if point is None else point
+        return float(self.L / at["d"] * at["radius"] ** 2)
+
+    def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
+        """Those of `minimax.problems.regression.lower`."""
+        from minimax.problems.regression.lower import lower_bounds
+
+        return lower_bounds(privacy)
+
+    def upper(self, privacy: Privacy) -> list[UpperBound]:
+        """CWZ19: Theorem 4.2."""
+        from minimax.problems.regression.upper import claimed_theorem_4_2
+
+        return self.stated([claimed_theorem_4_2()], privacy)
+
+    def best_upper(self, privacy: Privacy) -> Best:
+        """Noisy gradient descent, or releasing 0."""
+        from minimax.problems.regression.upper import best_upper
+
+        return best_upper(self, privacy)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import (
     Assumption,
-    Bound,
     Point,
     Rule,
     Terms,
@@ -101,8 +100,7 @@ def noisy_gradient_upper(
         Schedule(step_size, steps, noise),
         name="noisy gradient descent",
         source="CWZ19: Theorem 4.2",
-        loss=LOSS,
-        problem=problem.point,
+        problem=problem,
         privacy=privacy,
         assumptions=class_fits(radius, "row_bound", row_bound),
         estimator="NoisyGradientRegression",
@@ -165,10 +163,10 @@ def best_upper(problem: RegressionProblem, privacy: Privacy) -> Best:
                 "steps": steps,
             },
         )
-    return Best.of(bound).or_zero(float(descent.zero_release_risk), VACUOUS)
+    return Best.of(bound).or_zero(problem.zero_release_risk(), VACUOUS)
 
 
-def claimed_theorem_4_2() -> Bound:
+def claimed_theorem_4_2() -> UpperBound:
     r"""CWZ19: Theorem 4.2 as claimed: sigma^2 (d/n + d^2 log(1/delta) log^3 n/(n eps)^2)."""
 
     def rate(p: Point) -> Terms:

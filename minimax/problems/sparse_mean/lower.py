@@ -11,7 +11,6 @@ import math
 
 from minimax.core.bound import (
     Assumption,
-    Bound,
     LowerBound,
     Optimum,
     Point,
@@ -19,6 +18,7 @@ from minimax.core.bound import (
     at_least,
     claimed_bound,
 )
+from minimax.core.loss import Loss
 from minimax.core.privacy import Approximate, Privacy, Pure, at_point, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift, symbol
 from minimax.methods.blocks import information_formula, information_search
@@ -164,7 +164,7 @@ def packing(model: type[Privacy], data: Data = "sub-Gaussian") -> LowerBound:
     )
 
 
-def refuted_theorem_3_3() -> Bound:
+def refuted_theorem_3_3() -> LowerBound:
     r"""CWZ19: Theorem 3.3 as printed: sigma^2 (s log d/n + (s log d)^2/(n eps)^2).
 
     **Refuted.** For s = 1 the estimator `StableSparseMean` has worst-case risk of order
@@ -190,7 +190,7 @@ def refuted_theorem_3_3() -> Bound:
     )
 
 
-def refuted_lemma_3_2() -> Bound:
+def refuted_lemma_3_2() -> LowerBound:
     r"""CWZ19: Lemma 3.2(2) as printed: some prior makes sum_i E A_i at least sigma^2 s log d.
 
     **Refuted.** The proof applies Stein's lemma to E[M_j | nu] 1(j in S(nu)), S the top-s set of
@@ -207,12 +207,12 @@ def refuted_lemma_3_2() -> Bound:
         ("d", "s", "sigma"),
         lambda p: Terms(None, p["sigma"] ** 2 * p["s"] * library(p["d"]).log(p["d"])),
         kind="refuted",
-        loss="sum over records of the expected attack score (3.2)",
+        loss=Loss("sum over records of the expected attack score (3.2)"),
         remark="refuted: Stein's lemma applied to a discontinuous function",
     )
 
 
-def lower_bounds(model: type[Privacy]) -> list[Bound]:
+def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `sparse-mean` under one privacy definition."""
     return [
         statistical(),

@@ -3,32 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from minimax.core.bound import Instance, LowerBound, Point, UpperBound
+from minimax.core.loss import TO_THE_MEAN, Loss
+from minimax.core.problem import AS_SIGMA, Array, Problem
+from minimax.methods.priors import GaussianInstance
+
+if TYPE_CHECKING:
+    from minimax.core.best import Best
+    from minimax.core.privacy import Privacy
 
 
 @dataclass(frozen=True)
-class SparseMeanProblem:
-    """Gaussian records N(mu, sigma^2 I_d), at most s non-zero mu_j, each |mu_j| <= radius."""
+class SparseMeanProblem(Problem):
+    """As `MeanProblem`, with at most s non-zero mu_j."""
 
-    n: int
+    name: ClassVar[str] = "sparse-mean"
+    about: ClassVar[str] = (
+        "sub-Gaussian(sigma) records in R^d, at most s non-zero mean_j, |mean_j| <= radius"
+    )
+    loss: ClassVar[Loss] = TO_THE_MEAN
+
     d: int
     s: int
     sigma: float = 1.0
-    radius: float = 1.0
+    radius: float = AS_SIGMA
 
-    @property
-    def point(self) -> dict[str, float]:
-        return {
-            "n": self.n,
-            "d": self.d,
-            "s": self.s,
-            "sigma": self.sigma,
-            "radius": self.radius,
-        }
+    def __post_init__(self) -> None:
+        """A radius that is not given is sigma."""
+        if self.radius is AS_SIGMA:
+            object.__setattr__(self, "radius", self.sigma)
 
-    def loss(self, estimate: Array, target: Array) -> float:
-        return float(np.sum((estimate - target) ** 2))
+    def instance(self, theta: Array) -> Instance:
+        """N(theta, sigma^2 I)."""
+        return GaussianInstance(theta, self.sigma)
+
+    def farthest(self) -> Array:
+        """s means of size radius."""
+        return np.where(np.arange(self.d) < self.s, self.radius, 0.0)
+
+    def zero_release_risk(self, point: Point | None = None) -> float:
+        """s radius^2."""
+        at = self.point if point is None else point
+        return float(at["s"] * at["radius"] ** 2)
+
+    def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
+        """Those of `minimax.problems.sparse_mean.lower`."""
+        from minimax.problems.sparse_mean.lower import lower_bounds
+
+        return lower_bounds(privacy)
+
+    def upper(self, privacy: Privacy) -> list[UpperBound]:
+        """CWZ19: Theorem 3.4 is the best one."""
+        return []
+
+    def best_upper(self, privacy: Privacy) -> Best:
+        """SparseMean, or releasing 0."""
+        from minimax.problems.sparse_mean.upper import best_upper
+
+        return best_upper(self, privacy)

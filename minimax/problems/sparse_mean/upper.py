@@ -103,14 +103,9 @@ def sparse_mean_upper(
         defaults={**problem.point, **budget},
         estimator="SparseMean",
         settings=lambda point, found: {"s": s, "R": found["R"]},
-        zero_release_risk=zero_release_risk,
+        zero_release_risk=problem.zero_release_risk,
         resolve=isinstance(privacy, Approximate),
     )
-
-
-def zero_release_risk(point: Point) -> float:
-    """s radius^2."""
-    return float(point["s"] * point["radius"] ** 2)
 
 
 def best_upper(problem: SparseMeanProblem, privacy: Privacy) -> Best:
@@ -130,4 +125,4 @@ def best_upper(problem: SparseMeanProblem, privacy: Privacy) -> Best:
         )
 
     bound = at(best_truncation(lambda R: at(R).value(), problem))
-    return Best.of(bound).or_zero(zero_release_risk(problem.point), VACUOUS)
+    return Best.of(bound).or_zero(problem.zero_release_risk(), VACUOUS)

@@ -1,1 +1,5 @@
 """Sparse linear regression."""
+
+from minimax.problems.sparse_regression.problem import (
+    SparseRegressionProblem as SparseRegressionProblem,
+)

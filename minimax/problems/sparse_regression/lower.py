@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 
-from minimax.core.bound import Assumption, Bound, LowerBound, Optimum, Point, Terms, claimed_bound
+from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms, claimed_bound
+from minimax.core.loss import Loss
 from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
 from minimax.core.symbolic import library, symbol
 from minimax.methods.blocks import information_search
@@ -110,7 +111,7 @@ def known_support(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
     )
 
 
-def claimed_theorem_4_3() -> Bound:
+def claimed_theorem_4_3() -> LowerBound:
     r"""CWZ19: Theorem 4.3 as claimed: sigma^2 (s log d/n + (s log d)^2/(n eps)^2).
 
     Its proof rests on Lemma 4.3(2), which is refuted (`refuted_lemma_4_3`), so the privacy term is
@@ -134,7 +135,7 @@ def claimed_theorem_4_3() -> Bound:
     )
 
 
-def refuted_lemma_4_3() -> Bound:
+def refuted_lemma_4_3() -> LowerBound:
     r"""CWZ19: Lemma 4.3(2) as printed: some prior makes sum_i E A_i at least sigma^2 s log d.
 
     **Refuted.** The proof copies that of Lemma 3.2(2): Stein's lemma for a function that jumps
@@ -151,12 +152,12 @@ def refuted_lemma_4_3() -> Bound:
         ("d", "s", "sigma"),
         lambda p: Terms(None, p["sigma"] ** 2 * p["s"] * library(p["d"]).log(p["d"])),
         kind="refuted",
-        loss="sum over records of the expected attack score (4.5)",
+        loss=Loss("sum over records of the expected attack score (4.5)"),
         remark="refuted: stays at sigma^2 s for least squares on the revealed support",
     )
 
 
-def lower_bounds(model: type[Privacy]) -> list[Bound]:
+def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `sparse-regression` under one privacy definition."""
     bounds = [
         statistical(),

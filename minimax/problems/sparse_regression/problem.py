@@ -2,26 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from minimax.core.bound import Instance, LowerBound, Point, UpperBound
+from minimax.core.loss import IN_THE_DESIGN, Loss
+from minimax.core.problem import FORM, Array, Problem
+from minimax.methods.priors import LinearInstance
+
+if TYPE_CHECKING:
+    from minimax.core.best import Best
+    from minimax.core.privacy import Privacy
 
 
 @dataclass(frozen=True)
-class SparseRegressionProblem:
-    """|x_j| <= 1/sqrt(s), y = <x, beta> + N(0, sigma^2), at most s non-zero beta_j."""
+class SparseRegressionProblem(Problem):
+    """|x_j| <= 1/sqrt(s), y = <x, beta> + N(0, sigma^2), at most s non-zero beta_j.
 
-    n: int
+    |beta|_2 <= radius, eigenvalues of E x x' on few coordinates in [1/(L s), L/s]; drawn with rows
+    uniform on {-1, 1}^d/sqrt(s).
+    """
+
+    name: ClassVar[str] = "sparse-regression"
+    about: ClassVar[str] = (
+        "as regression, with at most s non-zero beta_j, |x_j| <= 1/sqrt(s) and E x x' = I/s"
+    )
+    loss: ClassVar[Loss] = IN_THE_DESIGN
+
     d: int
     s: int
     sigma: float = 1.0
     radius: float = 1.0
-    L: float = 1.0
+    L: float = field(default=1.0, metadata=FORM)
 
-    @property
-    def point(self) -> dict[str, float]:
-        return {
-            "n": self.n,
-            "d": self.d,
-            "s": self.s,
-            "sigma": self.sigma,
-            "radius": self.radius,
-        }
+    def instance(self, theta: Array) -> Instance:
+        """Signs of size 1/sqrt(s) for rows."""
+        return LinearInstance(theta, self.sigma, 1 / math.sqrt(self.s))
+
+    def farthest(self) -> Array:
+        """s equal coefficients, of norm radius."""
+        return np.where(np.arange(self.d) < self.s, self.radius / math.sqrt(self.s), 0.0)
+
+    def zero_release_risk(self, point: Point | None = None) -> float:
+        """(L/s) radius^2."""
+        at = self.point if point is None else point
+        return float(self.L / at["s"] * at["radius"] ** 2)
+
+    def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
+        """Those of `minimax.problems.sparse_regression.lower`."""
+        from minimax.problems.sparse_regression.lower import lower_bounds
+
+        return lower_bounds(privacy)
+
+    def upper(self, privacy: Privacy) -> list[UpperBound]:
+        """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
+        from minimax.problems.sparse_regression.upper import stated_bounds
+
+        return self.stated(stated_bounds(self, privacy), privacy)
+
+    def best_upper(self, privacy: Privacy) -> Best:
+        """PrivateHardThresholding, or releasing 0."""
+        from minimax.problems.sparse_regression.upper import best_upper
+
+        return best_upper(self, privacy)

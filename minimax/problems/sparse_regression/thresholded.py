@@ -31,7 +31,6 @@ from minimax.methods.recursion import (
     subgaussian_top,
     thresholding_factor,
 )
-from minimax.problems.regression.problem import LOSS
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
 
@@ -104,10 +103,6 @@ class Thresholded:
     @property
     def cap(self) -> Number:
         return self.point["radius"] + self.radius
-
-    @property
-    def zero_release_risk(self) -> Number:
-        return self.unit * self.point["radius"] ** 2
 
     def curvature(self, failure: Number) -> Interval:
         low, high = restricted_interval(self.point, self.L, self.size, failure)
@@ -230,11 +225,11 @@ def thresholded_upper(
             ),
             *kept,
         ),
-        loss=LOSS,
+        loss=problem.loss,
         defaults=defaults,
         estimator=estimator,
         settings=settings,
-        zero_release_risk=lambda point: float(descent_at(point).zero_release_risk),
+        zero_release_risk=problem.zero_release_risk,
         resolve=True,
         rounding=ROUNDING,
     )

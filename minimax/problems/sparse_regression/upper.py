@@ -17,7 +17,6 @@ import numpy as np
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import (
     Assumption,
-    Bound,
     Point,
     Rule,
     Setting,
@@ -32,10 +31,12 @@ from minimax.core.calibration import (
     Scales,
     budget_of,
     gradient_bound,
+    repeated_noise,
     sparse_scales,
     step_scales,
 )
-from minimax.core.privacy import Privacy
+from minimax.core.loss import Loss, squared_distance
+from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Letters, Number, library
 from minimax.methods.noisy_descent import logistic_flatness, truncation_levels
 from minimax.methods.recursion import (
@@ -46,6 +47,7 @@ from minimax.methods.recursion import (
     selection_error,
     step_grid,
 )
+from minimax.problems.erm.upper import claimed_theorem_8
 from minimax.problems.mean.upper import clip_bias
 from minimax.problems.regression.problem import LOSS
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
@@ -55,6 +57,10 @@ from minimax.problems.sparse_regression.thresholded import (
     Thresholded,
     thresholded_upper,
 )
+
+TO_THE_SPARSE_POINT = Loss("squared l2 distance to theta*", squared_distance)
+THEOREM_STEPS = 4
+"""Steps at which WG19: Corollary 5.6 is shown with its constants."""
 
 # --- CWZ19: Theorem 4.4 --------------------------------------------------------------------------
 
@@ -167,8 +173,7 @@ def best_upper(problem: SparseRegressionProblem, privacy: Privacy) -> Best:
     (L/s*) radius^2.
     """
     d, s_star = problem.d, problem.s
-    zero = float(_least_squares(problem.point, problem.L, s_star, problem.radius).zero_release_risk)
-    best = Best(zero, note=VACUOUS)
+    best = Best(problem.zero_release_risk(), note=VACUOUS)
     tried = {s_star}
     if problem.L == 1:
         tried |= {d, *(min(math.ceil(s_star * f), d) for f in (1.5, 2, 3, 5))}
@@ -339,7 +344,7 @@ def excess_rms(u: Number, sigma: Number) -> Number:
 # --- Claims --------------------------------------------------------------------------------------
 
 
-def claimed_theorem_4_4() -> Bound:
+def claimed_theorem_4_4() -> UpperBound:
     r"""CWZ19: Theorem 4.4: sigma^2 (s log d/n + (s log d)^2 log(1/delta) log^3 n/(n eps)^2)."""
 
     def rate(p: Point) -> Terms:
@@ -366,7 +371,7 @@ def claimed_theorem_4_4() -> Bound:
     )
 
 
-def claimed_corollary_5_6() -> Bound:
+def claimed_corollary_5_6() -> UpperBound:
     r"""WG19: Corollary 5.6 with |x|_2 <= K = 1:
     sigma^2 s log d/n + (a^2 + sigma^2) s^2 log d log(1/delta)/(n eps)^2."""
 
@@ -382,11 +387,11 @@ def claimed_corollary_5_6() -> Bound:
         "WG19: Corollary 5.6",
         ("n", "d", "s", "sigma", "radius", "epsilon", "delta"),
         rate,
-        loss="squared l2 distance to theta*",
+        loss=TO_THE_SPARSE_POINT,
     )
 
 
-def claimed_corollary_5_8() -> Bound:
+def claimed_corollary_5_8() -> UpperBound:
     r"""WG19: Corollary 5.8 with |x|_2 <= K = 1: s log d/n + s log d log(1/delta)/(n eps)^2."""
 
     def rate(p: Point) -> Terms:
@@ -400,5 +405,25 @@ def claimed_corollary_5_8() -> Bound:
         "WG19: Corollary 5.8",
         ("n", "d", "s", "epsilon", "delta"),
         rate,
-        loss="squared l2 distance to theta*",
+        loss=TO_THE_SPARSE_POINT,
     )
+
+
+def stated_bounds(problem: SparseRegressionProblem, privacy: Privacy) -> list[UpperBound]:
+    """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
+    claimed = [claimed_theorem_4_4(), claimed_corollary_5_6(), claimed_theorem_8()]
+    if isinstance(privacy, Pure):
+        return claimed
+    model = type(privacy)
+    G = math.sqrt(problem.d / problem.s) * (4 * problem.radius + 4 * problem.sigma)
+    proven = noisy_thresholding_upper(
+        problem,
+        s=problem.s,
+        radius=problem.radius,
+        G=G,
+        step_size=float(problem.s),
+        steps=THEOREM_STEPS,
+        noise=lambda at: repeated_noise(Budget(model, at), 2 * G / at["n"], THEOREM_STEPS),
+        privacy=privacy,
+    )
+    return [proven, *claimed]

@@ -15,7 +15,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import SequentialHalving
 from estimators.core.accounting import compose
-from minimax.calculator import problem_class
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.local_regression import halving
@@ -28,7 +27,7 @@ from minimax.problems.local_regression.halving import (
     union_bound,
     worst_loss,
 )
-from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.problem import SQUARED, SUM, LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
 
 Array = np.ndarray
@@ -117,23 +116,23 @@ def test_the_worst_size_is_from_above(power: int, M: float) -> None:
     assert worst_loss(Rounds((1,), (100,)), M, power) == 0
 
 
-@pytest.mark.parametrize("loss", ["squared", "sum"])
+@pytest.mark.parametrize("loss", [SQUARED, SUM], ids=str)
 def test_no_log_p(loss: Any) -> None:
     """In units of M^2 p/n; the non-interactive bound grows."""
-    power = 1.0 if loss == "squared" else 0.5
+    power = 1.0 if loss is SQUARED else 0.5
     found, other = [], []
     for p in (16, 256, 4096, 10**6, 10**9):
-        problem = LocalRegressionProblem(10**5 * p, p, 2.0)
+        problem = LocalRegressionProblem(10**5 * p, p, 2.0, loss=loss)
         unit = ((3 / math.tanh(0.25)) ** 2 / 10**5) ** power
-        bound = halving_upper(problem, Pure(0.5), loss)
+        bound = halving_upper(problem, Pure(0.5))
         found.append(bound.value() / unit)
-        other.append(one_shot_upper(problem, Pure(0.5), loss).value() / unit)
+        other.append(one_shot_upper(problem, Pure(0.5)).value() / unit)
         assert bound.value() <= bound.closed_form()
         assert found[-1] < other[-1]
         assert bound.slope("p") == pytest.approx(power, abs=0.25)
     assert max(found[1:]) <= found[0]
     assert other[-1] > 1.7 * other[0]
-    deep = halving_upper(LocalRegressionProblem(10**15, 10**9, 2.0), Pure(0.5), loss)
+    deep = halving_upper(LocalRegressionProblem(10**15, 10**9, 2.0, loss=loss), Pure(0.5))
     assert deep.slope("p") == pytest.approx(power, abs=1e-3)
     assert deep.slope("n") == pytest.approx(-power, abs=1e-3)
 
@@ -150,17 +149,14 @@ def test_where_the_bound_is_not_proved() -> None:
 
 @pytest.mark.parametrize("privacy", [Pure(0.5), ZeroConcentrated(0.1)])
 def test_the_calculator_uses_it_with_interaction_only(privacy: Any) -> None:
-    point = {"n": 10**6, "p": 50, "C": 2.0}
-    alone, together = (
-        problem_class("local-regression", interaction=interaction).upper(point, privacy)
-        for interaction in (False, True)
-    )
+    interactive = LocalRegressionProblem(10**6, 50, 2.0, interactive=True)
+    together = interactive.best_upper(privacy)
+    alone = replace(interactive, interactive=False).best_upper(privacy)
     assert alone.estimator == "OneShotThreshold"
     assert together.estimator == "SequentialHalving"
     assert together.risk < alone.risk / 5
-    few = problem_class("local-regression", interaction=True).upper({**point, "n": 100}, privacy)
-    assert few.risk == 1.0
-    single = problem_class("local-regression", interaction=True).upper({**point, "p": 1}, privacy)
+    assert replace(interactive, n=100).best_upper(privacy).risk == 1.0
+    single = replace(interactive, p=1).best_upper(privacy)
     assert single.estimator == "OneShotThreshold"
 
 

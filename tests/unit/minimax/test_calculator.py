@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.__main__ import main
-from minimax.calculator import PROBLEMS, best_lower, plan
+from minimax.catalogue import PROBLEMS
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.plan import plan
 from minimax.problems.sparse_regression import upper as sparse_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from tests.commands import usage_error
@@ -202,20 +204,18 @@ def test_table_shows_every_bound(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("problem", list(PROBLEMS))
 @pytest.mark.parametrize("privacy", [Pure(0.5), Approximate(0.5, 1e-7), ZeroConcentrated(0.05)])
 def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
-    chosen, risk = PROBLEMS[problem], 0.05
+    risk = 0.05
     if problem == "logistic" and isinstance(privacy, Pure):
         pytest.skip("no estimator with a pure budget is proven for logistic regression")
     sizes = {"d": 30.0, "sigma": 1.0, "radius": 4.0 if problem == "logistic" else 1.5, "s": 3.0}
-    sizes |= {"p": 30.0, "C": 2.0}
-    point = {name: sizes[name] for name in chosen.needs if name != "n"}
-    found = plan(chosen, privacy, point, risk)
+    chosen = PROBLEMS[problem].at({**sizes, "p": 30.0, "n": 1})
+    found = plan(chosen, privacy, risk)
     assert found.enough_at is not None
     assert found.impossible_below <= found.enough_at
-    below = {**point, "n": found.impossible_below - 1}
-    assert best_lower(chosen, privacy, below)[0] > risk
-    assert best_lower(chosen, privacy, {**point, "n": found.impossible_below})[0] <= risk
-    assert chosen.upper({**point, "n": found.enough_at}, privacy).risk <= risk
-    assert chosen.upper({**point, "n": found.enough_at - 1}, privacy).risk > risk
+    assert replace(chosen, n=found.impossible_below - 1).best_lower(privacy).risk > risk
+    assert replace(chosen, n=found.impossible_below).best_lower(privacy).risk <= risk
+    assert replace(chosen, n=found.enough_at).best_upper(privacy).risk <= risk
+    assert replace(chosen, n=found.enough_at - 1).best_upper(privacy).risk > risk
 
 
 @pytest.mark.oldest

@@ -26,6 +26,7 @@ from minimax.methods.divergences import report_information, strong_contraction
 from minimax.methods.priors import TwoLabelInstance, TwoLabelPrior
 from minimax.problems.label_regression import lower as label_regression
 from minimax.problems.local_regression import lower as local_regression
+from minimax.problems.local_regression.problem import SUM
 from minimax.problems.local_regression.randomised_response import randomised_response_risk
 from tests.strategies import log_floats, log_integers
 
@@ -89,7 +90,7 @@ def test_the_papers_route_is_below_the_pairs() -> None:
     found = local_regression.null_against_mixture().value(**POINT)
     assert found == pytest.approx(1 / (27 * 7.977), rel=0.02)
     assert found < local_regression.wx21_theorem_2().value(**POINT)
-    sums = local_regression.null_against_mixture(Pure, "sum").value(**POINT)
+    sums = local_regression.null_against_mixture(Pure, SUM).value(**POINT)
     assert sums == pytest.approx(1 / (8 * math.sqrt(7.977)), rel=0.02)
     assert sums < local_regression.wx21_theorem_3().value(**POINT)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from minimax.__main__ import main
-from minimax.calculator import best_lower, plan, problem_class
 from minimax.core.privacy import Gaussian, Pure, Renyi, ZeroConcentrated
+from minimax.plan import plan
+from minimax.problems.local_regression.problem import SQUARED, LocalRegressionProblem
+from minimax.problems.local_regression.problem import SUM as SUM_LOSS
 from tests.commands import usage_error
 
 RECORDS = ["local-regression", "--n", "10000", "--p", "20"]
@@ -159,19 +162,18 @@ def test_claimed_lower_bounds_outside_their_range(capsys: pytest.CaptureFixture[
     assert found["Le Cam: interactive"]["total"] is not None
 
 
-@pytest.mark.parametrize("loss", ["squared", "sum"])
+@pytest.mark.parametrize("loss", [SQUARED, SUM_LOSS], ids=str)
 @pytest.mark.parametrize("interaction", [False, True])
 @pytest.mark.parametrize("privacy", [Pure(1), Renyi(2, 0.5), ZeroConcentrated(0.3), Gaussian(1)])
 def test_plan_counts_the_problems_own_loss(loss: Any, interaction: bool, privacy: Any) -> None:
-    problem = problem_class("local-regression", interaction=interaction, loss=loss)
-    point, risk = {"p": 30.0, "C": 2.0}, 0.05
-    found = plan(problem, privacy, point, risk)
+    problem, risk = LocalRegressionProblem(1, 30, 2.0, interaction, loss), 0.05
+    found = plan(problem, privacy, risk)
     assert found.enough_at is not None
     assert 30 < found.impossible_below <= found.enough_at
-    assert ("sum of errors" in found.by) == (loss == "sum")
-    assert best_lower(problem, privacy, {**point, "n": found.impossible_below - 1})[0] > risk
-    assert problem.upper({**point, "n": found.enough_at}, privacy).risk <= risk
-    assert problem.upper({**point, "n": found.enough_at - 1}, privacy).risk > risk
+    assert ("sum of errors" in found.by) == (loss is SUM_LOSS)
+    assert replace(problem, n=found.impossible_below - 1).best_lower(privacy).risk > risk
+    assert replace(problem, n=found.enough_at).best_upper(privacy).risk <= risk
+    assert replace(problem, n=found.enough_at - 1).best_upper(privacy).risk > risk
 
 
 def test_plan_says_when_nothing_is_proven(capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,11 +214,11 @@ def test_extreme_numbers_are_numbers(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*RECORDS, "--d", "5", "--rho", "1"], "--d is for mean,"),
-        ([*LABELS, "--d", "5", "--rho", "1"], "--d is for mean,"),
+        ([*RECORDS, "--d", "5", "--rho", "1"], "--d is for bounded-mean,"),
+        ([*LABELS, "--d", "5", "--rho", "1"], "--d is for bounded-mean,"),
         (
             ["mean", "--n", "10", "--d", "2", "--p", "3", "--rho", "1"],
-            "--p is for local-regression",
+            "--p is for label-regression",
         ),
         (["local-regression", "--n", "10", "--rho", "1"], "local-regression needs --p"),
         (["label-regression", "--n", "10", "--p", "5", "--rho", "1"], "label-regression needs --s"),

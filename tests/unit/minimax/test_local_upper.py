@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from minimax.core.privacy import (
 )
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
-from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.problem import SQUARED, SUM, LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper, sum_factor, threshold_factor
 
 
@@ -52,9 +53,8 @@ def test_upper_bounds_are_their_closed_forms(privacy: Any, loose: float) -> None
 
     The closed form of tanh(e/2) is exact for three definitions and a bound for the others.
     """
-    records = LocalRegressionProblem(10**9, 20, 2.0)
-    for loss in ("squared", "sum"):
-        bound = one_shot_upper(records, privacy, loss)  # type: ignore[arg-type]
+    for loss in (SQUARED, SUM):
+        bound = one_shot_upper(LocalRegressionProblem(10**9, 20, 2.0, loss=loss), privacy)
         assert 1 - 1e-9 <= bound.closed_form() / bound.value() <= 1 + loose + 1e-7
     for s, C in ((1, 2.0), (4, 0.5), (10, 8.0)):
         labels = one_shot_label_upper(LabelRegressionProblem(10**8, 400, s, C), privacy)
@@ -67,7 +67,7 @@ def test_values_of_the_upper_bounds() -> None:
     v = 9 / t**2 / 500_000
     records = LocalRegressionProblem(10**7, 20, 2.0)
     assert one_shot_upper(records, Pure(0.5)).value() == pytest.approx(25.6 * v, rel=2e-3)
-    assert one_shot_upper(records, Pure(0.5), "sum").value() == pytest.approx(
+    assert one_shot_upper(replace(records, loss=SUM), Pure(0.5)).value() == pytest.approx(
         (1 + 2 * math.sqrt(2 * math.log(38))) * math.sqrt(v)
     )
     labels = one_shot_label_upper(LabelRegressionProblem(10**7, 400, 4, 0.5), Pure(0.5))

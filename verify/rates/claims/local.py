@@ -8,6 +8,7 @@ so that one figure can show it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -31,21 +32,11 @@ from minimax.core.randomised_response import randomised_response_epsilon
 from minimax.problems.label_regression import lower as label_regression
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.local_regression import lower as local_regression
-from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
+from minimax.problems.local_regression.problem import LocalRegressionProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
 
 PAPER_LINK = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0)
 """WX21 §VIII: f(x) = 8x + cos x."""
-
-
-def record_problem(p: Point) -> LocalRegressionProblem:
-    """The problem with private records at a point."""
-    return LocalRegressionProblem(int(p["n"]), int(p["p"]), p["C"])
-
-
-def label_problem(p: Point) -> LabelRegressionProblem:
-    """The problem with private labels at a point."""
-    return LabelRegressionProblem(int(p["n"]), int(p["p"]), int(p["s"]), p["C"])
 
 
 def _one_shot(model: type[Privacy]) -> Factory:
@@ -56,11 +47,6 @@ def _one_shot(model: type[Privacy]) -> Factory:
         return OneShotThreshold(Pure(epsilon, scope="local"), s=1, C=p["C"])
 
     return estimator_at
-
-
-def _one_shot_bound(model: type[Privacy], loss: Loss = "squared") -> Callable[[Point], UpperBound]:
-    estimator_at = _one_shot(model)
-    return lambda p: estimator_at(p).risk_bound(record_problem(p), loss)
 
 
 def _halving(p: Point) -> SequentialHalving:
@@ -75,14 +61,14 @@ def _interactive(randomiser: Literal["duchi", "privunit"]) -> Factory:
 
 def _labels(model: type[Privacy] = Pure, link: Link | None = None) -> Factory:
     return lambda p: LabelHardThresholding(
-        at_point(model, p, "label"), s=int(p["s"]), C=p["C"], link=link
+        at_point(model, p, "label"), s=LabelRegressionProblem.at(p).s, C=p["C"], link=link
     )
 
 
 def _one_step(p: Point) -> LabelHardThresholding:
     return LabelHardThresholding(
         Pure(p["epsilon"], scope="label"),
-        s=int(p["s"]),
+        s=LabelRegressionProblem.at(p).s,
         C=p["C"],
         mechanism="binary",
         steps=1,
@@ -93,7 +79,9 @@ def _one_step(p: Point) -> LabelHardThresholding:
 def _plain_labels(link: Link) -> Factory:
     """The twin where there is a link: the same descent on labels with next to no noise."""
     plain = Gaussian(1e9, scope="label")
-    return lambda p: LabelHardThresholding(plain, s=int(p["s"]), C=p["C"], link=link)
+    return lambda p: LabelHardThresholding(
+        plain, s=LabelRegressionProblem.at(p).s, C=p["C"], link=link
+    )
 
 
 def _pursuit(p: Point) -> IterativeHardThresholding:
@@ -102,11 +90,6 @@ def _pursuit(p: Point) -> IterativeHardThresholding:
 
 RECORDS = "local-regression/Theorem 1/pure"
 LABELS = "label-regression/Theorem 7/pure"
-
-
-def zero_release_risk(p: Point) -> float:
-    """|theta|^2, or the error of the sum, at its largest."""
-    return 1.0
 
 
 def _record_claim(
@@ -120,7 +103,7 @@ def _record_claim(
 ) -> Claim:
     return Claim(
         name=name,
-        problem="local-regression",
+        problem=LocalRegressionProblem,
         model=model,
         lower=lower,
         estimator=estimator,
@@ -128,15 +111,14 @@ def _record_claim(
         non_private=_pursuit,
         sweeps=sweeps,
         upper=upper,
-        zero_release_risk=zero_release_risk,
-        scope="local",
+        projects=True,
     )
 
 
-def _one_shot_claim(
-    name: str, model: type[Privacy], lower: LowerBound, *sweeps: Sweep, loss: Loss = "squared"
-) -> Claim:
-    upper, estimator_at = _one_shot_bound(model, loss), _one_shot(model)
+def _one_shot_claim(name: str, model: type[Privacy], lower: LowerBound, *sweeps: Sweep) -> Claim:
+    """In the loss of the lower bound."""
+    estimator_at = _one_shot(model)
+    upper = proven(estimator_at, partial(LocalRegressionProblem.at, loss=lower.loss))
     return _record_claim(name, model, lower, "OneShotThreshold", estimator_at, *sweeps, upper=upper)
 
 
@@ -156,14 +138,13 @@ def _label_claim(
 ) -> Claim:
     return Claim(
         name=name,
-        problem="label-regression",
+        problem=LabelRegressionProblem,
         model=model,
         lower=lower,
         estimator="LabelHardThresholding" + (" (f = 8x + cos x)" if link else ""),
         estimator_at=_labels(model, link),
         non_private=_plain_labels(link) if link else _pursuit,
         sweeps=sweeps,
-        scope="label",
     )
 
 
@@ -200,7 +181,7 @@ def _record_claims() -> list[Claim]:
             # epsilon: where coth(eps/2) is 2/eps, many more users are needed for estimates that
             # are not clipped.
             Sweep("privacy", {**BASE, "n": 20_000, "epsilon": 0.7}, ASYMPTOTIC, ("n",), weight=7),
-            upper=proven(_halving, record_problem),
+            upper=proven(_halving, LocalRegressionProblem.at),
         ),
         _one_shot_claim(
             "local-regression/Theorem 3/pure",
@@ -208,7 +189,6 @@ def _record_claims() -> list[Claim]:
             local_regression.wx21_theorem_3(sharp=True),
             # Not in p: the estimator pays sqrt(log p) here, which the bound does not have.
             Sweep("privacy", {**BASE, "epsilon": 0.5}, ASYMPTOTIC, ("n", "epsilon"), weight=2),
-            loss="sum",
         ),
         _one_shot_claim(
             "local-regression/Theorem 4/zCDP",
@@ -268,7 +248,7 @@ def _label_claims() -> list[Claim]:
         ),
         Claim(
             name="label-regression/Theorem 7/pure/one step",
-            problem="label-regression",
+            problem=LabelRegressionProblem,
             model=Pure,
             lower=label_regression.wx21_theorem_7(),
             estimator="LabelHardThresholding (one step)",
@@ -283,9 +263,8 @@ def _label_claims() -> list[Claim]:
                     weight=2,
                 ),
             ),
-            upper=proven(_one_step, label_problem),
-            zero_release_risk=zero_release_risk,
-            scope="label",
+            upper=proven(_one_step, LabelRegressionProblem.at),
+            projects=True,
         ),
         _label_claim(
             "label-regression/Theorem 7/approximate",

@@ -11,18 +11,12 @@ from minimax.core.privacy import Approximate, Gaussian, Privacy, ZeroConcentrate
 from minimax.problems.logistic import lower as logistic
 from minimax.problems.logistic.problem import LogisticProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
-from verify.rates.claims.regression import zero_release_risk
-
-
-def logistic_problem(p: Point) -> LogisticProblem:
-    """The logistic problem at a point."""
-    return LogisticProblem(int(p["n"]), int(p["d"]), p["radius"])
 
 
 def _classifier(model: type[Privacy], steps: int) -> Factory:
     return lambda p: NoisyHardThresholdingClassifier(
         privacy=at_point(model, p),
-        s=int(p["d"]),
+        s=LogisticProblem.at(p).d,
         clip=1.0,
         steps=steps,
         feature_scale=1 / math.sqrt(p["d"]),
@@ -31,22 +25,22 @@ def _classifier(model: type[Privacy], steps: int) -> Factory:
 
 
 def _maximum_likelihood(p: Point) -> IterativeHardThresholding:
-    return IterativeHardThresholding(s=int(p["d"]), loss="logistic")
+    return IterativeHardThresholding(s=LogisticProblem.at(p).d, loss="logistic")
 
 
 def _tracing(model: type[Privacy], steps: int, *sweeps: Sweep, has_upper: bool = True) -> Claim:
     estimator_at = _classifier(model, steps)
     return Claim(
         name=f"logistic/tracing/{model.name}",
-        problem="logistic",
+        problem=LogisticProblem,
         model=model,
         lower=logistic.tracing(model),
         estimator="NoisyHardThresholdingClassifier",
         estimator_at=estimator_at,
         non_private=_maximum_likelihood,
         sweeps=sweeps,
-        upper=proven(estimator_at, logistic_problem) if has_upper else None,
-        zero_release_risk=zero_release_risk,
+        upper=proven(estimator_at, LogisticProblem.at) if has_upper else None,
+        projects=True,
     )
 
 

@@ -18,16 +18,6 @@ BASE = {**UNIT, "n": 1000, "d": 200}
 ASYMPTOTIC = {**UNIT, "n": 1e12, "d": 1e9}
 
 
-def mean_problem(p: Point) -> MeanProblem:
-    """The Gaussian mean problem at a point."""
-    return MeanProblem(int(p["n"]), int(p["d"]), p["sigma"], p["radius"])
-
-
-def bounded_problem(p: Point) -> BoundedMeanProblem:
-    """The bounded mean problem at a point."""
-    return BoundedMeanProblem(int(p["n"]), int(p["d"]), p["sigma"], p["sigma"])
-
-
 # --- Estimators ----------------------------------------------------------------------------------
 
 
@@ -43,7 +33,7 @@ def _noisy_mean_best(model: type[Privacy]) -> Factory:
 
     def estimator_at(p: Point) -> NoisyMean:
         privacy = at_point(model, p)
-        R = float(mean_upper.best_noisy_mean(mean_problem(p), privacy).keywords()["R"])
+        R = float(mean_upper.best_noisy_mean(MeanProblem.at(p), privacy).keywords()["R"])
         return NoisyMean(privacy=privacy, R=R, sigma=p["sigma"], radius=p["radius"])
 
     return estimator_at
@@ -81,14 +71,14 @@ def _tracing(
     """`NoisyMean` between the tracing bound and what its own theorem proves."""
     return Claim(
         name=f"mean/tracing/{name}",
-        problem="mean",
+        problem=MeanProblem,
         model=model,
         lower=mean.tracing_gaussian(model, shifted=model in (Approximate, Pure)),
         estimator=f"NoisyMean{R}",
         estimator_at=estimator_at,
         non_private=_sample_mean,
         sweeps=sweeps,
-        upper=proven(estimator_at, mean_problem),
+        upper=proven(estimator_at, MeanProblem.at),
         noise_factor=2.0,
     )
 
@@ -97,14 +87,14 @@ def _bounded(model: type[Privacy], sweeps: tuple[Sweep, ...]) -> Claim:
     estimator_at = _bounded_noisy_mean(model)
     return Claim(
         name=f"bounded-mean/tracing/{model.name}",
-        problem="bounded-mean",
+        problem=BoundedMeanProblem,
         model=model,
         lower=bounded_mean.tracing_signs_additive(model),
         estimator="NoisyMean",
         estimator_at=estimator_at,
         non_private=_sample_mean,
         sweeps=sweeps,
-        upper=proven(estimator_at, bounded_problem),
+        upper=proven(estimator_at, BoundedMeanProblem.at),
         noise_factor=2.0,
     )
 
@@ -119,7 +109,7 @@ def _without_upper(
 ) -> Claim:
     return Claim(
         name=f"mean/{name}",
-        problem="mean",
+        problem=MeanProblem,
         model=model,
         lower=lower,
         estimator=estimator,

@@ -21,11 +21,6 @@ BASE = {"n": 50_000, "d": 8, "sigma": 0.05, "radius": 1.0}
 ASYMPTOTIC = {"n": 1e16, "d": 1e4, "sigma": 1e-3, "radius": 1.0}
 
 
-def regression_problem(p: Point) -> RegressionProblem:
-    """The regression problem at a point."""
-    return RegressionProblem(int(p["n"]), int(p["d"]), p["sigma"], p["radius"])
-
-
 def _descent(model: type[Privacy]) -> Factory:
     return lambda p: NoisyGradientRegression(
         privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"]
@@ -33,7 +28,7 @@ def _descent(model: type[Privacy]) -> Factory:
 
 
 def _statistics(p: Point) -> AdaptiveSufficientStatistics:
-    R = theoretical_truncation(int(p["n"]), p["sigma"], p["radius"])
+    R = theoretical_truncation(RegressionProblem.at(p).n, p["sigma"], p["radius"])
     return AdaptiveSufficientStatistics(privacy=at_point(ZeroConcentrated, p), R=R)
 
 
@@ -41,25 +36,20 @@ def _least_squares(p: Point) -> LeastSquares:
     return LeastSquares()
 
 
-def zero_release_risk(p: Point) -> float:
-    """|beta|^2/d at its largest."""
-    return p["radius"] ** 2 / p["d"]
-
-
 def _tracing(model: type[Privacy], *sweeps: Sweep) -> Claim:
     estimator_at = _descent(model)
     return Claim(
         name=f"regression/tracing/{model.name}",
-        problem="regression",
+        problem=RegressionProblem,
         model=model,
         lower=regression.tracing(model, shifted=model is Approximate),
         estimator="NoisyGradientRegression",
         estimator_at=estimator_at,
         non_private=_least_squares,
         sweeps=sweeps,
-        upper=proven(estimator_at, regression_problem),
+        upper=proven(estimator_at, RegressionProblem.at),
         noise_factor=2.0,
-        zero_release_risk=zero_release_risk,
+        projects=True,
     )
 
 
@@ -99,7 +89,7 @@ def claims() -> list[Claim]:
         ),
         Claim(
             name="regression/tracing/zCDP/AdaSSP",
-            problem="regression",
+            problem=RegressionProblem,
             model=ZeroConcentrated,
             lower=regression.tracing(ZeroConcentrated),
             estimator="AdaptiveSufficientStatistics",

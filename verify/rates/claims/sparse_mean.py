@@ -17,21 +17,19 @@ UNIT = {"sigma": 1.0, "radius": 1.0}
 GUMBEL = "SparseMean (Gumbel)"
 
 
-def sparse_problem(p: Point) -> SparseMeanProblem:
-    """The sparse mean problem at a point."""
-    return SparseMeanProblem(int(p["n"]), int(p["d"]), int(p["s"]), p["sigma"], p["radius"])
-
-
 def _gumbel(model: type[Privacy]) -> Factory:
     return lambda p: SparseMean(
-        privacy=at_point(model, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
+        privacy=at_point(model, p),
+        s=SparseMeanProblem.at(p).s,
+        sigma=p["sigma"],
+        radius=p["radius"],
     )
 
 
 def _peeling(p: Point) -> SparseMean:
     return SparseMean(
         privacy=at_point(Approximate, p),
-        s=int(p["s"]),
+        s=SparseMeanProblem.at(p).s,
         sigma=p["sigma"],
         radius=p["radius"],
         method="peeling",
@@ -41,12 +39,15 @@ def _peeling(p: Point) -> SparseMean:
 
 def _stable(p: Point) -> StableSparseMean:
     return StableSparseMean(
-        privacy=at_point(Approximate, p), s=int(p["s"]), sigma=p["sigma"], radius=p["radius"]
+        privacy=at_point(Approximate, p),
+        s=SparseMeanProblem.at(p).s,
+        sigma=p["sigma"],
+        radius=p["radius"],
     )
 
 
 def _thresholded(p: Point) -> HardThresholdedMean:
-    return HardThresholdedMean(threshold=0.0, s=int(p["s"]))
+    return HardThresholdedMean(threshold=0.0, s=SparseMeanProblem.at(p).s)
 
 
 def _claim(
@@ -60,14 +61,14 @@ def _claim(
 ) -> Claim:
     return Claim(
         name=f"sparse-mean/{name}",
-        problem="sparse-mean",
+        problem=SparseMeanProblem,
         model=model,
         lower=lower,
         estimator=estimator,
         estimator_at=estimator_at,
         non_private=_thresholded,
         sweeps=(sweep,),
-        upper=proven(estimator_at, sparse_problem) if upper else None,
+        upper=proven(estimator_at, SparseMeanProblem.at) if upper else None,
     )
 
 

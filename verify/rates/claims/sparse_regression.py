@@ -27,15 +27,10 @@ from verify.rates.claims.regression import ASYMPTOTIC
 GUMBEL = "PrivateHardThresholding (Gumbel)"
 
 
-def sparse_problem(p: Point) -> SparseRegressionProblem:
-    """The sparse regression problem at a point."""
-    return SparseRegressionProblem(int(p["n"]), int(p["d"]), int(p["s"]), p["sigma"], p["radius"])
-
-
 def _gumbel(model: type[Privacy], selection_share: float) -> Factory:
     return lambda p: PrivateHardThresholding(
         privacy=at_point(model, p),
-        s=int(p["s"]),
+        s=SparseRegressionProblem.at(p).s,
         sigma=p["sigma"],
         radius=p["radius"],
         selection_share=selection_share,
@@ -45,7 +40,7 @@ def _gumbel(model: type[Privacy], selection_share: float) -> Factory:
 def _peeling(p: Point) -> PrivateHardThresholding:
     return PrivateHardThresholding(
         privacy=at_point(Approximate, p),
-        s=int(p["s"]),
+        s=SparseRegressionProblem.at(p).s,
         sigma=p["sigma"],
         radius=p["radius"],
         method="peeling",
@@ -56,10 +51,10 @@ def _peeling(p: Point) -> PrivateHardThresholding:
 
 def _gradient_thresholding(p: Point) -> NoisyHardThresholding:
     """One step of DP-IGHT, clipped at the largest gradient that the class's records have at 0."""
-    R = theoretical_truncation(int(p["n"]), p["sigma"], p["radius"])
+    R = theoretical_truncation(SparseRegressionProblem.at(p).n, p["sigma"], p["radius"])
     return NoisyHardThresholding(
         privacy=at_point(ZeroConcentrated, p),
-        s=int(p["s"]),
+        s=SparseRegressionProblem.at(p).s,
         clip=R * math.sqrt(p["d"] / p["s"]),
         steps=1,
         feature_scale=1 / math.sqrt(p["s"]),
@@ -68,12 +63,7 @@ def _gradient_thresholding(p: Point) -> NoisyHardThresholding:
 
 
 def _pursuit(p: Point) -> IterativeHardThresholding:
-    return IterativeHardThresholding(s=int(p["s"]))
-
-
-def zero_release_risk(p: Point) -> float:
-    """|beta|^2/s at its largest."""
-    return p["radius"] ** 2 / p["s"]
+    return IterativeHardThresholding(s=SparseRegressionProblem.at(p).s)
 
 
 def _claim(
@@ -88,15 +78,15 @@ def _claim(
 ) -> Claim:
     return Claim(
         name=f"sparse-regression/{name}",
-        problem="sparse-regression",
+        problem=SparseRegressionProblem,
         model=model,
         lower=lower,
         estimator=estimator,
         estimator_at=estimator_at,
         non_private=_pursuit,
         sweeps=(sweep,),
-        upper=proven(estimator_at, sparse_problem) if has_upper else None,
-        zero_release_risk=zero_release_risk,
+        upper=proven(estimator_at, SparseRegressionProblem.at) if has_upper else None,
+        projects=True,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,23 +236,23 @@ def release_privacy(*, asked: float) -> Result:
 K = 4.0
 
 
-def _privacy_risk(n: float, s: int, log_d: float, log_term: float) -> float:
+def _privacy_risk(n: float, s: float, log_d: float, log_term: float) -> float:
     """What the proven risk of Algorithm 3.3 has beyond its statistical part, where privacy rules.
 
     eps = 10^-6/n^(1/2): noise far above the sampling error.
     """
     epsilon = 1e-6 / math.sqrt(n)
     R = K * math.sqrt(math.log(n))
-    problem = SparseMeanProblem(int(n), round(math.exp(log_d)), s)
+    problem = SparseMeanProblem(int(n), round(math.exp(log_d)), int(s))
     scales = sparse_scales(
         int(n),
-        s,
+        problem.s,
         R,
         Approximate(epsilon, math.exp(-log_term)),
         method="peeling",
         calibration="paper",
     )
-    bound = sparse_mean_upper(problem, s=s, R=R, method="peeling", scales=scales)
+    bound = sparse_mean_upper(problem, s=problem.s, R=R, method="peeling", scales=scales)
     return cast(float, bound.parts().privacy) * (n * epsilon) ** 2
 
 
@@ -275,7 +275,7 @@ def _privacy_risk(n: float, s: int, log_d: float, log_term: float) -> float:
 )
 def upper_rate(*, log_n_exponent: float) -> Result:
     """Are the proven risk's exponents in s, log d, log(1/delta) and log n those of the theorem?"""
-    start: dict[str, Any] = {"n": 1e4, "s": 10, "log_d": 20.0, "log_term": 20.0}
+    start: dict[str, float] = {"n": 1e4, "s": 10, "log_d": 20.0, "log_term": 20.0}
     steps = {
         "s": (160, 16.0, 2.0),
         "log_d": (40.0, 2.0, 2.0),

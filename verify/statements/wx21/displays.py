@@ -16,6 +16,7 @@ from estimators.local_regression import gradient_bound
 from estimators.randomisers.labels import paper_label_scale
 from estimators.randomisers.vectors import SphereRandomiser
 from minimax.problems.local_regression.lower import null_against_mixture, wx21_theorem_1_fano
+from minimax.problems.local_regression.problem import SUM
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.wx21.local_bounds import CLASS, lower_bound
 
@@ -69,7 +70,7 @@ def by_the_papers_route(*, theorem: int, constant: float) -> Result:
     routes = {
         1: wx21_theorem_1_fano,
         2: null_against_mixture,
-        3: lambda: null_against_mixture(loss="sum"),
+        3: lambda: null_against_mixture(loss=SUM),
     }
     return lower_bound(routes[theorem](), theorem, constant)
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from minimax.core.bound import Bound
+from minimax.core.loss import Loss
 from minimax.core.privacy import OffsetConcentrated, Pure, Renyi
 from minimax.methods.fano import fano
 from minimax.problems.local_regression.lower import (
@@ -21,8 +22,8 @@ from minimax.problems.local_regression.lower import (
     wx21_theorem_3,
     wx21_theorem_4,
 )
-from minimax.problems.local_regression.problem import LocalRegressionProblem
-from minimax.problems.local_regression.upper import Loss, one_shot_upper
+from minimax.problems.local_regression.problem import SQUARED, SUM, LocalRegressionProblem
+from minimax.problems.local_regression.upper import one_shot_upper
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
 CHAPTER = Chapter("WX21")
@@ -53,8 +54,8 @@ def _points(
 @lru_cache(maxsize=8)
 def _estimator(epsilon: float, loss: Loss) -> Bound:
     """The proven risk of an estimator from eps-LDP records, at any point with n >= p."""
-    problem = LocalRegressionProblem(n=100, p=10)
-    return one_shot_upper(problem, Pure(epsilon, scope="local"), loss)
+    problem = LocalRegressionProblem(n=100, p=10, loss=loss)
+    return one_shot_upper(problem, Pure(epsilon, scope="local"))
 
 
 @CHAPTER.states(
@@ -100,7 +101,7 @@ def lower_bound(
             rate = min(1.0, rate * at["p"] ** power)
         least = min(least, bound.value(**at, epsilon=epsilon) / rate)
         if at["n"] >= at["p"]:
-            risk = _estimator(epsilon, "sum" if number == 3 else "squared").value(**at)
+            risk = _estimator(epsilon, SUM if number == 3 else SQUARED).value(**at)
             above = max(above, constant * rate / risk)
     return result(
         least >= constant and above <= 1,
@@ -221,7 +222,7 @@ def relaxed_privacy(constant: float, level: Callable[[float], float]) -> Result:
         value = renyi.value(**at, alpha=2.0, epsilon=math.log1p(square))
         least["RDP"] = min(least["RDP"], value / claim)
         if at["n"] >= at["p"]:
-            risk = _estimator(math.acosh(1 + square / 2), "squared").value(**at)
+            risk = _estimator(math.acosh(1 + square / 2), SQUARED).value(**at)
             above = max(above, constant * claim / risk)
     return result(
         min(least.values()) >= constant and above <= 1,

@@ -1,0 +1,145 @@
+"""A problem of estimation: its numbers, its class of laws, its loss, and what is proved about it.
+
+A problem is a frozen dataclass. Its numeric fields are its *point*, by the letters that bounds use;
+the other fields are its *form* (a loss, whether reports may depend on one another), which decides
+what bounds there are. A package of `minimax.problems` takes part in the calculator and in the
+contract tests by exporting its problem.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minimax.core.bound import (
+    COUNTS,
+    Instance,
+    LowerBound,
+    OutsideRegime,
+    Point,
+    Sample,
+    UpperBound,
+)
+from minimax.core.loss import Loss
+
+if TYPE_CHECKING:
+    from minimax.core.best import Best
+    from minimax.core.privacy import Privacy, Scope
+
+Array = NDArray[np.float64]
+AS_SIGMA = cast(float, None)
+"""The default of a radius that is sigma unless it is given: `__post_init__` puts sigma there."""
+FORM = {"form": True}
+"""The metadata of a field that is no number of the point."""
+
+
+class Floor(NamedTuple):
+    """The largest certified lower bound at a problem, and its name."""
+
+    risk: float
+    name: str
+
+
+@dataclass(frozen=True)
+class Problem(ABC):
+    """n records of an unknown law of a class, and a quantity to estimate from them.
+
+    A subclass has its numbers as fields, n first, and says what `instance`, `zero_release_risk`,
+    `farthest`, `lower`, `upper` and `best_upper` are.
+    """
+
+    name: ClassVar[str]
+    """On the command line."""
+    about: ClassVar[str]
+    """The class, in a line."""
+    scope: ClassVar[Scope] = "central"
+    """Whom the privacy definition trusts."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """The fields that choose a form of the problem on the command line."""
+
+    n: int
+
+    # --- Its numbers ------------------------------------------------------------------------------
+
+    @classmethod
+    def parameters(cls) -> dict[str, bool]:
+        """The numbers by name, and whether one must be given."""
+        numbers = [f for f in fields(cls) if not f.metadata.get("form")]
+        return {f.name: f.default is MISSING for f in numbers}
+
+    @classmethod
+    def at(cls, point: Mapping[str, float], **form: object) -> Self:
+        """The problem with these numbers (others may stand by), in one of its forms."""
+        given = {k: int(v) if k in COUNTS else v for k, v in point.items() if k in cls.parameters()}
+        return cls(**given, **form)  # type: ignore[arg-type]
+
+    @property
+    def point(self) -> dict[str, float]:
+        """The numbers by name: what a bound needs besides a budget."""
+        numbers = {name: getattr(self, name) for name in self.parameters()}
+        return {name: value for name, value in numbers.items() if value is not None}
+
+    @property
+    def description(self) -> str:
+        """The class in this form, in a line."""
+        return self.about
+
+    # --- Its class of laws ------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """The loss in which its bounds are compared."""
+
+    @abstractmethod
+    def instance(self, theta: Array) -> Instance:
+        """A law of the class with this quantity to estimate: records, and losses of estimates."""
+
+    def draw(self, theta: Array, rng: np.random.Generator) -> Sample:
+        """A data set: n records of `instance`."""
+        return self.instance(theta).sample(self.n, rng)
+
+    @abstractmethod
+    def farthest(self) -> Array:
+        """A quantity of the class that is as far from 0 as any."""
+
+    @abstractmethod
+    def zero_release_risk(self, point: Point | None = None) -> float:
+        """The largest risk of releasing 0 whatever the data; at another point if one is given."""
+
+    # --- What is proved ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
+        """Every lower bound under a privacy definition: certified, claimed or refuted."""
+
+    @abstractmethod
+    def upper(self, privacy: Privacy) -> list[UpperBound]:
+        """Upper bounds as their sources state them: with constants where proved, and claimed."""
+
+    @abstractmethod
+    def best_upper(self, privacy: Privacy) -> Best:
+        """The least proven risk, over estimators and their settings and releasing 0."""
+
+    def stated(self, bounds: list[UpperBound], privacy: Privacy) -> list[UpperBound]:
+        """Those of the bounds that are about this kind of budget."""
+        known = {*self.point, *privacy.parameters}
+        return [bound for bound in bounds if {*bound.parameters} <= {*known, *bound.defaults}]
+
+    def best_lower(self, privacy: Privacy) -> Floor:
+        """The largest certified lower bound on the risk in the problem's own loss."""
+        best = Floor(0.0, "none")
+        for bound in self.lower(type(privacy)):
+            if bound.kind != "certified" or bound.loss is not self.loss:
+                continue
+            try:
+                value = bound.value(**self.point, **privacy.parameters)
+            except OutsideRegime:
+                continue
+            best = max(best, Floor(value, bound.name), key=lambda floor: floor.risk)
+        return best
