@@ -25,6 +25,7 @@ from minimax.core.closeness import (
     kl_pure,
 )
 from minimax.core.conversions import OUTWARD, gaussian_excess, gdp_budget, zcdp_budget, zcdp_epsilon
+from minimax.core.symbolic import exact_float
 
 Scope = Literal["central", "local", "label"]
 SCOPES: tuple[Scope, ...] = ("central", "local", "label")
@@ -292,7 +293,7 @@ def parameter_names(model: type[Privacy]) -> tuple[str, ...]:
 
 def at_point(model: type[Privacy], point: Mapping[str, float], scope: Scope = "central") -> Any:
     """The definition with its numbers taken from a point."""
-    return model(**{name: point[name] for name in parameter_names(model)}, scope=scope)
+    return model(**{name: exact_float(point[name]) for name in parameter_names(model)}, scope=scope)
 
 
 def from_parameters(

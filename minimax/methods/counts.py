@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from minimax.core.balls import Ball
 from minimax.core.symbolic import Number
+from minimax.methods.enclosed_counts import BinomialLaw, PoissonLaw, enclosed
 
 Array = NDArray[np.float64]
 NEGLIGIBLE = 230.0
@@ -44,6 +46,8 @@ def binomial_cdf(k: Number, n: float, p: Number, *, quick: bool = False) -> Numb
     by 2e-6 at n = 3 10^8, gammaincc by a third of the tail at a = 9 10^7 (scipy 1.17). There the
     density of B is integrated (`_beta_tail`).
     """
+    if isinstance(p, Ball):
+        return enclosed(BinomialLaw(int(n), p), k)
     if isinstance(p, mpmath.mpf):
         return _exact_binomial_cdf(int(k), int(n), p)
     k, p = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(p, dtype=float))
@@ -58,6 +62,8 @@ def binomial_cdf(k: Number, n: float, p: Number, *, quick: bool = False) -> Numb
 
 def poisson_cdf(k: Number, mean: Number, *, quick: bool = False) -> Number:
     """P(K <= k), K ~ Poisson(mean): the chance that a Gamma(k + 1) exceeds the mean."""
+    if isinstance(mean, Ball):
+        return enclosed(PoissonLaw(mean), k)
     if isinstance(mean, mpmath.mpf):
         return _exact_poisson_cdf(int(k), mean)
     k, mean = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(mean, dtype=float))
