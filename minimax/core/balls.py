@@ -74,6 +74,16 @@ class Ball:
     # --- Ends ---
 
     @property
+    def lower_end(self) -> Ball:
+        """The exact number below."""
+        return _made(self.arb.lower())
+
+    @property
+    def upper_end(self) -> Ball:
+        """The exact number above."""
+        return _made(self.arb.upper())
+
+    @property
     def low(self) -> float:
         """A float that is at most the number."""
         end = float(self.arb.lower())
