@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -22,7 +23,10 @@ from minimax.calculator import (
     rows,
     upper_rows,
 )
+from minimax.core.balls import MissingFlint
+from minimax.core.bound import Bound
 from minimax.core.privacy import from_parameters
+from minimax.rigorous import certificates, shown
 
 EXAMPLES = """\
 examples:
@@ -37,6 +41,7 @@ examples:
   python -m minimax label-regression --n 10000 --p 1000 --s 10 --epsilon 0.5 --delta 1e-3
   python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --rho 0.125 --upper
   python -m minimax mean --d 20 --epsilon 0.5 --delta 1e-6 --plan --risk 0.01
+  python -m minimax mean --n 10000 --d 20 --epsilon 0.5 --delta 1e-6 --rigorous
 """
 
 
@@ -116,6 +121,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--risk", type=_positive(float), help="target risk for --plan")
     parser.add_argument("--upper", action="store_true", help="show upper bounds instead")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.add_argument(
+        "--rigorous",
+        action="store_true",
+        help="certified bounds in ball arithmetic: each number is proved (needs python-flint)",
+    )
     return parser
 
 
@@ -167,6 +177,9 @@ def main(argv: list[str] | None = None) -> int:
     if args.plan:
         _print_plan(plan(problem, privacy, point, args.risk), args.json)
         return 0
+    if args.rigorous:
+        bounds = problem.theorems(point, privacy) if args.upper else problem.lower(type(privacy))
+        return _print_certificates(bounds, {**point, **privacy.parameters}, args.json)
     table = (upper_rows if args.upper else rows)(problem, privacy, point)
     if args.json:
         print(json.dumps(table, indent=2))
@@ -196,6 +209,8 @@ def _problem(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Probl
 def _point(
     parser: argparse.ArgumentParser, args: argparse.Namespace, problem: ProblemClass
 ) -> dict[str, float]:
+    if args.plan and args.rigorous:
+        parser.error("--rigorous proves numbers at a given --n: leave --plan out")
     if args.plan and args.upper:
         parser.error("--plan uses both sides already: leave --upper out")
     if args.plan != (args.risk is not None):
@@ -238,6 +253,19 @@ def _print_table(table: list[dict[str, Any]], title: str, point: dict[str, float
             escape("\n".join(row["assumptions"])),
         )
     Console(width=None if sys.stdout.isatty() else 140).print(shown)
+
+
+def _print_certificates(bounds: Sequence[Bound], place: dict[str, float], as_json: bool) -> int:
+    try:
+        found = list(certificates(bounds, place))
+    except MissingFlint as error:
+        print(error, file=sys.stderr)
+        return 2
+    if as_json:
+        print(json.dumps([vars(certificate) for certificate in found], indent=2))
+    else:
+        print("\n".join(map(shown, found)))
+    return 0
 
 
 def _number(value: float | None) -> str:
