@@ -280,7 +280,7 @@ def _group_sizes(packing: Packing, privacy: Privacy, room: float, most: int) -> 
 
 def _mixing_weights(n: float, privacy: Privacy, room: float, closed: float) -> Array:
     top = _trivial_size(privacy, room)
-    centres = np.geomspace(max(top / 200, 1e-3), max(4 * top, 1.0), 160) / n
+    centres = np.geomspace(max(top / 200, 1e-3), max(4 * top, 1.0), 80) / n
     alphas = np.append(centres, min(closed, n) / (2 * n))
     return np.unique(np.minimum(alphas[alphas > 0], 1.0))
 
