@@ -7,7 +7,7 @@ import json
 import math
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TypeVar
 
@@ -17,10 +17,13 @@ from rich.table import Table
 
 from minimax.calculator import Row, rows, upper_rows
 from minimax.catalogue import PROBLEMS
+from minimax.core.balls import MissingFlint
+from minimax.core.bound import Bound
 from minimax.core.privacy import from_parameters
 from minimax.core.problem import Problem
 from minimax.plan import LARGEST_N, Plan, plan
 from minimax.problems.local_regression.problem import LOSSES, LocalRegressionProblem
+from minimax.rigorous import certificates, shown
 
 EXAMPLES = """\
 examples:
@@ -36,6 +39,7 @@ examples:
   python -m minimax label-regression --n 1e4 --p 1e3 --s 10 --epsilon 0.5
   python -m minimax sparse-regression --n 1e4 --d 1e3 --s 10 --rho 0.125 --upper
   python -m minimax mean --d 20 --epsilon 0.5 --delta 1e-6 --plan --risk 0.01
+  python -m minimax mean --n 10000 --d 20 --epsilon 0.5 --delta 1e-6 --rigorous
 """
 
 
@@ -128,6 +132,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--risk", type=_positive(float), help="target risk for --plan")
     parser.add_argument("--upper", action="store_true", help="show upper bounds instead")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.add_argument(
+        "--rigorous",
+        action="store_true",
+        help="certified bounds in ball arithmetic: each number is proved (needs python-flint)",
+    )
     return parser
 
 
@@ -179,6 +188,9 @@ def main(argv: list[str] | None = None) -> int:
     if args.plan:
         _print_plan(plan(problem, privacy, args.risk), args.json)
         return 0
+    if args.rigorous:
+        bounds = problem.upper(privacy) if args.upper else problem.lower(type(privacy))
+        return _print_certificates(bounds, {**problem.point, **privacy.parameters}, args.json)
     table = (upper_rows if args.upper else rows)(problem, privacy)
     if args.json:
         print(json.dumps([asdict(row) for row in table], indent=2))
@@ -229,6 +241,8 @@ def _refuse_foreign(
 
 def _check_size(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Either n is given, or it is what is looked for."""
+    if args.plan and args.rigorous:
+        parser.error("--rigorous proves numbers at a given --n: leave --plan out")
     if args.plan and args.upper:
         parser.error("--plan uses both sides already: leave --upper out")
     if args.plan != (args.risk is not None):
@@ -253,6 +267,19 @@ def _print_table(table: list[Row], title: str, point: dict[str, float]) -> None:
             escape("\n".join(row.assumptions)),
         )
     Console(width=None if sys.stdout.isatty() else 140).print(shown)
+
+
+def _print_certificates(bounds: Sequence[Bound], place: dict[str, float], as_json: bool) -> int:
+    try:
+        found = list(certificates(bounds, place))
+    except MissingFlint as error:
+        print(error, file=sys.stderr)
+        return 2
+    if as_json:
+        print(json.dumps([vars(certificate) for certificate in found], indent=2))
+    else:
+        print("\n".join(map(shown, found)))
+    return 0
 
 
 def _number(value: float | None) -> str:

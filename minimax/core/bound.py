@@ -20,6 +20,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
+from minimax.core.balls import Ball, Undecided, precision
 from minimax.core.loss import TO_THE_MEAN, Loss
 from minimax.core.symbolic import LETTERS, Expression, Number, symbol
 
@@ -33,6 +34,10 @@ Setting = float | int | str
 COUNTS = {"n", "d", "s", "p"}
 ROUNDING = 1e-9
 """By how much reported floats are rounded outward, relative to their size."""
+PRECISIONS = (200, 400, 800, 1600)
+"""Bits that are tried in turn for a ball."""
+SHARP = 1e-12
+"""The largest relative radius of a ball that is handed out."""
 
 
 class OutsideRegime(ValueError):
@@ -209,6 +214,27 @@ class Bound:
         with mpmath.workdps(digits):
             precise = {name: mpmath.mpf(value) for name, value in point.items()}
             return mpmath.mpf(self.formula(precise, optimum).total)
+
+    def ball(self, **given: float) -> Ball:
+        """The formula in balls, at the free parameters at which `value` was reached: a proof."""
+        point = self.allowed(**given)
+        return self.ball_at(point, self.optimise(point))
+
+    def ball_at(self, point: Point, optimum: Optimum) -> Ball:
+        """The formula in balls at any choice of the free parameters.
+
+        The precision grows until every decision on the way is sure and the ball is small.
+        """
+        for bits in PRECISIONS:
+            with precision(bits):
+                exact = {name: Ball(value) for name, value in point.items()}
+                try:
+                    found = Ball(self.formula(exact, optimum).total)
+                except Undecided:
+                    continue
+                if found.is_finite and found.relative_radius < SHARP:
+                    return found
+        raise Undecided(f"{self.name}: no sharp ball with {PRECISIONS[-1]} bits")
 
     def closed_form(self, **given: float) -> float:
         """`expr` evaluated at the point: valid, and on the outer side of `value`."""

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-import mpmath
 from scipy import special
 
 from minimax.core.privacy import (
@@ -294,8 +293,7 @@ def laplace_maximum_rms(d: Number) -> Number:
         harmonic = float(special.digamma(d + 1)) + EULER
         squares = math.pi**2 / 6 - float(special.polygamma(1, d + 1))
     else:
-        harmonic = mpmath.harmonic(d)
-        squares = mpmath.pi**2 / 6 - mpmath.psi(1, d + 1)
+        harmonic, squares = lib.harmonic(d), lib.inverse_squares(d)
     return lib.sqrt(harmonic**2 + squares)
 
 

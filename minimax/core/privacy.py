@@ -32,6 +32,7 @@ from minimax.core.conversions import (
     zcdp_budget,
     zcdp_epsilon,
 )
+from minimax.core.symbolic import exact_float
 
 Scope = Literal["central", "local", "label"]
 SCOPES: tuple[Scope, ...] = ("central", "local", "label")
@@ -303,7 +304,7 @@ def parameter_names(model: type[Privacy]) -> tuple[str, ...]:
 
 def at_point(model: type[Privacy], point: Mapping[str, float], scope: Scope = "central") -> Any:
     """The definition with its numbers taken from a point."""
-    return model(**{name: point[name] for name in parameter_names(model)}, scope=scope)
+    return model(**{name: exact_float(point[name]) for name in parameter_names(model)}, scope=scope)
 
 
 def from_parameters(

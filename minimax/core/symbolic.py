@@ -1,8 +1,9 @@
-"""Formulas that are written once: for floats, arrays, mpmath numbers and sympy expressions.
+"""Formulas that are written once: for floats, arrays, mpmath numbers, balls and sympy expressions.
 
 A formula asks `library` for the functions that fit its arguments. Floats give the value that is
-reported, arrays of them serve its search, mpmath numbers give the 50-digit value it is held
-against, sympy expressions the closed form. sympy is imported only when an expression is asked for.
+reported, arrays of them serve its search, mpmath numbers give its value in many digits, balls
+(`minimax.core.balls`) enclose it, sympy expressions give the closed form. sympy and python-flint
+are imported only when they are asked for.
 """
 
 from __future__ import annotations
@@ -19,17 +20,22 @@ import mpmath
 import numpy as np
 from scipy import special
 
+from minimax.core.balls import BALLS, Ball
+
 if TYPE_CHECKING:
     import sympy
 
 Number: TypeAlias = Any
-"""A float, an array of floats, an mpmath number or a sympy expression."""
+"""A float, an array of floats, an mpmath number, a ball or a sympy expression."""
 Expression: TypeAlias = "sympy.Expr"
 Library: TypeAlias = SimpleNamespace
 """exp, expm1, log, log1p, sqrt, sinh, cosh, tanh, atan, erf, erfc, erfinv, ndtr, log_ndtr,
-ndtri_exp, least, largest, choose, pi, ulp and is_symbolic, for one kind of number. `ulp` is the
-relative error of one operation: 0 for exact numbers, so that a margin of some ulps keeps floats on
-the safe side."""
+ndtri_exp, least, largest, choose, pi, ulp, resolution and is_symbolic, for one kind of number.
+`ulp` is the relative error of one operation: 0 for precise numbers, so that a margin of some ulps
+keeps floats on the safe side. `resolution` is about the least number that 1 can be told apart by.
+"""
+PRECISE = (mpmath.mpf, Ball)
+"""The kinds of number in which a float's value is checked."""
 
 PLAIN_LETTERS = {"radius": "a"}
 """Parameters whose letter in a formula is not their name."""
@@ -65,11 +71,13 @@ def is_symbolic(*values: Number) -> bool:
 
 
 def library(*values: Number) -> Library:
-    """The functions for these values: sympy's if one is symbolic, mpmath's if one is its number."""
+    """The functions for these values: sympy's if one is symbolic, else a ball's, or mpmath's."""
     if all(type(value) is float for value in values):  # searches ask often
         return FLOATS
     if is_symbolic(*values):
         return _symbolic_library()
+    if any(isinstance(value, Ball) for value in values):
+        return BALLS
     if any(isinstance(value, mpmath.mpf) for value in values):
         return EXACT
     return ARRAYS if any(isinstance(value, np.ndarray) for value in values) else FLOATS
@@ -77,7 +85,21 @@ def library(*values: Number) -> Library:
 
 def lift(value: float, like: Number) -> Number:
     """A float as the kind of number that `like` is, without loss."""
-    return mpmath.mpf(value) if isinstance(like, mpmath.mpf) else value
+    return type(like)(value) if isinstance(like, PRECISE) else value
+
+
+def approximately(value: Number) -> float:
+    """A float near the value: for searches and first guesses, never part of what is proved."""
+    return value.middle if isinstance(value, Ball) else float(value)
+
+
+def exact_float(value: Number) -> float:
+    """The float that a point's number is: points are given in floats."""
+    if not isinstance(value, Ball):
+        return float(value)
+    if value != value.middle:
+        raise ValueError(f"{value} is not a float")
+    return value.middle
 
 
 def _exp(x: float) -> float:
@@ -130,11 +152,13 @@ FLOATS: Library = SimpleNamespace(
     ndtr=lambda x: float(special.ndtr(x)),
     log_ndtr=lambda x: float(special.log_ndtr(x)),
     ndtri_exp=lambda x: float(special.ndtri_exp(x)),
+    floor=math.floor,
     least=min,
     largest=max,
     choose=lambda condition, yes, no: yes() if condition else no(),
     pi=math.pi,
     ulp=ULP,
+    resolution=ULP,
     is_symbolic=False,
 )
 
@@ -154,15 +178,26 @@ ARRAYS: Library = SimpleNamespace(
     ndtr=special.ndtr,
     log_ndtr=special.log_ndtr,
     ndtri_exp=special.ndtri_exp,
+    floor=np.floor,
     least=lambda first, *others: functools.reduce(np.minimum, others, first),
     largest=lambda first, *others: functools.reduce(np.maximum, others, first),
     choose=lambda condition, yes, no: np.where(condition, yes(), no()),
     pi=math.pi,
     ulp=ULP,
+    resolution=ULP,
     is_symbolic=False,
 )
 
-EXACT: Library = SimpleNamespace(
+
+class _Exact(SimpleNamespace):
+    """mpmath's functions; the resolution is that of where it is asked for."""
+
+    @property
+    def resolution(self) -> mpmath.mpf:
+        return mpmath.mp.eps
+
+
+EXACT: Library = _Exact(
     exp=mpmath.exp,
     expm1=mpmath.expm1,
     log=mpmath.log,
@@ -178,6 +213,10 @@ EXACT: Library = SimpleNamespace(
     ndtr=lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2,
     log_ndtr=lambda x: mpmath.log(mpmath.erfc(-x / mpmath.sqrt(2)) / 2),
     ndtri_exp=_quantile,
+    loggamma=mpmath.loggamma,
+    harmonic=mpmath.harmonic,
+    inverse_squares=lambda d: mpmath.pi**2 / 6 - mpmath.psi(1, d + 1),
+    floor=mpmath.floor,
     least=min,
     largest=max,
     choose=lambda condition, yes, no: yes() if condition else no(),

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import mpmath
 import numpy as np
 from scipy import integrate
 
+from minimax.core.balls import BALLS, Ball, between, bits, integral
 from minimax.core.bound import Point
 from minimax.core.privacy import (
     Approximate,
@@ -71,6 +73,8 @@ def label_contraction(model: type[Privacy], at: Point) -> Number:
 
 def _gaussian_share(mu: Number) -> Number:
     """E tanh(mu Z/2)^2 with Z from N(mu/2, 1); by symmetry the sign of the mean does not matter."""
+    if isinstance(mu, Ball):
+        return _enclosed_share(mu)
     return _precise_share(mu) if isinstance(mu, mpmath.mpf) else _float_share(float(mu))
 
 
@@ -96,3 +100,17 @@ def _precise_share(mu: mpmath.mpf) -> mpmath.mpf:
     cuts = sorted({mpmath.mpf(-12), max(-mu / 2, mpmath.mpf(-12)), *map(mpmath.mpf, (0, 4, 12))})
     with mpmath.workdps(25):
         return mpmath.quad(weight, cuts)
+
+
+def _enclosed_share(mu: Ball) -> Ball:
+    """By a rigorous integral up to L; beyond, tanh(x)^2 <= min(1, x^2) leaves next to nothing."""
+    end = math.ceil(math.sqrt(2 * math.log(2) * bits())) + 1
+    tail, density = BALLS.ndtr(-end), BALLS.exp(-(Ball(end) ** 2) / 2) / BALLS.sqrt(2 * BALLS.pi)
+    square = mu**2 / 4 * ((1 + mu**2 / 4) * tail + end * density)
+    beyond = between(0, 2 * BALLS.least(tail, square))
+    half = mu.arb / 2
+
+    def weight(z: Any, analytic: bool) -> Any:
+        return (half * (z + half)).tanh() ** 2 * (-(z**2) / 2).exp()
+
+    return integral(weight, -end, end) / BALLS.sqrt(2 * BALLS.pi) + beyond

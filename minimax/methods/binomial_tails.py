@@ -3,11 +3,14 @@ r"""Upper tails of a binomial law, for floats and mpmath numbers; they err upwar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import mpmath
 import numpy as np
 
-from minimax.core.symbolic import Number, library, lift
+from minimax.core.balls import Ball
+from minimax.core.symbolic import PRECISE, Number, library, lift
+from minimax.methods.enclosed_counts import BinomialLaw
 
 LONGEST_SUM = 8000
 """Terms up to which a tail is summed; beyond, Chernoff's bound is used."""
@@ -33,7 +36,7 @@ def binomial_tails(counts: Sequence[float], n: Number, p: Number) -> list[Number
     chances = _probabilities(first, counts[-1], n, p)
     quotient = (n - counts[-1]) / (counts[-1] + 1) * (p / (1 - p))
     beyond = chances[-1] * quotient / (1 - quotient) if quotient < 1 else lift(1.0, n)
-    above = beyond + _backward_sums(chances)  # above[i] = P(K >= first + i)
+    above = [beyond + total for total in _backward_sums(chances)]  # [i] is P(K >= first + i)
     tails = [above[int(k - first) + 1] for k in counts[1:-1]] + [beyond]
     return [above[1] if first == 0 else lift(1.0, n), *tails]
 
@@ -46,21 +49,22 @@ def _chernoff(x: float, mean: Number) -> Number:
     return use.exp(-mean * ((1 + e) * use.log1p(e) - e))
 
 
-def _probabilities(first: float, last: float, n: Number, p: Number) -> Number:
+def _probabilities(first: float, last: float, n: Number, p: Number) -> Sequence[Number]:
     """P(K = k) for k = first, ..., last, each from the one before."""
     start = _probability(first, n, p)
     odds = p / (1 - p)
-    if not isinstance(n, mpmath.mpf):
+    if not isinstance(n, PRECISE):
         below = np.arange(first, last)
-        return start * np.cumprod(np.append(1.0, (n - below) / (below + 1) * odds))
+        quotients = np.append(1.0, (n - below) / (below + 1) * odds)
+        return [float(chance) for chance in start * np.cumprod(quotients)]
     chances = [start]
     for k in range(int(first), int(last)):
         chances.append(chances[-1] * (n - k) * odds / (k + 1))
-    return np.array(chances, dtype=object)
+    return chances
 
 
-def _backward_sums(chances: Number) -> Number:
-    return np.cumsum(chances[::-1])[::-1]
+def _backward_sums(chances: Sequence[Number]) -> list[Number]:
+    return list(accumulate(reversed(chances)))[::-1]
 
 
 def _probability(k: float, n: Number, p: Number) -> Number:
@@ -68,6 +72,8 @@ def _probability(k: float, n: Number, p: Number) -> Number:
     use = library(n)
     if k == 0:
         return use.exp(n * use.log1p(-p))
+    if isinstance(n, Ball):
+        return BinomialLaw(int(n), p).chance(int(k))
     with mpmath.workdps(mpmath.mp.dps + 25):
         n, p = mpmath.mpf(n), mpmath.mpf(p)
         ways = mpmath.loggamma(n + 1) - mpmath.loggamma(k + 1) - mpmath.loggamma(n - k + 1)

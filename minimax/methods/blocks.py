@@ -18,6 +18,7 @@ import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from minimax.core.balls import BALLS, Ball, Undecided, root_near, surely
 from minimax.core.bound import Optimum
 from minimax.core.symbolic import Number, library
 
@@ -27,40 +28,53 @@ RADII = np.concatenate([[0.5], np.linspace(0.02, 0.96, 48)])
 
 
 def _block_objective(b: Array, c: Array, m: int) -> Array:
-    x = 2 * b * c
-    # log((m - 1 + cosh x)/m) without overflow.
+    return -b * c**2 + _log_weight(2 * b * c, m) - math.log(m)
+
+
+def _log_weight(x: Array, m: int) -> Array:
+    """log(m - 1 + cosh x) without overflow."""
     rest = math.log(m - 1) if m > 1 else -math.inf  # math.log takes integers of any size
-    return -b * c**2 + np.logaddexp(rest, np.logaddexp(x, -x) - math.log(2)) - math.log(m)
+    return np.asarray(np.logaddexp(rest, np.logaddexp(x, -x) - math.log(2)))
 
 
 def _best_c(b: Array, m: int) -> Array:
-    """The c at which h_m(b) is reached, to 1e-15, by a grid and a golden-section polish."""
-    grid = np.linspace(0.0, 1.0, 513)
-    best = np.argmax(_block_objective(b[:, None], grid[None, :], m), axis=1)
-    low = grid[np.maximum(best - 1, 0)]
-    high = grid[np.minimum(best + 1, len(grid) - 1)]
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(60):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        go_left = _block_objective(b, left, m) >= _block_objective(b, right, m)
-        low, high = np.where(go_left, low, left), np.where(go_left, right, high)
-    return np.asarray((low + high) / 2)
+    """The c > 0 at which h_m(b) may be reached (`_enclosed_exponent`): the last with g(2bc) = c.
+
+    From c = 1 it is approached from above: by Newton's method where g is flatter than the diagonal,
+    by c -> g(2bc) where it is steeper. Where there is none, c runs to 0.
+    """
+    c = np.ones_like(b)
+    for _ in range(200):
+        log_weight = _log_weight(2 * b * c, m)  # of m - 1 + cosh x
+        up, down = (np.exp(sign * 2 * b * c - log_weight) / 2 for sign in (1, -1))
+        excess = c - (up - down)
+        flatness = 1 - 2 * b * ((1 - up - down) * (up + down) + np.exp(-2 * log_weight))
+        step = np.where(flatness > 0, excess / np.where(flatness > 0, flatness, 1.0), excess)
+        c = np.clip(c - step, 0.0, 1.0)
+        if np.all(np.abs(step) <= 1e-15 * c):
+            break
+    return np.asarray(c)
 
 
 def block_exponent(b: ArrayLike, m: int) -> Array:
-    """h_m(b) of an array of b: at a maximum, so the error is that of one evaluation."""
+    """h_m(b) of an array of b: at a maximum, so the error is that of one evaluation.
+
+    A grid of c would not do: just above b_m the expression is positive near its maximum alone.
+    """
     b = np.atleast_1d(np.asarray(b, dtype=float))
     return np.maximum(_block_objective(b, _best_c(b, m), m), 0.0)
 
 
 def exponent(b: Number, m: int) -> Number:
-    """h_m(b) of one b, from above: exact for an mpmath number, by some ulps above for a float.
+    """h_m(b) of one b, from above: exact for mpmath numbers and balls, some ulps up for a float.
 
     One evaluation errs by at most 8 ulps of 1 + b: its terms are at most b c^2 <= b, 2b and log m,
     and log m > 2b + 2 makes h_m vanish (then b < log(2m)/2, `free_exponent`).
     """
     if 2 * b <= math.log(2 * m):
         return b * 0
+    if isinstance(b, Ball):
+        return _enclosed_exponent(b, m)
     if not isinstance(b, mpmath.mpf):
         at = float(block_exponent(b, m)[0])
         return at + 8 * library(b).ulp * (1 + b) if at > 0 else 8 * library(b).ulp * (1 + b)
@@ -79,6 +93,39 @@ def exponent(b: Number, m: int) -> Number:
     return max(value, mpmath.mpf(0))
 
 
+def _enclosed_exponent(b: Ball, m: int) -> Ball:
+    r"""h_m(b) as a ball.
+
+    **Statement.** h_m(b) is 0 or the value at the one place c > 0 where the slope of the expression
+    in c, 2b (g(2bc) - c) with g(x) = sinh x/(m - 1 + cosh x), falls through 0. It grows with b. For
+    m <= 3 it is 0 if and only if 2b <= m.
+
+    **Proof.** g'' has the sign of (m - 1)^2 - 2 - (m - 1) cosh x: g is convex, then concave, so
+    g(x) - x/(2b), which is 0 at 0, falls through 0 at most once in x > 0, and a maximum is there or
+    at c = 0. h_m is convex in b, not negative and 0 at b = 0. For m <= 3, g is concave and
+    g'(0) = 1/m.
+    """
+    if m <= 3 and surely(2 * b <= m):
+        return Ball(0)
+    start = float(_best_c(np.array([b.middle]), m)[0])
+    if start < 1e-12:  # none: the value is 0 if it is at a larger b that has one
+        larger = Ball(free_exponent(m) * (1 - 1e-9))
+        if surely(b <= larger) and surely(_enclosed_exponent(larger, m) == 0):
+            return Ball(0)
+        raise Undecided(f"h_{m}({b}) is next to where it leaves 0")
+
+    def excess(c: Ball) -> Ball:
+        return c - BALLS.sinh(2 * b * c) / (m - 1 + BALLS.cosh(2 * b * c))
+
+    def slope(c: Ball) -> Ball:
+        even = BALLS.cosh(2 * b * c)
+        return 1 - 2 * b * ((m - 1) * even + 1) / (m - 1 + even) ** 2
+
+    c = root_near(excess, slope, start)
+    value = BALLS.log((m - 1 + BALLS.cosh(2 * b * c)) / m) - b * c**2
+    return Ball(0) if surely(value <= 0) else BALLS.largest(value, 0)
+
+
 def free_exponent(m: int) -> float:
     r"""b_m = sup{b : h_m(b) = 0}; log(2m)/2 <= b_m <= log(2m).
 
@@ -87,8 +134,8 @@ def free_exponent(m: int) -> float:
     <= x^2 (1 - 1/2m)^2/l^2, and (1 - 1/2m)^2 <= l/2 for every m >= 1.
     **Upper end.** At c = 1, e^{2b}/(2m) <= cosh(2b)/m <= e^b.
     """
-    if m == 1:
-        return 0.5  # cosh x <= e^{x^2/2} and its expansion at 0
+    if m <= 3:
+        return m / 2  # `_enclosed_exponent`
     low, high = math.log(2 * m) / 2, math.log(2 * m)
     while high - low > 1e-12 * high:
         middle = (low + high) / 2

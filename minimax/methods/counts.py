@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from minimax.core.balls import Ball
 from minimax.core.symbolic import Number
+from minimax.methods.enclosed_counts import BinomialLaw, PoissonLaw, enclosed
 
 Array = NDArray[np.float64]
 NEGLIGIBLE = 230.0
 """A tail below e^-230 = 1e-100 counts as none."""
+ROUGH = 100.0
+"""Mean number of successes and of failures from which on a search takes a normal approximation."""
 LARGE = 1e4
 """Parameters from which on floats are integrated."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -34,7 +38,8 @@ def binomial_cdf(k: Number, n: float, p: Number, *, quick: bool = False) -> Numb
 
     **Statement.** P(K <= k) = P(B > p), B ~ Beta(k + 1, n - k). For floats, if
     D = k log(k/(n p)) - k + n p exceeds `NEGLIGIBLE`, the value is 0 for k < n p and 1 for k > n p,
-    to within e^-D; else its relative error is below 1e-10, or with `quick`, for searches, 1e-4.
+    to within e^-D; else its relative error is below 1e-10, or with `quick`, for searches, 1e-3
+    (more where the value is below 1e-6).
 
     **Proof.** B is the (k+1)-st smallest of n uniforms, and K counts those below p. Chernoff: the
     tail beyond k on its side of n p is at most exp(-n KL(k/n, p)), and n KL(k/n, p) is D plus the
@@ -44,11 +49,16 @@ def binomial_cdf(k: Number, n: float, p: Number, *, quick: bool = False) -> Numb
     by 2e-6 at n = 3 10^8, gammaincc by a third of the tail at a = 9 10^7 (scipy 1.17). There the
     density of B is integrated (`_beta_tail`).
     """
+    if isinstance(p, Ball):
+        return enclosed(BinomialLaw(int(n), p), k)
     if isinstance(p, mpmath.mpf):
         return _exact_binomial_cdf(int(k), int(n), p)
     k, p = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(p, dtype=float))
     value = np.where(k < n * p, 0.0, 1.0)
     near = (special.kl_div(k, n * p) <= NEGLIGIBLE) & (k < n) & (p < 1)
+    rough = near & (np.minimum(p, 1 - p) * n > ROUGH) if quick else np.zeros_like(near)
+    value[rough] = _peizer_pratt(k[rough], n, p[rough])
+    near &= ~rough
     value[near] = special.betaincc(k[near] + 1, n - k[near], p[near])
     large = near & (np.minimum(k, n - k) > LARGE)
     if large.any() and not quick:
@@ -58,6 +68,8 @@ def binomial_cdf(k: Number, n: float, p: Number, *, quick: bool = False) -> Numb
 
 def poisson_cdf(k: Number, mean: Number, *, quick: bool = False) -> Number:
     """P(K <= k), K ~ Poisson(mean): the chance that a Gamma(k + 1) exceeds the mean."""
+    if isinstance(mean, Ball):
+        return enclosed(PoissonLaw(mean), k)
     if isinstance(mean, mpmath.mpf):
         return _exact_poisson_cdf(int(k), mean)
     k, mean = np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(mean, dtype=float))
@@ -68,6 +80,23 @@ def poisson_cdf(k: Number, mean: Number, *, quick: bool = False) -> Number:
     if large.any() and not quick:
         value[large] = _gamma_tail(k[large] + 1, mean[large])
     return value
+
+
+def _peizer_pratt(k: Array, n: float, p: Array) -> Array:
+    """The normal approximation of Peizer and Pratt (1968), from n min(p, 1 - p) > `ROUGH` on."""
+    q = 1 - p
+    up, down = (np.maximum(k, 0) + 0.5) / (n * p), np.maximum(n - k - 0.5, 0.25) / (n * q)
+    away = k + 2 / 3 - (n + 1 / 3) * p
+    spread = (1 + q * _bend(up) + p * _bend(down)) / ((n + 1 / 6) * p * q)
+    return np.asarray(special.ndtr(away * np.sqrt(spread)))
+
+
+def _bend(x: Array) -> Array:
+    """(1 - x^2 + 2 x log x)/(1 - x)^2; (1 - x)/3 to first order at 1."""
+    u = 1 - x
+    far = np.abs(u) > 1e-4
+    safe = np.where(far, u, 1.0)
+    return np.where(far, (1 - x**2 + 2 * x * np.log(x)) / safe**2, u / 3)
 
 
 # --- Large parameters -----------------------------------------------------------------------------

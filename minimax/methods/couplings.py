@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
-import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from minimax.core.symbolic import Number, library
+from minimax.core.symbolic import PRECISE, Number, library, lift
 
 Array = NDArray[np.float64]
 Data = Literal["bounded", "sub-Gaussian"]
@@ -165,10 +164,12 @@ class RegressionPacking:
 
     def _over_walk(self, value: Callable[[Number], Number], c: Number) -> Number:
         """E value(c |W|): a sum over the values of |W| and their chances."""
-        if isinstance(c, mpmath.mpf):
-            root, every = mpmath.sqrt(self.s), mpmath.mpf(2) ** self.s
-            values = (value(c * abs(2 * k - self.s) / root) for k in range(self.s + 1))
-            return sum(v * mpmath.binomial(self.s, k) / every for k, v in enumerate(values))
+        if isinstance(c, PRECISE):
+            step = c / library(c).sqrt(self.s)
+            ways = ((k, 2 * math.comb(self.s, k)) for k in range((self.s + 1) // 2))
+            pairs = sum(weight * value(step * (self.s - 2 * k)) for k, weight in ways)
+            middle = math.comb(self.s, self.s // 2) * value(0 * c) if self.s % 2 == 0 else 0
+            return (pairs + middle) / lift(2.0, c) ** self.s
         ups = np.arange(self.s + 1)
         W = np.abs(2 * ups - self.s) / math.sqrt(self.s)
         return value(np.asarray(c)[..., None] * W) @ _walk_chances(self.s)

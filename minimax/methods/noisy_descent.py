@@ -160,7 +160,7 @@ def descent_upper(
         descent, bias = descent_at(point), bias_at(found.get("R"), point)
         given = (found["failure"], found["step_size"], int(found["steps"]))
         total = descent.risk(*given, found["noise"], bias)
-        quiet = min(descent.risk(*given, 0.0, 0.0), total)
+        quiet = library(total).least(descent.risk(*given, 0.0, 0.0), total)
         return Terms(quiet, total - quiet)
 
     def closed(point: Point, found: Optimum) -> Number:

@@ -15,6 +15,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
+from minimax.core.balls import BALLS, Ball
 from minimax.core.bound import Optimum
 from minimax.core.privacy import (
     Approximate,
@@ -23,7 +24,7 @@ from minimax.core.privacy import (
     Pure,
     ZeroConcentrated,
 )
-from minimax.core.symbolic import LETTERS, Expression, Number, library
+from minimax.core.symbolic import LETTERS, PRECISE, Expression, Number, exact_float, library
 from minimax.methods.blocks import RADII, best_exponent, log_guess, log_guess_probability
 from minimax.methods.counts import binomial_cdf, poisson_cdf
 from minimax.methods.couplings import Coupling, Data, Packing, kearns_saul
@@ -140,6 +141,8 @@ def _mixed_failure(
     privacy: Privacy, sizes: Array, room: Number, cdf: Callable[[Number], Number]
 ) -> Number:
     """sum_k P(N <= k) (f_k - f_{k+1}) over the sizes; f is 0 beyond the last."""
+    if isinstance(room, Ball):
+        return _enclosed_mixture(privacy, sizes, room, cdf)
     if isinstance(room, mpmath.mpf):
         exact = [failure(privacy, mpmath.mpf(int(k)), room) for k in sizes]
         steps = [a - b for a, b in zip(exact, [*exact[1:], mpmath.mpf(0)], strict=True)]
@@ -150,13 +153,22 @@ def _mixed_failure(
     return float(cdf(sizes) @ -np.diff(fails, append=0.0))
 
 
+def _enclosed_mixture(
+    privacy: Privacy, sizes: Array, room: Ball, cdf: Callable[[Number], Number]
+) -> Ball:
+    """`_mixed_failure` in balls."""
+    fails = [failure(privacy, Ball(k), room) for k in sizes.tolist()]
+    steps = [BALLS.largest(a - b, 0) for a, b in zip(fails, [*fails[1:], Ball(0)], strict=True)]
+    return sum((below * step for below, step in zip(cdf(sizes), steps, strict=True)), Ball(0))
+
+
 def _truncated_failure(
     packing: Packing, privacy: Privacy, coupled: Coupling, room: Number, k: float
 ) -> Number:
     """P(N <= k) (1 - T_k(q/P(N <= k))), for any k."""
     lib = library(room)
     reached = binomial_cdf(k, packing.n, coupled.alpha)
-    reached = reached if isinstance(reached, mpmath.mpf) else float(reached)
+    reached = reached if isinstance(reached, PRECISE) else float(reached)
     if reached <= 1e-290:
         return 0 * room
     left = room + lib.log(reached) - GUARD * (lib.ulp > 0)
@@ -169,8 +181,7 @@ def poisson_mode(mean: Number) -> Number:
     It decreases with the mean and at the mean k it is k^k e^-k/k!.
     """
     lib = library(mean)
-    floor = mpmath.floor if isinstance(mean, mpmath.mpf) else np.floor
-    return 1 / lib.sqrt(lib.largest(2 * lib.pi * floor(mean), 0 * mean + 1))
+    return 1 / lib.sqrt(lib.largest(2 * lib.pi * lib.floor(mean), 0 * mean + 1))
 
 
 # --- Search ---------------------------------------------------------------------------------------
@@ -261,7 +272,7 @@ def _log_room(epsilon: float, delta: float) -> float:
 
 def _group_sizes(packing: Packing, privacy: Privacy, room: float, most: int) -> Array:
     """Group sizes at which success is evaluated; between them the larger one's bound is used."""
-    top = min(math.ceil(_trivial_size(privacy, room)) + 1, float(packing.n))
+    top = min(math.ceil(_trivial_size(privacy, room)) + 1, exact_float(packing.n))
     if top <= most:
         return np.arange(0, top + 1, dtype=float)
     return np.unique(np.round(np.linspace(0, top, most + 1)))
@@ -269,7 +280,7 @@ def _group_sizes(packing: Packing, privacy: Privacy, room: float, most: int) -> 
 
 def _mixing_weights(n: float, privacy: Privacy, room: float, closed: float) -> Array:
     top = _trivial_size(privacy, room)
-    centres = np.geomspace(max(top / 200, 1e-3), max(4 * top, 1.0), 160) / n
+    centres = np.geomspace(max(top / 200, 1e-3), max(4 * top, 1.0), 80) / n
     alphas = np.append(centres, min(closed, n) / (2 * n))
     return np.unique(np.minimum(alphas[alphas > 0], 1.0))
 

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from minimax.core.symbolic import FLOATS, Library, Number, library
+from minimax.core.balls import BALLS, Ball, root_near
+from minimax.core.symbolic import FLOATS, Library, Number, approximately, library
 
 Array = NDArray[np.float64]
 FAILURES: Array = np.logspace(-18, -0.3, 40)
@@ -101,6 +102,8 @@ def chernoff_interval(
 
 def _deviation(cost: Number, branch: int) -> Number:
     """x with (1 + x) log(1 + x) - x = cost: below 0 (branch -1; -1 if none) or above (branch 0)."""
+    if isinstance(cost, Ball):
+        return _enclosed_deviation(cost, branch)
     if isinstance(cost, mpmath.mpf):
         x = mpmath.mpf(_deviation(float(cost), branch))
         if branch == -1 and (cost >= 1 or x <= -1):
@@ -119,6 +122,19 @@ def _deviation(cost: Number, branch: int) -> Number:
         x = np.maximum(x - (_rate(x) - held) / np.log1p(x), 1e-300 - 1)
     found = np.where(reachable, x, -1.0)
     return found if isinstance(cost, np.ndarray) else float(found)
+
+
+def _enclosed_deviation(cost: Ball, branch: int) -> Ball:
+    """`_deviation` as a ball: the function grows above 0, and minus the function below."""
+    start = _deviation(cost.middle, branch)
+    if branch == -1 and (cost >= 1 or start <= -1):
+        return Ball(-1)
+    sign = 1 + 2 * branch
+    return root_near(
+        lambda x: sign * ((1 + x) * BALLS.log1p(x) - x - cost),
+        lambda x: sign * BALLS.log1p(x),
+        start,
+    )
 
 
 def _rate(x: Array) -> Array:
@@ -237,7 +253,7 @@ def gaussian_top(k: Number, d: Number) -> Number:
     if k <= 0:
         return 0.0
     lib = library(k, d)
-    u = 0 * d - min(float(special.ndtri(float(k) / float(d) / 2)), 0.0)  # of the kind of d
+    u = 0 * d - min(float(special.ndtri(approximately(k / d) / 2)), 0.0)  # of the kind of d
     density = lib.exp(-u * u / 2) / lib.sqrt(2 * lib.pi)
     return k * u * u + 2 * d * (u * density + (1 - u * u) * lib.ndtr(-u))
 
@@ -292,7 +308,7 @@ class Recursion(NamedTuple):
         m = lib.least(start, cap)
         for _ in range(steps):
             after = lib.least(hypot(self.rate * m + self.drift, self.noise), cap)
-            if np.all(after == m):
+            if lib is not BALLS and np.all(after == m):
                 break
             m = after
         return m

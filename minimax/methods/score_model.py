@@ -14,6 +14,7 @@ from typing import Protocol
 
 from scipy import optimize
 
+from minimax.core.balls import surely
 from minimax.core.bound import Optimum
 from minimax.core.symbolic import Expression, Number, library, lift
 
@@ -71,7 +72,7 @@ class Residual:
         if eta == 0:  # whatever the other numbers, which may be infinite
             return lift(0.0, self.signal)
         exact = lift(eta, self.signal)
-        return exact if self.gap(exact) >= 0 else 0 * exact
+        return exact if surely(self.gap(exact) >= 0) else 0 * exact
 
     def linear_floor(self) -> Expression:
         """A closed form below the root, for numbers or symbols; needs cross <= 2 own.

@@ -14,14 +14,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from minimax.core.bound import Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
-from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
+from minimax.core.symbolic import LETTERS, PRECISE, Expression, Number, approximately, library, lift
 
 Array = NDArray[np.float64]
 
@@ -89,8 +88,9 @@ def _log_density(t: Number) -> Number:
 
 def _mills(t: Number) -> Number:
     """P(Z > t)/phi(t)."""
-    if isinstance(t, mpmath.mpf):
-        return mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(t**2 / 2) * mpmath.erfc(t / mpmath.sqrt(2))
+    if isinstance(t, PRECISE):
+        use = library(t)
+        return use.sqrt(use.pi / 2) * use.exp(t**2 / 2) * use.erfc(t / use.sqrt(2))
     return math.sqrt(math.pi / 2) * special.erfcx(t / math.sqrt(2))
 
 
@@ -283,12 +283,12 @@ def best_shifts(
     k = np.atleast_1d(np.asarray(sizes, dtype=float))
     if model in (ZeroConcentrated, Gaussian):
         return np.zeros_like(k)
-    epsilon = k * float(point["epsilon"])
+    epsilon = k * approximately(point["epsilon"])
     sharp = -special.ndtri_exp(-np.logaddexp(0.0, epsilon))
     by_variance = np.sinh(np.minimum(epsilon, 20.0) / 2)  # far beyond the best shift at 20
     grid = np.linspace(0.0, 1.0, 300)[:, None] * tail.reach(epsilon)
     t = np.vstack([grid, by_variance, np.sqrt(2 * epsilon), sharp])
-    place = {name: float(point[name]) for name in ("epsilon", "delta") if name in point}
+    place = {name: approximately(point[name]) for name in ("epsilon", "delta") if name in point}
     found = np.argmin(gain_at(model, place, tail, t, member=member, size=k), axis=0)
     return np.asarray(t[found, np.arange(len(k))])
 

@@ -1,4 +1,4 @@
-"""A walk over the whole domain of a bound, held against the same formula in 50 digits."""
+"""A walk over the whole domain of a bound, held against the same formula in balls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import mpmath
 import numpy as np
 
-from minimax.core.bound import Bound, Optimum, OutsideRegime
+from minimax.core.balls import precision
+from minimax.core.bound import PRECISIONS, Bound, Optimum, OutsideRegime
 
 Point = dict[str, float]
 Draw = Callable[[np.random.Generator], float]
@@ -105,37 +106,45 @@ class Walk:
     """The largest relative distance of a value beyond the exact one: at most 0 if sound."""
     vagueness: float = 0.0
     """The largest relative distance of a value inside the exact one."""
+    radius: float = 0.0
+    """The largest relative radius of a ball that a value was held against."""
     seconds: float = 0.0
     faults: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        figures = f"{self.evaluated} points, {self.compared} in {DIGITS} digits"
-        return f"{figures}, largest excess {self.excess:.2e}, {self.seconds:.1f} s"
+        figures = f"{self.evaluated} points, {self.compared} compared"
+        figures += f", largest excess {self.excess:.2e}, largest radius {self.radius:.1e}"
+        return f"{figures}, {self.seconds:.1f} s"
 
 
-def walk(bound: Bound, places: Iterable[Point] | None = None, *, exact: int = POINTS) -> Walk:
-    """Evaluates a bound at every place, and the first `exact` places in 50 digits as well.
+Compare = Callable[[Bound, Point, float, Optimum, Walk], None]
+
+
+def walk(
+    bound: Bound, places: Iterable[Point] | None = None, *, against: Compare | None = None
+) -> Walk:
+    """Evaluates a bound at every place, in floats and (`against`) in balls.
 
     Faults are: an exception other than `OutsideRegime`, a warning, a number that is not finite or
     is negative, a value beyond the exact one or more than `CLOSE` inside it, a closed form on the
     wrong side of the value. Assert that ``walk(bound).faults`` is empty.
     """
     seen = Walk()
-    start = time.perf_counter()
+    start = time.process_time()
     for place in points(bound) if places is None else places:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                _look(bound, place, seen, precise=seen.compared < exact)
+                _look(bound, place, seen, against or held_against_balls)
         except OutsideRegime:
             seen.outside += 1
         except Exception as error:
             seen.faults.append(f"{bound.name} at {place}: {type(error).__name__}: {error}")
-    seen.seconds = time.perf_counter() - start
+    seen.seconds = time.process_time() - start
     return seen
 
 
-def _look(bound: Bound, place: Point, seen: Walk, *, precise: bool) -> None:
+def _look(bound: Bound, place: Point, seen: Walk, compare: Compare) -> None:
     parts = bound.parts(**place)
     seen.evaluated += 1
     value, where = parts.total, f"{bound.name} at {place}"
@@ -146,23 +155,45 @@ def _look(bound: Bound, place: Point, seen: Walk, *, precise: bool) -> None:
         return
     if bound.outward * (closed - value) < -1e-9 * value or math.isnan(closed):
         seen.faults.append(f"{where}: closed form {closed!r}, value {value!r}")
-    if precise:
-        _compare(bound, place, value, parts.optimum, seen)
+    compare(bound, place, value, parts.optimum, seen)
 
 
-def _compare(bound: Bound, place: Point, value: float, optimum: Optimum, seen: Walk) -> None:
-    """The reported value against the same formula, in 50 digits, at the same free parameters."""
-    where = f"{bound.name} at {place}"
+def held_against_balls(
+    bound: Bound, place: Point, value: float, optimum: Optimum, seen: Walk
+) -> None:
+    """The reported value against the ends of a ball of 200 bits or more around the same formula.
+
+    A lower bound must be at most the lower end, an upper bound at least the upper end.
+    """
+    ball = bound.ball_at(bound.point(place), optimum)
+    with precision(PRECISIONS[0]):
+        end = ball.lower_end if bound.outward < 0 else ball.upper_end
+        gap = bound.outward * (end - value)  # positive: past the sure end
+        relative = (gap / abs(end)).middle if end != 0 else gap.middle
+    seen.radius = max(seen.radius, ball.relative_radius)
+    _judge(bound, place, value, relative, end.middle, seen)
+
+
+def held_against_digits(
+    bound: Bound, place: Point, value: float, optimum: Optimum, seen: Walk
+) -> None:
+    """The reported value against the same formula in 50 digits of mpmath."""
     with mpmath.workdps(DIGITS):
         true = bound.formula({k: mpmath.mpf(v) for k, v in place.items()}, optimum).total
         beyond = bound.outward * (true - value)  # positive: past the exact value
-        scale = abs(true) if true != 0 else mpmath.mpf(1)
-        relative = float(beyond / scale)
+        relative = float(beyond / abs(true) if true != 0 else beyond)
+    _judge(bound, place, value, relative, float(true), seen)
+
+
+def _judge(
+    bound: Bound, place: Point, value: float, relative: float, true: float, seen: Walk
+) -> None:
+    where = f"{bound.name} at {place}"
     seen.compared += 1
     seen.excess = max(seen.excess, relative)
     if relative > 0:
-        seen.faults.append(f"{where}: {value!r} is beyond the exact {mpmath.nstr(true, 20)}")
+        seen.faults.append(f"{where}: {value!r} is {relative} beyond the exact {true!r}")
     if relative < 0 and (bound.outward > 0 or true > TINY):
         seen.vagueness = max(seen.vagueness, -relative)
         if -relative > max(CLOSE, 2 * bound.rounding):
-            seen.faults.append(f"{where}: {value!r} is far inside {mpmath.nstr(true, 20)}")
+            seen.faults.append(f"{where}: {value!r} is far inside {true!r}")

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 
-import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
 from minimax.core.loss import Loss, squared_distance
 from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
-from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
+from minimax.core.symbolic import LETTERS, PRECISE, Expression, Number, approximately, library, lift
 from minimax.methods.binomial_tails import binomial_tails
 from minimax.methods.counts import binomial_cdf
 from minimax.methods.priors import DilutedPrior
@@ -133,8 +132,8 @@ def _mean_square_gain(model: type[Privacy], p: Point, chance: Number) -> Number:
     """
     n, d, use = p["n"], p["d"], library(p["n"])
     cap = 2 * use.sqrt(d)
-    counts = _counts(float(n), float(n * chance))
-    shifts = best_shifts(model, p, SUBGAUSSIAN, member=float(cap), sizes=counts)
+    counts = _counts(approximately(n), approximately(n * chance))
+    shifts = best_shifts(model, p, SUBGAUSSIAN, member=approximately(cap), sizes=counts)
     gains = _gains(model, p, cap, counts, shifts)
     total, above = 0 * d, cap**2
     tails = binomial_tails([0.0, *counts.tolist()], n, chance)
@@ -148,9 +147,9 @@ def _gains(
     model: type[Privacy], p: Point, cap: Number, counts: Array, shifts: Array
 ) -> list[Number]:
     """G_k for each count, at these shifts."""
-    if isinstance(cap, mpmath.mpf):
+    if isinstance(cap, PRECISE):
         return [
-            gain_at(model, p, SUBGAUSSIAN, t, member=cap, size=mpmath.mpf(k))
+            gain_at(model, p, SUBGAUSSIAN, t, member=cap, size=lift(k, cap))
             for k, t in zip(counts.tolist(), shifts.tolist(), strict=True)
         ]
     return list(gain_at(model, p, SUBGAUSSIAN, shifts, member=cap, size=counts))

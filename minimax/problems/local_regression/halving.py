@@ -41,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from minimax.core.balls import Ball
 from minimax.core.best import Best, with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, report_signal
@@ -178,8 +179,8 @@ def halving_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBou
         E|estimate - theta|^2 <= 9 M^2/m + M^2/l <= M^2 (18 p + 35 sqrt p)/(n - 2p - 3.5 sqrt p),
         E|sum_j (estimate - theta)_j| <= 3 M/sqrt m + M/sqrt l,
 
-    and never more than 4 and 2. The value has sup_tau tau^2 P(fail) in place of 9/m (tau P(fail)
-    for 3/sqrt m), computed from exact binomial laws (`worst_loss`).
+    and never more than 4 and 2. The value in floats has sup_tau tau^2 P(fail) in place of 9/m
+    (tau P(fail) for 3/sqrt m), computed from exact binomial laws (`worst_loss`).
 
     **Assumptions.** n > 2p + 3.5 sqrt p, so that m >= 1.
 
@@ -205,10 +206,11 @@ def halving_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBou
         lib = library(M)
         last = (M / lib.sqrt(plan.users[-1])) ** power
         if len(plan.users) == 1:
-            return Terms(None, min(last, LARGEST[loss]))
+            return Terms(None, lib.least(last, LARGEST[loss]))
         crude = (M * lib.sqrt(REACH / plan.users[0])) ** power
-        missed = min(worst_loss(plan, float(M), power), crude)
-        return Terms(None, min(missed + last, LARGEST[loss]))
+        # The sharper term rests on floats of incomplete beta functions: no ball holds it.
+        sharp = crude if isinstance(M, Ball) else worst_loss(plan, float(M), power)
+        return Terms(None, lib.least(lib.least(sharp, crude) + last, LARGEST[loss]))
 
     def expression() -> Number:
         n, p = LETTERS["n"], LETTERS["p"]

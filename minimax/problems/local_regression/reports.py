@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 
-import mpmath
-
 from minimax.core.bound import Point
 from minimax.core.privacy import Approximate, Gaussian, OffsetConcentrated, Privacy, Pure, Renyi
 from minimax.core.symbolic import Number, library
@@ -74,7 +72,7 @@ def entropy_ratio(tau: Number) -> Number:
 
     def full() -> Number:
         t = lib.largest(tau, 1e-3)  # both branches are evaluated for arrays
-        inside = lib.least(t, 1 - (lib.ulp or mpmath.mp.eps) / 2)
+        inside = lib.least(t, 1 - lib.resolution / 2)
         parts = (1 + t) * lib.log1p(t) + (1 - t) * lib.log1p(-inside)
         return parts / (2 * t**2) * (1 + 8 * lib.ulp / t)
 
@@ -94,5 +92,5 @@ def reverse_ratio(tau: Number) -> Number:
     """
     lib = library(tau)
     square = lib.largest(tau**2 * (1 + 16 * lib.ulp), tau * 0 + 1e-300)
-    inside = lib.least(square, 1 - (lib.ulp or mpmath.mp.eps) / 2)
+    inside = lib.least(square, 1 - lib.resolution / 2)
     return lib.choose(square < 1, lambda: -lib.log1p(-inside) / inside, lambda: math.inf)

@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import mpmath
 import numpy as np
 from scipy import special
 
 from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Setting, Terms, UpperBound
 from minimax.core.privacy import Privacy
-from minimax.core.symbolic import LETTERS, Number, library
+from minimax.core.symbolic import LETTERS, PRECISE, Number, library
 from minimax.methods.noisy_descent import ROUNDING
 from minimax.methods.recursion import (
     FAILURES,
@@ -57,8 +56,8 @@ def restricted_interval(point: Point, L: float, size: Number, failure: Number) -
 
 def _log_sets(d: Number, size: Number) -> Number:
     """log of the number of sets, C(d, size) = 1/((d + 1) B(d - size + 1, size + 1))."""
-    if isinstance(d, mpmath.mpf):
-        gamma = mpmath.loggamma
+    if isinstance(d, PRECISE):
+        gamma = library(d).loggamma
         return gamma(d + 1) - gamma(size + 1) - gamma(d - size + 1)
     return max(-float(special.betaln(d - size + 1, size + 1)) - float(np.log(d + 1)), 0.0)
 
@@ -195,7 +194,7 @@ def thresholded_upper(
         descent, steps = descent_at(point), int(found["steps"])
         given = (found["failure"], found["step_size"], steps)
         total = descent.risk(*given, terms_at(point, found))
-        quiet = min(descent.risk(*given, QUIET), total)
+        quiet = library(total).least(descent.risk(*given, QUIET), total)
         return Terms(quiet, total - quiet)
 
     def closed(point: Point, found: Optimum) -> Number:
