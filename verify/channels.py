@@ -2,9 +2,11 @@
 
 On small alphabets the epsilon-LDP channels form a polytope whose extreme points are staircase
 mechanisms; a linear program finds the supremum over all of them. Each bound of
-`minimax.methods.divergences` must be above it; the slack is their ratio. Control: nine tenths of a
-bound must be below the supremum somewhere, or the constant could be smaller. Exit code 0: every
-bound holds and every control breaks. 1: otherwise. 2: bad usage.
+`minimax.methods.divergences` must be above it; the slack is their ratio. For zCDP there is no such
+program: the gain of antipodal pairs is held against the best channels that were found
+(`verify.pair_channels`). Control: nine tenths of a bound must be below the supremum somewhere, or
+the constant could be smaller. Exit code 0: every bound holds and every control breaks.
+1: otherwise. 2: bad usage.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +24,14 @@ from numpy.typing import NDArray
 from rich.table import Table
 from scipy import special
 
-from minimax.core.privacy import Pure
+from minimax.core.privacy import Privacy, Pure, ZeroConcentrated
 from minimax.methods import divergences, fano
+from minimax.methods.antipodal_gain import average_pair_gain
 from minimax.methods.divergences import staircase_supremum
 from minimax.problems.local_regression.lower import report_energy
 from verify.console import Terminal
 from verify.files import write_json, write_problems
+from verify.pair_channels import RADIAL, found_channels
 
 Array = NDArray[np.float64]
 Divergence = Callable[[Array, Array], Array]
@@ -39,6 +43,7 @@ LETTERS = 8
 """Inputs at which a report's information and variance are looked at; their bounds are limits."""
 SHARP = 0.9
 """The share of a bound that the supremum must exceed somewhere."""
+LETTER = {"epsilon": "ε", "rho": "ρ"}
 EXAMPLES = """\
 examples:
   python -m verify.channels                      the table, in a few seconds
@@ -85,7 +90,7 @@ class Slack:
     """A bound beside the supremum over all channels."""
 
     constant: str
-    epsilon: float
+    privacy: Privacy
     at: str
     bound: float
     supremum: float
@@ -125,21 +130,23 @@ def energy(columns: Array, p: int) -> Array:
 
 
 def slacks() -> Iterator[Slack]:
-    """Every bound at every epsilon."""
+    """Every bound at every budget."""
     for epsilon in EPSILONS:
         yield from _from_tv(epsilon)
         yield from _of_reports(epsilon)
+    for rho in RADIAL:
+        yield from _of_pairs(rho)
 
 
 def _from_tv(epsilon: float) -> Iterator[Slack]:
     for (name, (divergence, bound)), t in itertools.product(FROM_TV.items(), DISTANCES):
         found = supremum(divergence, worst_pair(t), epsilon)
-        yield Slack(f"{name} from TV", epsilon, f"TV = {t:g}", bound(epsilon, t), found)
+        yield Slack(f"{name} from TV", Pure(epsilon), f"TV = {t:g}", bound(epsilon, t), found)
     close = np.array([[0.501, 0.499], [0.5, 0.5]])
     for name, divergence in (("chi2", chi2), ("kl", kl)):
         factor = divergences.strong_contraction_pure(epsilon)
         share = supremum(divergence, close, epsilon) / float(np.sum(divergence(*close)))
-        yield Slack(f"{name} from {name}", epsilon, "two close laws", factor, share)
+        yield Slack(f"{name} from {name}", Pure(epsilon), "two close laws", factor, share)
 
 
 def _of_reports(epsilon: float) -> Iterator[Slack]:
@@ -147,7 +154,7 @@ def _of_reports(epsilon: float) -> Iterator[Slack]:
         best = staircase_supremum(lambda c, p=p: energy(c, p), 2**p, epsilon)  # type: ignore[misc]
         bound = report_energy(Pure, {"p": p, "epsilon": epsilon}, sharp=sharp)
         name = "report energy" + (", channel information" if sharp else "")
-        yield Slack(name, epsilon, f"p = {p}", bound, best)
+        yield Slack(name, Pure(epsilon), f"p = {p}", bound, best)
     for name, value, bound in (
         (
             "report information",
@@ -161,7 +168,14 @@ def _of_reports(epsilon: float) -> Iterator[Slack]:
         ),
     ):
         best = staircase_supremum(value, LETTERS, epsilon)
-        yield Slack(name, epsilon, f"{LETTERS} letters", bound(epsilon), best)
+        yield Slack(name, Pure(epsilon), f"{LETTERS} letters", bound(epsilon), best)
+
+
+def _of_pairs(rho: float) -> Iterator[Slack]:
+    """Both sides in units of half the channel's own rho, which is a little off the round one."""
+    for name, found in found_channels(rho):
+        bound = average_pair_gain(ZeroConcentrated, {"rho": found.rho}) ** 2 / (found.rho / 2)
+        yield Slack("antipodal pairs", ZeroConcentrated(rho), name, bound, found.quotient)
 
 
 def loose(found: list[Slack]) -> list[str]:
@@ -170,12 +184,14 @@ def loose(found: list[Slack]) -> list[str]:
     return sorted({row.constant for row in found} - reached)
 
 
-def _table(found: list[Slack]) -> Table:
-    table = Table(title="bounds against the supremum over all ε-LDP channels")
+def _table(found: list[Slack], title: str) -> Table:
+    """Slacks of one privacy definition, a column for each budget."""
+    table = Table(title=title)
     table.add_column("constant")
     table.add_column("at")
-    for epsilon in EPSILONS:
-        table.add_column(f"slack, ε = {epsilon:g}", justify="right")
+    for row in {row.privacy: row for row in found}.values():
+        (name, budget), *_ = row.privacy.parameters.items()
+        table.add_column(f"slack, {LETTER[name]} = {budget:g}", justify="right")
     by_row: dict[tuple[str, str], list[str]] = {}
     for row in found:
         shown = f"{row.ratio:.4f}" if row.holds else f"[bold red]{row.ratio:.4f}[/]"
@@ -183,6 +199,12 @@ def _table(found: list[Slack]) -> Table:
     for (constant, at), cells in by_row.items():
         table.add_row(constant, at, *cells)
     return table
+
+
+def _record(row: Slack) -> dict[str, object]:
+    """A row for programs: the budget's parameters by their names."""
+    shown = {"constant": row.constant, **row.privacy.parameters, "at": row.at}
+    return {**shown, "bound": row.bound, "supremum": row.supremum, "slack": row.ratio}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -199,7 +221,10 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"--json: {problem}")
     console = Terminal()
     found = list(slacks())
-    console.print(_table(found))
+    pure = [row for row in found if isinstance(row.privacy, Pure)]
+    console.print(_table(pure, "bounds against the supremum over all ε-LDP channels"))
+    others = [row for row in found if row not in pure]
+    console.print(_table(others, "energy over ρ/2: bounds against the best zCDP channels found"))
     broken, blunt = [row for row in found if not row.holds], loose(found)
     console.print(
         f"{len(found)} bounds, {len(broken)} below the supremum; slack"
@@ -207,7 +232,7 @@ def main(argv: list[str] | None = None) -> int:
         f" constants that could be a tenth smaller: {', '.join(blunt) or 'none'}"
     )
     if args.json:
-        write_json(args.json, {"slacks": [{**asdict(row), "slack": row.ratio} for row in found]})
+        write_json(args.json, {"slacks": list(map(_record, found))})
     return 1 if broken or blunt else 0
 
 

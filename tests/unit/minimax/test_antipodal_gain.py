@@ -19,6 +19,7 @@ from minimax.methods.antipodal_gain import (
     small_budget,
 )
 from minimax.methods.pair_certificates import AVERAGE, POINTWISE, TRANSPORT
+from verify.pair_channels import RADIAL, Radial
 
 Array = NDArray[np.float64]
 RHOS = [float(rho) for rho in np.geomspace(1e-12, 1e4, 161)]
@@ -48,8 +49,11 @@ def test_shape() -> None:
         values = [gain(ZeroConcentrated, {"rho": rho}) for rho in RHOS]
         assert all(a <= b for a, b in itertools.pairwise(values))
     for rho in RHOS:
-        assert 1 <= average(rho) <= min(4, pointwise(rho)) * (1 + 1e-12)
-        assert average(rho) <= 1 + 1.05 * math.sqrt(rho) + 2.5 * rho or rho < 1e-9
+        assert 1 <= average(rho) <= 4 * (1 + 1e-12)
+        assert average(rho) <= 1 + 8 * math.sqrt(rho)
+    for rho in np.geomspace(1e-8, 1e4, 121):
+        assert average(rho) <= pointwise(rho) * (1 + 1e-12)
+        assert rho > 0.125 or average(rho) <= 1 + 1.2 * math.sqrt(rho) + 2 * rho
 
 
 def test_no_gap_between_certificates() -> None:
@@ -180,6 +184,20 @@ def test_energy_exceeds_half_of_rho(epsilon: float) -> None:
     assert energy <= average_pair_gain(ZeroConcentrated, {"rho": rho}) ** 2
     sign = np.exp(epsilon * np.eye(2)) / (1 + math.exp(epsilon))
     assert energies(sign, cube(1))[0] < concentration(sign) / 2
+
+
+@pytest.mark.parametrize(
+    ("rho", "quotient"), [(0.001, 1.0196), (0.01, 1.064), (0.1, 1.210), (1.0, 1.698), (3.0, 2.141)]
+)
+def test_radial_channels(rho: float, quotient: float) -> None:
+    """In many dimensions the dip at the origin gains over Gaussian noise, for which F = rho/2."""
+    channel = RADIAL[rho]
+    assert channel.rho == pytest.approx(rho, rel=5e-3)
+    assert channel.energy / (channel.rho / 2) == pytest.approx(quotient, rel=1e-3)
+    assert channel.energy <= average_pair_gain(ZeroConcentrated, {"rho": channel.rho}) ** 2
+    gaussian = Radial(channel.c, 0.0, 1.0)
+    assert gaussian.rho == pytest.approx(2 * channel.c**2, rel=1e-9)
+    assert gaussian.energy == pytest.approx(channel.c**2, rel=1e-9)
 
 
 def test_tables_are_used_where_they_are_best() -> None:
