@@ -2,8 +2,8 @@
 
 On small alphabets the epsilon-LDP channels form a polytope whose extreme points are staircase
 mechanisms; a linear program finds the supremum over all of them. Each bound of
-`minimax.methods.divergences` must be above it; the slack is their ratio. For zCDP there is no such
-program: the gain of antipodal pairs is held against the best channels that were found
+`minimax.methods.divergences` must be above it; the slack is their ratio. For zCDP and GDP there is
+no such program: the gain of antipodal pairs is held against the best channels that were found
 (`verify.pair_channels`). Control: nine tenths of a bound must be below the supremum somewhere, or
 the constant could be smaller. Exit code 0: every bound holds and every control breaks.
 1: otherwise. 2: bad usage.
@@ -24,14 +24,13 @@ from numpy.typing import NDArray
 from rich.table import Table
 from scipy import special
 
-from minimax.core.privacy import Privacy, Pure, ZeroConcentrated
+from minimax.core.privacy import Gaussian, Privacy, Pure, ZeroConcentrated
 from minimax.methods import divergences, fano
-from minimax.methods.antipodal_gain import average_pair_gain
 from minimax.methods.divergences import staircase_supremum
 from minimax.problems.local_regression.lower import report_energy
 from verify.console import Terminal
 from verify.files import write_json, write_problems
-from verify.pair_channels import RADIAL, found_channels
+from verify.pair_channels import found_channels
 
 Array = NDArray[np.float64]
 Divergence = Callable[[Array, Array], Array]
@@ -43,7 +42,12 @@ LETTERS = 8
 """Inputs at which a report's information and variance are looked at; their bounds are limits."""
 SHARP = 0.9
 """The share of a bound that the supremum must exceed somewhere."""
-LETTER = {"epsilon": "ε", "rho": "ρ"}
+LETTER = {"epsilon": "ε", "rho": "ρ", "mu": "μ"}
+TITLES = {
+    Pure: "bounds against the supremum over all ε-LDP channels",
+    ZeroConcentrated: "energy over ρ/2: bounds against the best zCDP channels found",
+    Gaussian: "energy over μ²/4: bounds against the best GDP channels found",
+}
 EXAMPLES = """\
 examples:
   python -m verify.channels                      the table, in a few seconds
@@ -134,8 +138,7 @@ def slacks() -> Iterator[Slack]:
     for epsilon in EPSILONS:
         yield from _from_tv(epsilon)
         yield from _of_reports(epsilon)
-    for rho in RADIAL:
-        yield from _of_pairs(rho)
+    yield from _of_pairs()
 
 
 def _from_tv(epsilon: float) -> Iterator[Slack]:
@@ -171,11 +174,9 @@ def _of_reports(epsilon: float) -> Iterator[Slack]:
         yield Slack(name, Pure(epsilon), f"{LETTERS} letters", bound(epsilon), best)
 
 
-def _of_pairs(rho: float) -> Iterator[Slack]:
-    """Both sides in units of half the channel's own rho, which is a little off the round one."""
-    for name, found in found_channels(rho):
-        bound = average_pair_gain(ZeroConcentrated, {"rho": found.rho}) ** 2 / (found.rho / 2)
-        yield Slack("antipodal pairs", ZeroConcentrated(rho), name, bound, found.quotient)
+def _of_pairs() -> Iterator[Slack]:
+    for found in found_channels():
+        yield Slack("antipodal pairs", found.privacy, found.name, found.bound, found.quotient)
 
 
 def loose(found: list[Slack]) -> list[str]:
@@ -189,9 +190,9 @@ def _table(found: list[Slack], title: str) -> Table:
     table = Table(title=title)
     table.add_column("constant")
     table.add_column("at")
-    for row in {row.privacy: row for row in found}.values():
-        (name, budget), *_ = row.privacy.parameters.items()
-        table.add_column(f"slack, {LETTER[name]} = {budget:g}", justify="right")
+    budgets = [_budget(row) for row in found]
+    for budget in dict.fromkeys(budgets):
+        table.add_column(f"slack, {budget}", justify="right")
     by_row: dict[tuple[str, str], list[str]] = {}
     for row in found:
         shown = f"{row.ratio:.4f}" if row.holds else f"[bold red]{row.ratio:.4f}[/]"
@@ -199,6 +200,12 @@ def _table(found: list[Slack], title: str) -> Table:
     for (constant, at), cells in by_row.items():
         table.add_row(constant, at, *cells)
     return table
+
+
+def _budget(row: Slack) -> str:
+    """A letter and two digits."""
+    ((name, value),) = row.privacy.parameters.items()
+    return f"{LETTER[name]} = {value:.2g}"
 
 
 def _record(row: Slack) -> dict[str, object]:
@@ -221,10 +228,8 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"--json: {problem}")
     console = Terminal()
     found = list(slacks())
-    pure = [row for row in found if isinstance(row.privacy, Pure)]
-    console.print(_table(pure, "bounds against the supremum over all ε-LDP channels"))
-    others = [row for row in found if row not in pure]
-    console.print(_table(others, "energy over ρ/2: bounds against the best zCDP channels found"))
+    for model, title in TITLES.items():
+        console.print(_table([row for row in found if type(row.privacy) is model], title))
     broken, blunt = [row for row in found if not row.holds], loose(found)
     console.print(
         f"{len(found)} bounds, {len(broken)} below the supremum; slack"

@@ -19,7 +19,7 @@ from minimax.methods.antipodal_gain import (
     small_budget,
 )
 from minimax.methods.pair_certificates import AVERAGE, POINTWISE, TRANSPORT
-from verify.pair_channels import RADIAL, Radial
+from verify.pair_channels import CONCENTRATED, GAUSSIAN, Radial
 
 Array = NDArray[np.float64]
 RHOS = [float(rho) for rho in np.geomspace(1e-12, 1e4, 161)]
@@ -191,13 +191,25 @@ def test_energy_exceeds_half_of_rho(epsilon: float) -> None:
 )
 def test_radial_channels(rho: float, quotient: float) -> None:
     """In many dimensions the dip at the origin gains over Gaussian noise, for which F = rho/2."""
-    channel = RADIAL[rho]
+    channel = CONCENTRATED[rho]
     assert channel.rho == pytest.approx(rho, rel=5e-3)
     assert channel.energy / (channel.rho / 2) == pytest.approx(quotient, rel=1e-3)
     assert channel.energy <= average_pair_gain(ZeroConcentrated, {"rho": channel.rho}) ** 2
     gaussian = Radial(channel.c, 0.0, 1.0)
     assert gaussian.rho == pytest.approx(2 * channel.c**2, rel=1e-9)
     assert gaussian.energy == pytest.approx(channel.c**2, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("mu", "quotient"), [(0.045, 1.013), (0.14, 1.0435), (0.45, 1.163), (1.0, 1.407)]
+)
+def test_radial_channels_under_gdp(mu: float, quotient: float) -> None:
+    channel = GAUSSIAN[mu]
+    assert channel.mu == pytest.approx(mu, rel=0.02)
+    assert channel.energy / (channel.mu**2 / 4) == pytest.approx(quotient, rel=1e-3)
+    assert channel.energy <= average_pair_gain(Gaussian, {"mu": channel.mu}) ** 2
+    assert channel.rho <= channel.mu**2 / 2
+    assert Radial(channel.c, 0.0, 1.0).mu == pytest.approx(2 * channel.c, rel=1e-3)
 
 
 def test_tables_are_used_where_they_are_best() -> None:
