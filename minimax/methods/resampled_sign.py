@@ -66,7 +66,7 @@ def concentrated_contraction(rho: Number) -> Number:
     if use.is_symbolic:
         return use.least(half, 1)
     v = lift(_balance(float(half)), rho)
-    tangent = 2 / (use.cosh(v) ** 2 + v / use.tanh(v))
+    tangent = 2 / (use.cosh(v) * use.cosh(v) + v / use.tanh(v))
     return use.least(use.tanh(v) ** 2 + (half - v * use.tanh(v)) * tangent, half, 1 + 0 * half)
 
 

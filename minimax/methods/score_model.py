@@ -15,6 +15,9 @@ from scipy import optimize
 from minimax.core.bound import Optimum
 from minimax.core.symbolic import Expression, Number, library, lift
 
+ROUNDS = 5
+"""Of improving the free constants of a proof with a leak; every one is a proof."""
+
 
 class SecondMoments(NamedTuple):
     r"""What bounds sum_i E<V_i, s_i>^2/h_i, for V_i = N + (D/I) s_i as in `ScoreModel`.
@@ -62,11 +65,12 @@ class ScoreModel:
         E|M - theta|^2 >= signal^2/(J + 1/Q),   Q = 1/I + (1/w^2 - 1/(n I))^+ without a leak:
 
     as if the data had the information 1/Q, the parallel sum of their own I and privacy's w^2. With
-    a leak Q = 1/I + ((1 - L)/K)^+, and tail/slope^2 is lost, where for z = w + s slope,
-    s^2 = n leaked, alpha = w z, beta = s z/slope, c = sqrt(n wobble)/I and e = 1 (2 if not exact)
+    a leak Q = 1/I + ((1 - L)/K)^+, and tail/slope^2 is lost, where for any positive y and theta,
+    s^2 = n leaked, alpha = w (w + s y), beta = s (w + s y)/y, c = sqrt(n wobble)/I and e = 1 (2 if
+    not exact)
 
-        K = alpha + beta slope^2 + c beta^{3/2} slope,
-        L = alpha e/(n I) + beta n fourth/I^2 + c sqrt(beta)/slope.
+        K = alpha + beta (slope^2 + c theta),
+        L = alpha e/(n I) + beta (n fourth/I^2 + c/theta).
 
     **Proof.** Let x = E<M - theta, grad log pi>, so E<M - theta, sum s_i> = signal - x = D. Put
     N = M - theta - (D/I) sum s_i - (x/J) grad log pi, nu^2 = E|N|^2. As sum s_i and grad log pi are
@@ -77,18 +81,19 @@ class ScoreModel:
 
     Privacy, Jensen and Cauchy-Schwarz give |D| <= w sqrt X + s sqrt Y, X the mean of E|V_i|^2 and Y
     the bound of `SecondMoments`; so D^2 <= alpha X + beta Y, as w^2/alpha + s^2/beta = 1. With
-    2 D nu <= theta nu^2 + D^2/theta at theta = slope sqrt(beta) this is
-    nu^2 >= (D^2 (1 - L) - beta tail)/K. Hence the risk is at least Q D^2 + (signal - D)^2/J less
-    tail/slope^2, whatever D; the least of that over D is signal^2/(J + 1/Q).
+    2 D nu <= theta nu^2 + D^2/theta this is nu^2 >= (D^2 (1 - L) - beta tail)/K. Hence the risk is
+    at least Q D^2 + (signal - D)^2/J less tail/slope^2, whatever D; the least of that over D is
+    signal^2/(J + 1/Q).
 
     Where J or, without a leak, the information is only bounded: the statement holds with the true
     one, and it falls as either grows. With a leak let I be the bound, i = E|s|^2: then
     E<N, sum s_i> = D (1 - i/information) >= 0, the scores still sum to D, X <= nu^2 + 2 D^2/(n I),
     and the risk is D^2 (2 - i/information)/I + x^2/J + nu^2 >= D^2/I + x^2/J + nu^2.
 
-    **Constants.** Statistics and privacy add up, and the prior enters once, as in van Trees. The
-    privacy term is computed as signal^2/(I + J) times x/(1 + (1 + x) J/I), x = I (1 - L)/K:
-    nothing cancels.
+    **Constants.** Statistics and privacy add up, and the prior enters once, as in van Trees. Best
+    are y = sqrt(Y/X) and theta = D/nu, which `ROUNDS` of using the last q = (1 - L)/K in them
+    approach; the closed form takes y = slope and theta = slope sqrt(beta). The privacy term is
+    computed as signal^2/(I + J) times x/(1 + (1 + x) J/I), x = I q: nothing cancels.
 
     **Source.** this work. The direct attack <M - theta, s_i> is the score attack of Cai, Wang and
     Zhang (2023), which CWZ19 (3.2), (4.2) are instances of; it ends in signal/(w + sqrt J).
@@ -140,12 +145,20 @@ class ScoreModel:
             return use.largest(data * (1 / weight) ** 2 - 1 / self.n, 0 * data), 0
         slope, tail, fourth, wobble = self.leak.moments(t)
         leaked = use.sqrt(self.n * self.leaked)
-        both = weight + leaked * slope
-        alpha, beta = weight * both, leaked * both / slope
-        cross = use.sqrt(self.n * wobble) / data
-        K = alpha + beta * slope**2 + cross * beta * use.sqrt(beta) * slope
-        if not use.is_symbolic and math.inf <= K:
-            return 0 * data, 0 * data
         own = (1 if self.exact else 2) / (self.n * data)
-        L = alpha * own + beta * self.n * fourth / data**2 + cross * use.sqrt(beta) / slope
-        return use.largest(data * (1 - L) / K, 0 * data), tail / slope**2
+        fourth, cross = self.n * fourth / data**2, use.sqrt(self.n * wobble) / data
+        y = slope
+        theta = slope * use.sqrt(leaked * (weight + leaked * slope) / slope)
+        q = 0 * data
+        for _ in range(1 if use.is_symbolic else ROUNDS):
+            both = weight + leaked * y
+            alpha, beta = weight * both, leaked * both / y
+            steep, level = slope**2 + cross * theta, fourth + cross / theta
+            K = alpha + beta * steep
+            if not use.is_symbolic and math.inf <= K:
+                return 0 * data, 0 * data
+            q = use.largest((1 - alpha * own - beta * level) / K, q)
+            if not use.is_symbolic:
+                y = use.sqrt((level + q * steep) / (own + q))
+                theta = 1 / use.sqrt(q) if q > 0 else theta
+        return data * q, tail / slope**2

@@ -24,6 +24,7 @@ from tests.contract.walk import log_uniform, points, walk, whole
 
 MODELS = (Pure, Approximate, ZeroConcentrated, Gaussian)
 SHIFTED = (Pure, Approximate)
+CONCENTRATED = (ZeroConcentrated, Gaussian)
 ORDINARY = {
     "n": whole(10, 1e6),
     "d": whole(1, 1e3),
@@ -63,6 +64,24 @@ def every_bound() -> list[LowerBound]:
             regression.tracing(model),
             sparse_regression.known_support(model),
             logistic.tracing(model),
+        ]
+    for model in CONCENTRATED:
+        dense, linear = mean.antipodal_gaussian(model), regression.antipodal_pairs(model)
+        found += [
+            dense,
+            linear,
+            bounded_mean.antipodal_signs(model),
+            sparse_mean.on_known_support(dense),
+            sparse_regression.on_known_support(linear),
+        ]
+    for model in (Approximate, *CONCENTRATED):
+        dense, linear = mean.resampled_gaussian(model), regression.resampled_sign(model)
+        found += [
+            dense,
+            linear,
+            bounded_mean.resampled_signs(model),
+            sparse_mean.on_known_support(dense),
+            sparse_regression.on_known_support(linear),
         ]
     for model in SHIFTED:
         found += [
