@@ -17,10 +17,11 @@ have one mean given a release.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from minimax.core.bound import LowerBound, Optimum, Point, Terms
+from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms
 from minimax.core.privacy import Privacy, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.antipodal_gain import average_pair_gain, pointwise_pair_gain
@@ -30,11 +31,16 @@ from minimax.methods.score_model import ScoreModel, SecondMoments
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean.signs import best_on_log_scale, sign_prior
 
+TALL = Assumption(
+    "100 d log(n d) <= n (where the eigenvalue's closed form is good)",
+    lambda p: 100 * p["d"] * math.log(p["n"] * p["d"]) <= p["n"],
+)
+
 
 def weighted_scores(n: Number, d: Number, u: Number) -> ScoreModel:
     r"""The scores s_i under the prior p_j ~ (1 - p^2)^{u/2 - 1}, u >= 2 (for less, that of 2).
 
-    **Statement.** signal/d = E B, B = (1 - t)(1 + t/2); information/d <= E (1 - t + t^2/4);
+    **Statement.** signal/d = E B, B = (1 - t)(1 + t/2); information/d <= E (1 - t)(1 + t^2/4);
     J/d <= E (1/2 + (u - 1) t - (u - 2) t^2/4)^2.
 
     **Proof.** Let g = E[m_j | p]. As sum_i E[m_j (b_ij - p_j) | p] = (1 - p_j^2) dg/dp_j and
@@ -53,7 +59,7 @@ def weighted_scores(n: Number, d: Number, u: Number) -> ScoreModel:
         u = use.largest(u, 2 + 0 * u)
     most, least = 1 / use.sqrt(use.pi * (2 * u + 1) / 4), 1 / use.sqrt(use.pi * u / 2 + 1)
     square, fourth = 1 / (u + 1), 3 / ((u + 1) * (u + 3))
-    information = 1 - least + square / 4
+    information = 1 - least + square / 4 - least / (2 * (u + 2))
     prior = (u - 1) ** 2 * square + (u - 2) ** 2 * fourth / 16 - (u - 2) * square / 4
     prior += (u - 1) * (most - least * (u - 2) / (u + 2)) + lift(0.25, u)
     return ScoreModel(n, d * (1 - (most + square) / 2), d * information, 1, d * prior, exact=False)
@@ -71,7 +77,7 @@ def antipodal_signs(model: type[Privacy]) -> LowerBound:
 
     **Constants.** The prior costs E|p| = .8/sqrt(u) of the risk, as the data are less symmetric
     where p is not 0, and u d/(n G)^2. The closed form takes u = 2 + (2g/5)^{2/3},
-    1/g = 1/n + d/(n G)^2.
+    1/g = 1/n + d/(n G)^2, and the gain's closed form, which is at most twice the gain.
 
     **Source.** this work.
     """
@@ -100,7 +106,7 @@ def antipodal_signs(model: type[Privacy]) -> LowerBound:
         formula=formula,
         expression=expression,
         prior_at=sign_prior,
-        slack=1.1,
+        slack=4.5,
     )
 
 
@@ -114,26 +120,24 @@ def resampled_signs(model: type[Privacy]) -> LowerBound:
     **Source.** this work.
     """
 
-    def scores(p: Point, u: Number) -> ScoreModel:
-        weighted = weighted_scores(p["n"], p["d"], u)
-        leak = SignLeak(p["n"], p["d"], weighted.information)
-        return replace(weighted, leaked=sign_contraction(model, p), leak=leak)
-
     def optimise(p: Point) -> Optimum:
-        start = {"t": float(SignLeak(p["n"], p["d"]).closed_form_t())}
+        n, d, leaked = p["n"], p["d"], float(sign_contraction(model, p))
+        start = {"t": float(SignLeak(n, d).closed_form_t())}
 
         def risk(u: float) -> float:
-            return float(sum(scores(p, u).proved(0.0, start)))
+            return float(sum(_leaking_scores(n, d, u, leaked).proved(0.0, start)))
 
-        u = _best_u(risk, p["n"], p["d"], float(sign_contraction(model, p)))
-        return {"u": u, **scores(p, u).search(0.0)}
+        u = _best_u(risk, n, d, leaked)
+        return {"u": u, **_leaking_scores(n, d, u, leaked).search(0.0)}
 
     def formula(p: Point, found: Optimum) -> Terms:
-        return _scaled(p, scores(p, lift(found["u"], p["n"])).proved(0.0, found))
+        u, leaked = lift(found["u"], p["n"]), sign_contraction(model, p)
+        return _scaled(p, _leaking_scores(p["n"], p["d"], u, leaked).proved(0.0, found))
 
     def expression() -> Expression:
-        u = _closed_form_u(LETTERS["n"], LETTERS["d"], sign_contraction(model, LETTERS))
-        return LETTERS["sigma"] ** 2 * scores(LETTERS, u).closed_form(0)
+        n, d, leaked = LETTERS["n"], LETTERS["d"], sign_contraction(model, LETTERS)
+        u = _closed_form_u(n, d, leaked)
+        return LETTERS["sigma"] ** 2 * _leaking_scores(n, d, u, leaked).closed_form(0)
 
     return LowerBound(
         name="tracing: sign data, resampled signs",
@@ -143,8 +147,14 @@ def resampled_signs(model: type[Privacy]) -> LowerBound:
         formula=formula,
         expression=expression,
         prior_at=sign_prior,
-        slack=4.0,
+        slack=2.0,
+        slack_regime=TALL,
     )
+
+
+def _leaking_scores(n: Number, d: Number, u: Number, leaked: Number) -> ScoreModel:
+    scores = weighted_scores(n, d, u)
+    return replace(scores, leaked=leaked, leak=SignLeak(n, d, scores.information))
 
 
 def _best_u(risk: Callable[[float], float], n: float, d: float, square: float) -> float:

@@ -174,7 +174,7 @@ def antipodal_pairs(model: type[Privacy]) -> LowerBound:
         formula=formula,
         expression=lambda: _scores(LETTERS).closed_form(gain_of(LETTERS)) / LETTERS["d"],
         prior_at=_ball_prior,
-        slack=1.0,
+        slack=4.0,
         loss=LOSS,
     )
 
@@ -208,7 +208,10 @@ def resampled_sign(model: type[Privacy]) -> LowerBound:
         formula=formula,
         expression=lambda: scores(LETTERS).closed_form(0) / LETTERS["d"],
         prior_at=_ball_prior,
-        slack=4.0,
+        slack=2.0,
+        slack_regime=Assumption(
+            "100 d log(n d) <= n", lambda p: 100 * p["d"] * math.log(p["n"] * p["d"]) <= p["n"]
+        ),
         loss=LOSS,
     )
 
