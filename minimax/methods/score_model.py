@@ -1,100 +1,47 @@
-r"""Residual tracing for any parametric model: where the gain of `minimax.methods.tracing` is spent.
+r"""Tracing for any parametric model: where a gain is spent, as information that privacy leaves.
 
-The proofs end in an inequality that the estimator's residual eta must satisfy: `Residual`. Its left
-side falls and its right side grows with eta, so *any* eta at which the left side is still the
-larger one is a lower bound. Such an eta is a free parameter of the proof, a witness: the search
-finds one next to the root, and the formula checks it in its own kind of number.
+Privacy bounds how far the scores of the records can agree with the estimator's error. What comes
+out is the van Trees inequality with a smaller information in place of the data's own: `ScoreModel`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from scipy import optimize
 
-from minimax.core.balls import surely
 from minimax.core.bound import Optimum
 from minimax.core.symbolic import Expression, Number, library, lift
 
-ROOM = 1e-12
-"""The gap, relative to the signal, that the search leaves below the root. Floats get the gap to
-some units in the sixteenth digit of the signal, so what they verify is true in more digits too."""
+ROUNDS = 5
+"""Of improving the free constants of a proof with a leak; every one is a proof."""
 
 
-@dataclass(frozen=True)
-class Residual:
-    r"""The inequality that ends a residual tracing proof, solved for the residual's size.
+class SecondMoments(NamedTuple):
+    r"""What bounds sum_i E<V_i, s_i>^2/h_i, for V_i = N + (D/I) s_i as in `ScoreModel`.
 
-    With eta = sqrt(E|N|^2) of the estimator's residual N, the proofs arrive at
-
-        signal - drag eta <= weight sqrt(eta^2 + cross eta + own^2)
-            + sqrt((leak_slope eta)^2 + leak_tail) + leak_own,
-
-    left side decreasing and right side increasing in eta >= 0, so eta is at least the root. The
-    last two terms stand for `Leak` and are 0 without delta.
+    The sum is at most slope^2 nu^2 + tail + 2 (D/I) sqrt(n wobble) nu + (D/I)^2 n fourth.
     """
 
-    signal: Number
-    drag: Number
-    weight: Number
-    cross: Number
-    own: Number
-    leak_slope: Number = 0
-    leak_tail: Number = 0
-    leak_own: Number = 0
-
-    def gap(self, eta: Number) -> Number:
-        """Left side less right side: where it is not negative, the residual is at least eta."""
-        # A power of 1/2 and not `library`, which would double the time of the searches.
-        spread = (eta * (eta + self.cross) + self.own**2) ** 0.5
-        traced = self.signal - self.drag * eta - self.weight * spread
-        if self.leak_slope == 0:
-            return traced
-        return traced - ((self.leak_slope * eta) ** 2 + self.leak_tail) ** 0.5 - self.leak_own
-
-    def floor(self) -> float:
-        """An eta next to the root, with `ROOM` to spare; 0 where there is none."""
-        room = ROOM * self.signal
-        if not self.gap(0.0) > room:
-            return 0.0
-        high = self.signal / self.weight
-        eta = float(optimize.brentq(self.gap, 0.0, high, xtol=1e-300, rtol=1e-13))
-        step = ROOM
-        while self.gap(eta) < room:
-            eta *= max(1 - step, 0.0)
-            step *= 4
-        return eta
-
-    def proved(self, eta: float) -> Number:
-        """eta, if the inequality shows that the residual is at least that; else 0."""
-        if eta == 0:  # whatever the other numbers, which may be infinite
-            return lift(0.0, self.signal)
-        exact = lift(eta, self.signal)
-        return exact if surely(self.gap(exact) >= 0) else 0 * exact
-
-    def linear_floor(self) -> Expression:
-        """A closed form below the root, for numbers or symbols; needs cross <= 2 own.
-
-        From sqrt(eta^2 + cross eta + own^2) <= eta + own and the like for the leak.
-        """
-        use = library(self.signal)
-        excess = self.signal - self.weight * self.own - use.sqrt(self.leak_tail) - self.leak_own
-        return use.largest(excess / (self.drag + self.weight + self.leak_slope), 0)
+    slope: Number
+    """slope^2 bounds the largest eigenvalue of sum_i s_i s_i'/h_i but on an event of small
+    chance."""
+    tail: Number
+    """That event's share of E N' (sum_i s_i s_i'/h_i) N."""
+    fourth: Number
+    """E|s|^4/h."""
+    wobble: Number
+    r"""E|s|^2 (|s|^2/h - g)^2 for a constant g, which must be 0 if the information is only
+    bounded. (The cross term is 2 (D/I) E<N, sum_i s_i |s_i|^2/h_i>, and E<N, sum_i s_i> = 0.)"""
 
 
 class Leak(Protocol):
-    """What delta adds to a residual tracing proof.
+    """The second moments of a model's scores. The rare event is set by t > 0."""
 
-    It is sqrt(delta n) (sqrt(slope^2 eta^2 + tail) + own), from sum_i E_P A_i^2 with
-    A_i = <N, s_i> + kappa |s_i|^2: slope^2 bounds the largest eigenvalue of sum_i s_i s_i' but on
-    an event of small probability, tail is that event's contribution, and own =
-    kappa sqrt(n E|s|^4). The event is set by t > 0.
-    """
-
-    def terms(self, kappa: Number, side: Number, t: Number) -> tuple[Number, Number, Number]:
-        """(slope, tail, own), for numbers or symbols; closed-form relaxations for symbols."""
+    def moments(self, t: Number) -> SecondMoments:
+        """For numbers or symbols; closed-form relaxations for symbols."""
 
     def closed_form_t(self) -> Number:
         """The t at which the closed form is taken."""
@@ -102,123 +49,116 @@ class Leak(Protocol):
 
 @dataclass(frozen=True)
 class ScoreModel:
-    r"""Residual tracing for any parametric model, in terms of the scores of its records.
+    r"""Tracing for any parametric model, in terms of the scores of its records.
 
-    **Set-up.** theta in R^d with a prior of information J that vanishes at the boundary of its
-    support; records with scores s_i = grad log p(record_i | theta), E|s_i|^2 <= `information` (an
-    equality if `exact`), and E_Q <V, s_i>^2 <= spread^2 E|V|^2 for V independent of record i.
+    **Set-up.** theta with a prior whose score ("grad log pi") has E|.|^2 = J (`prior`) and vanishes
+    at the boundary; records with scores s_i, E[s_i | theta] = 0 and E|s_i|^2 <= `information` (an
+    equality if `exact`), such that U = sum_i s_i + grad log pi has E<M - theta, U> = `signal` for
+    every M: d for the scores proper. Privacy: for V_i free of record i but for the release,
 
-    **Statement.** With side information of total information `side` (a Gaussian observation of
-    theta which the attacker has and M ignores) and kappa = d/(n information + side + J),
-    every M has E|M - theta|^2 >= kappa d + eta^2, where
+        E<V_i, s_i> <= G spread sqrt(E|V_i|^2) + sqrt(leaked E<V_i, s_i>^2/h_i),
 
-        d - kappa J - sqrt(J) eta <= n G spread sqrt(eta^2 + 2 kappa sqrt(J) eta/n + own^2) + leak,
-        own^2 = kappa^2 (information + 2 side/n), with 2 information in it if not exact.
+    h_i a positive function of record i, the last term there only if `leak` is given.
 
-    **Proof.** U = sum s_i + u + grad log pi, u the side information's score, has
-    E<M - theta, U> = d and E|U|^2 = n i + side + J, i = E|s|^2. N = M - theta - kappa U then has
-    E<N, U> = d - kappa E|U|^2 = kappa n (information - i) >= 0, so E|M - theta|^2 =
-    2 kappa d - kappa^2 E|U|^2 + E|N|^2 >= kappa d + eta^2. The attack A_i = <V_i, s_i> with
-    V_i = N + kappa s_i has V_i free of record i except through M. As E<N, u> = -kappa side,
+    **Statement.** With I = n information and w = n G spread,
 
-        sum_i E A_i = E<N, U - u - grad log pi> + kappa n i = d - kappa J - E<N, grad log pi>,
-        (1/n) sum_i E|V_i|^2 = eta^2 + (2 kappa/n) E<N, sum s_i> + kappa^2 i
-            <= eta^2 + 2 kappa sqrt(J) eta/n + kappa^2 (2 information - i + 2 side/n).
+        E|M - theta|^2 >= signal^2/(J + 1/Q),   Q = 1/I + (1/w^2 - 1/(n I))^+ without a leak:
 
-    Privacy bounds each E A_i by G spread sqrt(E|V_i|^2) (`minimax.methods.tracing.gain_at`) and,
-    for delta > 0, by sqrt(delta E A_i^2) more; sum over i with Jensen. side -> infinity is the
-    direct attack <M - theta, s_i>, and sqrt R >= d/(n G spread + sqrt J).
+    as if the data had the information 1/Q, the parallel sum of their own I and privacy's w^2. With
+    a leak Q = 1/I + ((1 - L)/K)^+, and tail/slope^2 is lost, where for any positive y and theta,
+    s^2 = n leaked, alpha = w (w + s y), beta = s (w + s y)/y, c = sqrt(n wobble)/I and e = 1 (2 if
+    not exact)
 
-    **Constants.** d - kappa J is computed as kappa (n information + side): nothing cancels.
+        K = alpha + beta (slope^2 + c theta),
+        L = alpha e/(n I) + beta (n fourth/I^2 + c/theta).
 
-    **Source.** The residual form is this work's; the direct attack is the score attack of Cai,
-    Wang and Zhang (2023), which CWZ19 (3.2), (4.2) are instances of.
+    **Proof.** Let x = E<M - theta, grad log pi>, so E<M - theta, sum s_i> = signal - x = D. Put
+    N = M - theta - (D/I) sum s_i - (x/J) grad log pi, nu^2 = E|N|^2. As sum s_i and grad log pi are
+    uncorrelated, N is orthogonal to both and E|M - theta|^2 = D^2/I + x^2/J + nu^2. Attack with
+    V_i = N + (D/I) s_i, which is free of record i except through M (D, x and I are constants):
+
+        sum_i E<V_i, s_i> = D,   (1/n) sum_i E|V_i|^2 = nu^2 + D^2/(n I).
+
+    Privacy, Jensen and Cauchy-Schwarz give |D| <= w sqrt X + s sqrt Y, X the mean of E|V_i|^2 and Y
+    the bound of `SecondMoments`; so D^2 <= alpha X + beta Y, as w^2/alpha + s^2/beta = 1. With
+    2 D nu <= theta nu^2 + D^2/theta this is nu^2 >= (D^2 (1 - L) - beta tail)/K. Hence the risk is
+    at least Q D^2 + (signal - D)^2/J less tail/slope^2, whatever D; the least of that over D is
+    signal^2/(J + 1/Q).
+
+    Where J or, without a leak, the information is only bounded: the statement holds with the true
+    one, and it falls as either grows. With a leak let I be the bound, i = E|s|^2: then
+    E<N, sum s_i> = D (1 - i/information) >= 0, the scores still sum to D, X <= nu^2 + 2 D^2/(n I),
+    and the risk is D^2 (2 - i/information)/I + x^2/J + nu^2 >= D^2/I + x^2/J + nu^2.
+
+    **Constants.** Statistics and privacy add up, and the prior enters once, as in van Trees. Best
+    are y = sqrt(Y/X) and theta = D/nu, which `ROUNDS` of using the last q = (1 - L)/K in them
+    approach; the closed form takes y = slope and theta = slope sqrt(beta). The privacy term is
+    computed as signal^2/(I + J) times x/(1 + (1 + x) J/I), x = I q: nothing cancels.
+
+    **Source.** this work. The direct attack <M - theta, s_i> is the score attack of Cai, Wang and
+    Zhang (2023), which CWZ19 (3.2), (4.2) are instances of; it ends in signal/(w + sqrt J).
     """
 
     n: Number
-    d: Number
+    signal: Number
     information: Number
     spread: Number
     prior: Number
     exact: bool = True
-    delta: Number = 0
+    leaked: Number = 0
     leak: Leak | None = None
 
-    def residual(self, G: Number, side: Number = 0, t: Number = 0) -> tuple[Number, Residual]:
-        """(kappa, the residual inequality), for numbers or symbols."""
-        use = library(self.n)
-        data = self.n * self.information + side
-        kappa = self.d / (data + self.prior)
-        drag = use.sqrt(self.prior)
-        own = self.information * (1 if self.exact else 2) + 2 * side / self.n
-        slope, tail, leaked = self._leaked(kappa, side, t)
-        return kappa, Residual(
-            signal=kappa * data,
-            drag=drag,
-            weight=self.n * G * self.spread,
-            cross=2 * kappa * drag / self.n,
-            own=kappa * use.sqrt(own),
-            leak_slope=slope,
-            leak_tail=tail,
-            leak_own=leaked,
-        )
-
-    def _leaked(self, kappa: Number, side: Number, t: Number) -> tuple[Number, Number, Number]:
-        """The terms of `leak`, times sqrt(delta n)."""
-        if self.leak is None:
-            return 0, 0, 0
-        slope, tail, own = self.leak.terms(kappa, side, t)
-        square = self.delta * self.n
-        root = library(square).sqrt(square)
-        return root * slope, square * tail, root * own
-
     def proved(self, G: Number, found: Optimum) -> tuple[Number, Number]:
-        """(kappa d, eta^2) at any side information, t and eta, the last if it passes."""
-        side, t = lift(found["side"], self.n), lift(found.get("t", 0.0), self.n)
-        kappa, residual = self.residual(G, side, t)
-        return kappa * self.d, residual.proved(found["eta"]) ** 2
+        """(statistics, privacy) at any t."""
+        return self._terms(G, lift(found.get("t", 0.0), self.n))
 
-    def search(self, G: float, *, aided: bool = True) -> dict[str, float]:
-        """Good side information (none, unless n is small for the prior), t and eta."""
-        plain = self._leak_search(G, 0.0)
-        width = self.prior / self.information
-        scaled = G * self.spread * math.sqrt(self.d / self.information)
-        turning = math.sqrt(width**1.5 * math.sqrt(self.d) / scaled)
-        if not aided or turning <= self.n / 8:
-            return plain
-
-        def with_side(log_side: float) -> dict[str, float]:
-            return self._leak_search(G, self.information * math.exp(log_side))
-
-        def risk(witness: dict[str, float]) -> float:
-            return float(sum(self.proved(G, witness)))
-
-        found = optimize.minimize_scalar(
-            lambda log_side: -risk(with_side(log_side)),
-            bounds=(math.log(self.n) - 7, math.log(max(turning, self.n)) + 9),
-            method="bounded",
-        )
-        return max(plain, with_side(found.x), key=risk)
-
-    def _leak_search(self, G: float, side: float) -> dict[str, float]:
-        """The witness at the best t for this side information."""
-
-        def eta(t: float) -> float:
-            return self.residual(G, side, t)[1].floor()
-
+    def search(self, G: float) -> dict[str, float]:
+        """A good t, where there is a leak."""
         if self.leak is None:
-            return {"side": side, "eta": eta(0.0)}
-        start = self.leak.closed_form_t()
+            return {}
+        start = float(self.leak.closed_form_t())
         found = optimize.minimize_scalar(
-            lambda t: -eta(t),
+            lambda t: -float(self._terms(G, t)[1]),
             bounds=(start / 20, 2 * start + 4),
             method="bounded",
             options={"xatol": 1e-3},
         )
-        best, t = max((eta(start), start), (-float(found.fun), float(found.x)))
-        return {"side": side, "eta": best, "t": t}
+        return {"t": max((start, float(found.x)), key=lambda t: float(self._terms(G, t)[1]))}
 
     def closed_form(self, G: Expression) -> Expression:
-        """A closed form below kappa d + eta^2; needs J <= n^2 information."""
-        kappa, residual = self.residual(G, t=0 if self.leak is None else self.leak.closed_form_t())
-        return kappa * self.d + residual.linear_floor() ** 2
+        """The bound as an expression."""
+        return sum(self._terms(G, 0 if self.leak is None else self.leak.closed_form_t()))
+
+    def _terms(self, G: Number, t: Number) -> tuple[Number, Number]:
+        use = library(self.n)
+        data = self.n * self.information
+        statistics = self.signal**2 / (data + self.prior)
+        excess, lost = self._excess(G, t)
+        privacy = statistics * excess / (1 + (1 + excess) * (self.prior / data))
+        return statistics, use.largest(privacy - lost, 0 * privacy)
+
+    def _excess(self, G: Number, t: Number) -> tuple[Number, Number]:
+        """I (1 - L)/K, at least 0, and what is lost to the tail."""
+        use = library(self.n)
+        data, weight = self.n * self.information, self.n * G * self.spread
+        if self.leak is None:
+            return use.largest(data * (1 / weight) ** 2 - 1 / self.n, 0 * data), 0
+        slope, tail, fourth, wobble = self.leak.moments(t)
+        leaked = use.sqrt(self.n * self.leaked)
+        own = (1 if self.exact else 2) / (self.n * data)
+        fourth, cross = self.n * fourth / data**2, use.sqrt(self.n * wobble) / data
+        y = slope
+        theta = slope * use.sqrt(leaked * (weight + leaked * slope) / slope)
+        q = 0 * data
+        for _ in range(1 if use.is_symbolic else ROUNDS):
+            both = weight + leaked * y
+            alpha, beta = weight * both, leaked * both / y
+            steep, level = slope**2 + cross * theta, fourth + cross / theta
+            K = alpha + beta * steep
+            if not use.is_symbolic and math.inf <= K:
+                return 0 * data, 0 * data
+            q = use.largest((1 - alpha * own - beta * level) / K, q)
+            if not use.is_symbolic:
+                y = use.sqrt((level + q * steep) / (own + q))
+                theta = 1 / use.sqrt(q) if q > 0 else theta
+        return data * q, tail / slope**2

@@ -20,7 +20,6 @@ from minimax.core.privacy import (
     Renyi,
     ZeroConcentrated,
 )
-from minimax.methods.score_model import ScoreModel
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.diluted import TO_THE_SAMPLE_MEAN
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
@@ -285,8 +284,8 @@ def test_a_bound_refuses_bad_points() -> None:
         bound.value(**{k: v for k, v in good.items() if k != "delta"})
     with pytest.raises(ValueError, match="n must be positive"):
         bound.value(**{**good, "n": 0})
-    with pytest.raises(OutsideRegime, match="radius"):
-        bound.value(**{**good, "radius": 1e-4})
+    with pytest.raises(OutsideRegime, match="n >= 4"):
+        mean.dense_packing(Approximate).value(**{**good, "n": 3})
     with pytest.raises(OutsideRegime, match="zero here"):
         mean.dense_packing(Pure).slope("n", n=100, d=2, sigma=1, radius=1, epsilon=1)
 
@@ -310,15 +309,14 @@ def test_an_upper_bound_is_a_function_of_the_point() -> None:
     assert bound.value(n=200) == other.value() < bound.value()
 
 
-def test_side_information_helps_where_the_prior_limits() -> None:
+def test_where_the_prior_limits_nothing_else_is_lost() -> None:
+    """At a tiny budget the bound is next to the prior's own: d/(pi/a)^2, where 10.04 of the 10.13
+    possible was all that an attack with the prior's part as a loss could prove."""
     bound = mean.tracing_gaussian(ZeroConcentrated)
     point = {"n": 10, "d": 100, "sigma": 1.0, "radius": 1.0, "rho": 1e-4}
-    J = 100 * math.pi**2
-    model, G = ScoreModel(10, 100, 100.0, 1.0, J), math.sqrt(2e-4)
-    without = sum(model.proved(G, model.search(G, aided=False)))
     direct = (100 / (10 * math.sqrt(2e-4) + math.sqrt(100 * math.pi**2))) ** 2
-    assert bound.value(**point) == pytest.approx(10.04, rel=1e-3)
-    assert bound.value(**point) >= direct * 0.999 > without
+    assert direct < 10.05 < bound.value(**point) <= 100 / math.pi**2
+    assert bound.value(**point) == pytest.approx(100 / (math.pi**2 + 2e-4), rel=1e-4)
 
 
 def test_estimator_and_calculator_use_the_same_noise() -> None:

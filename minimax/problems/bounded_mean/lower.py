@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import math
 
-from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms
-from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
+from minimax.core.bound import LowerBound, Optimum, Point, Terms
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Privacy,
+    Pure,
+    ZeroConcentrated,
+    parameter_names,
+)
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
-from minimax.methods.score_model import Residual
+from minimax.methods.score_model import ScoreModel
 from minimax.methods.van_trees import sign_bayes_risk
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean.diluted import dilution, in_sample
 from minimax.problems.bounded_mean.signs import (
     SMALL_EPSILON,
     best_on_log_scale,
-    best_sign_gain,
     closed_sign_gain,
     sign_gain,
     sign_prior,
     sign_shift,
 )
+from minimax.problems.bounded_mean.uniform_part import antipodal_signs, resampled_signs
 from minimax.problems.mean.lower import dense_packing
 
 
@@ -54,15 +61,16 @@ def tracing_signs(model: type[Privacy]) -> LowerBound:
     r"""Fingerprinting for data in {-sigma, sigma}^d.
 
     **Statement.** For every u > 0, with kappa = u/(u+1),
-    sqrt R >= sigma kappa d/(n G + kappa sqrt((u+1) d)).
+    R >= sigma^2 (kappa d)^2/((n G)^2 + kappa u d).
 
     **Proof.** Prior p_j ~ (1 - p^2)^{u/2-1}, b = x/sigma, m = M/sigma. Integration by parts over p:
     sum_i E m_j (b_ij - p_j) = u E p_j m_j, so sum_i E<m - p, b_i - p> = kappa d + u E<p, m - p>
-    >= kappa d - kappa sqrt((u+1) d) sqrt(r), r = E|m - p|^2, as E p_j^2 = 1/(u+1). Privacy:
-    b - p is 1-sub-Gaussian and |b - p| <= 2 sqrt d, so each E A_i <= G sqrt r (`gains` with
-    member = 2 sqrt d).
+    = kappa d - x. With V = m - p + (x/(kappa u d)) u p the scores A_i = <V, b_i - p> have the same
+    sum, and E|V|^2 = r - x^2/(kappa u d), r = E|m - p|^2, as E|u p|^2 = kappa u d. Privacy:
+    b - p is 1-sub-Gaussian and |b - p| <= 2 sqrt d, so each E A_i <= G sqrt(E|V|^2) (`gains` with
+    member = 2 sqrt d): r >= (kappa d - x)^2/(n G)^2 + x^2/(kappa u d), least at the stated value.
 
-    **Constants.** The closed form takes u = (2 n G/sqrt d)^{2/3}.
+    **Constants.** The closed form takes u = sqrt(2/d) n G.
 
     **Source.** CWZ19: Lemma 2.1 and §2.3, after Dwork et al. (2015) and Bun, Steinke and Ullman.
     """
@@ -71,20 +79,16 @@ def tracing_signs(model: type[Privacy]) -> LowerBound:
         n, d, shift = p["n"], p["d"], sign_shift(model, p)
         G = float(sign_gain(model, p, shift))
         start = _closed_form_u(n, d, G)
-        u = best_on_log_scale(lambda u: _traced_root(u, n, d, G), start)
-        return {"u": u, "shift": shift}
+        return {"u": best_on_log_scale(lambda u: _traced(u, n, d, G), start), "shift": shift}
 
     def formula(p: Point, found: Optimum) -> Terms:
         G = sign_gain(model, p, found["shift"])
-        root = _traced_root(lift(found["u"], p["n"]), p["n"], p["d"], G)
-        return Terms(None, (p["sigma"] * root) ** 2)
+        traced = _traced(lift(found["u"], p["n"]), p["n"], p["d"], G)
+        return Terms(None, p["sigma"] ** 2 * traced)
 
     def expression() -> Expression:
-        import sympy
-
         n, d, G = LETTERS["n"], LETTERS["d"], closed_sign_gain(model)
-        u = _closed_form_u(n, d, G, sympy.Rational(2, 3))
-        return (LETTERS["sigma"] * _traced_root(u, n, d, G)) ** 2
+        return LETTERS["sigma"] ** 2 * _traced(_closed_form_u(n, d, G), n, d, G)
 
     return LowerBound(
         name="tracing: sign data",
@@ -99,34 +103,30 @@ def tracing_signs(model: type[Privacy]) -> LowerBound:
     )
 
 
-def _traced_root(u: Number, n: Number, d: Number, G: Number) -> Number:
+def _traced(u: Number, n: Number, d: Number, G: Number) -> Number:
     kappa = u / (u + 1)
-    return kappa * d / (n * G + kappa * library(u, d).sqrt((u + 1) * d))
+    per_coordinate = (n * G) * (n * G) / d  # infinite where it overflows
+    return kappa**2 * d / (per_coordinate + kappa * u)
 
 
-def _closed_form_u(n: Number, d: Number, G: Number, power: Number = 2 / 3) -> Number:
-    return (2 * n * G / library(d).sqrt(d)) ** power
+def _closed_form_u(n: Number, d: Number, G: Number) -> Number:
+    return library(d).sqrt(2 / d) * n * G
 
 
 def tracing_signs_additive(model: type[Privacy]) -> LowerBound:
     r"""Statistics plus privacy for data in {-sigma, sigma}^d.
 
-    **Statement.** For every u > 0, with kappa = u/(u+1),
-    R >= sigma^2 [kappa d/(n+u) + eta^2], eta the root of
-    n kappa d/(n+u) - f eta = n G sqrt(eta^2 + 2 f eta/(n(n+u)) + kappa d/(n+u)^2),
-    f = sqrt(kappa u d n/(n+u)).
+    **Statement.** For every u > 0, R >= sigma^2 times `minimax.methods.score_model.ScoreModel` with
+    the scores b_i - p, signal and information kappa d, kappa = u/(u+1), spread 1 and J = kappa u d.
+    Without privacy that is kappa d/(n + u), the exact Bayes risk.
 
-    **Proof.** Prior as in `tracing_signs`. The posterior mean is P = sum b_i/(n+u), so R/sigma^2 is
-    the Bayes risk plus E|N|^2, N = m - P. Attack with V_i = N + (b_i - p)/(n+u), which is free of
-    b_i but for m: sum_i E A_i = E<N, sum(b_i - p)> + n kappa d/(n+u). As
-    sum(b_i - p) = (n+u)(P - p) + u p and E[p | X] = P, the first term is u E<N, P>, at most
-    u eta sqrt(E|P|^2) = f eta in size, E|P|^2 = d n/((u+1)(n+u)). Privacy bounds each E A_i by
-    G sqrt(E|V_i|^2).
+    **Proof.** Prior as in `tracing_signs`, whose integration by parts gives U = sum(b_i - p) - u p,
+    the prior's share -u p, E|u p|^2 = u^2 d/(u + 1). Privacy bounds each E A_i by
+    G sqrt(E|V_i|^2), the delta term included.
 
-    **Constants.** The closed form takes u = sqrt n, where the first term is d/(sqrt n + 1)^2, the
-    exact minimax risk without privacy.
+    **Constants.** The closed form takes u = sqrt(g), 1/g = 1/n + d/(n G)^2.
 
-    **Source.** this toolkit: the analogue for signs of `tracing_gaussian`.
+    **Source.** this work: the analogue for signs of `tracing_gaussian`.
     """
 
     def optimise(p: Point) -> Optimum:
@@ -134,23 +134,18 @@ def tracing_signs_additive(model: type[Privacy]) -> LowerBound:
         G = float(sign_gain(model, p, shift))
 
         def risk(u: float) -> float:
-            return float(d * sign_bayes_risk(n, u)) + _sign_residual(n, d, u, G).floor() ** 2
+            return float(sum(_sign_scores(n, d, u).proved(G, {})))
 
-        u = best_on_log_scale(risk, math.sqrt(n))
-        return {"u": u, "shift": shift, "eta": _sign_residual(n, d, u, G).floor()}
+        return {"u": best_on_log_scale(risk, _additive_u(n, d, G)), "shift": shift}
 
     def formula(p: Point, found: Optimum) -> Terms:
-        n, d, u = p["n"], p["d"], lift(found["u"], p["n"])
-        residual = _sign_residual(n, d, u, sign_gain(model, p, found["shift"]))
-        variance = p["sigma"] ** 2
-        traced = residual.proved(found["eta"]) ** 2
-        return Terms(variance * d * sign_bayes_risk(n, u), variance * traced)
+        scores = _sign_scores(p["n"], p["d"], lift(found["u"], p["n"]))
+        statistics, privacy = scores.proved(sign_gain(model, p, found["shift"]), found)
+        return Terms(p["sigma"] ** 2 * statistics, p["sigma"] ** 2 * privacy)
 
     def expression() -> Expression:
-        n, d = LETTERS["n"], LETTERS["d"]
-        root = library(n).sqrt(n)
-        residual = _sign_residual(n, d, root, closed_sign_gain(model))
-        return LETTERS["sigma"] ** 2 * (d / (root + 1) ** 2 + residual.linear_floor() ** 2)
+        n, d, G = LETTERS["n"], LETTERS["d"], closed_sign_gain(model)
+        return LETTERS["sigma"] ** 2 * _sign_scores(n, d, _additive_u(n, d, G)).closed_form(G)
 
     return LowerBound(
         name="tracing: sign data, statistics + privacy",
@@ -160,32 +155,19 @@ def tracing_signs_additive(model: type[Privacy]) -> LowerBound:
         formula=formula,
         expression=expression,
         prior_at=sign_prior,
-        slack=6.0,
-        slack_regime=Assumption(
-            "epsilon <= 1, d >= 64 G^2, n >= 100 and n G >= sqrt(d) n^(1/4)",
-            lambda p: (
-                _additive_closed_form_is_good(p["n"], p["d"], best_sign_gain(model, p))
-                and SMALL_EPSILON.holds(p)
-            ),
-        ),
+        slack=3.0,
+        slack_regime=SMALL_EPSILON,
     )
 
 
-def _additive_closed_form_is_good(n: float, d: float, G: float) -> bool:
-    return math.sqrt(d) >= 8 * G and n >= 100 and n * G >= math.sqrt(d) * n**0.25
-
-
-def _sign_residual(n: Number, d: Number, u: Number, G: Number) -> Residual:
-    use = library(n)
+def _sign_scores(n: Number, d: Number, u: Number) -> ScoreModel:
     kappa = u / (u + 1)
-    drag = use.sqrt(kappa * u * d * n / (n + u))
-    return Residual(
-        signal=n * kappa * d / (n + u),
-        drag=drag,
-        weight=n * G,
-        cross=2 * drag / (n * (n + u)),
-        own=use.sqrt(kappa * d) / (n + u),
-    )
+    return ScoreModel(n, kappa * d, kappa * d, 1, kappa * u * d)
+
+
+def _additive_u(n: Number, d: Number, G: Number) -> Number:
+    use = library(d)
+    return use.sqrt(n) / use.sqrt(1 + d / n * (1 / G) * (1 / G))
 
 
 def bounded_lower_bounds(model: type[Privacy]) -> list[LowerBound]:
@@ -194,6 +176,8 @@ def bounded_lower_bounds(model: type[Privacy]) -> list[LowerBound]:
         statistical_signs(),
         tracing_signs(model),
         tracing_signs_additive(model),
+        *([antipodal_signs(model)] if model in (ZeroConcentrated, Gaussian) else []),
+        *([resampled_signs(model)] if model is not Pure else []),
         *([dilution(model)] if model in (Pure, Approximate) else []),
         dense_packing(model, "bounded"),
         in_sample(model),

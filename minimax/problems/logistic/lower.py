@@ -15,19 +15,13 @@ from minimax.core.privacy import Approximate, Privacy, at_point, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library
 from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.priors import LogisticPrior
-from minimax.methods.score_model import ScoreModel
+from minimax.methods.score_model import ScoreModel, SecondMoments
 from minimax.methods.tracing import BOUNDED_PRODUCT, best_shift, closed_gain, gain, gain_at
 from minimax.methods.van_trees import ball_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.regression.problem import LOSS
 
 NAMES = ("n", "d", "radius")
-
-
-WIDE_BALL = Assumption(
-    "n >= 2 sqrt(J), J = 2 d (1 + sqrt(d/2 + 1))^2/radius^2 (the prior's information)",
-    lambda p: p["n"] >= 2 * math.sqrt(ball_information(p["d"], p["radius"])),
-)
 
 
 def statistical() -> LowerBound:
@@ -57,19 +51,19 @@ def _ball_prior(p: Point, parts: Parts) -> Prior:
 
 
 def tracing(model: type[Privacy]) -> LowerBound:
-    r"""The score attack with the leave-one-out residual.
+    r"""The score attack.
 
-    **Statement.** `minimax.methods.tracing.ScoreModel` with the scores s_i = (y_i - p_i) x_i,
+    **Statement.** `minimax.methods.score_model.ScoreModel` with the scores s_i = (y_i - p_i) x_i,
     information at most 1/4, spread 1/(2 sqrt d) and the ball prior, J = 2d (1 +
-    sqrt(d/2+1))^2/radius^2. It bounds E|M - beta|^2 = d R:  R >= d/(n/4 + J) + eta^2/d, with
-    sqrt(eta^2/d) about 2d/(n G).
+    sqrt(d/2+1))^2/radius^2. It bounds E|M - beta|^2 = d R; without delta
 
-    **Assumptions.** n >= 2 sqrt J.
+        R >= 1/(J/d + 1/q),   q = (1 - 1/n) 4d/n + (2d/(n G))^2.
 
     **Proof.** M may be projected on the ball. E|s_i|^2 = E p(1-p) <= 1/4, known only up to that
     bound (`exact=False`). For V independent of record i, E<V, s_i>^2 = E p(1-p) <V, x_i>^2 <=
     |V|^2/(4d); y - p is sub-Gaussian(1/2) given x (Hoeffding), so <V, s_i> is such a number times
-    a weighted sum of signs: `BOUNDED_PRODUCT`. For delta > 0 see `LogisticLeak`.
+    a weighted sum of signs: `BOUNDED_PRODUCT`. For delta > 0 see `LogisticLeak`. The score is not
+    symmetric (y - p takes the values -p and 1 - p), so antipodal pairs do not apply.
 
     **Source.** Cai, Wang and Zhang (2023), the score attack, with the constants of this work.
     """
@@ -95,7 +89,6 @@ def tracing(model: type[Privacy]) -> LowerBound:
         optimise=optimise,
         formula=formula,
         expression=expression,
-        assumptions=(WIDE_BALL,),
         prior_at=_ball_prior,
         slack=4.0,
         slack_regime=Assumption(
@@ -118,37 +111,37 @@ def _model(model: type[Privacy], p: Point) -> ScoreModel:
     scores = (n, d, quarter, spread, ball_information(d, radius), False)
     if model is not Approximate:
         return ScoreModel(*scores)
-    return ScoreModel(*scores, delta=p["delta"], leak=LogisticLeak(n, d, radius))
+    return ScoreModel(*scores, leaked=p["delta"], leak=LogisticLeak(n, d, radius))
 
 
 @dataclass(frozen=True)
 class LogisticLeak:
-    r"""The delta term of `tracing`.
+    r"""The second moments of the scores, h = 1.
 
-    |s_i|^2 = (y_i - p_i)^2 <= 1, and E|s_i|^4 = E p(1-p)(1 - 3p(1-p)) <= 1/12. The matrices
-    s_i s_i' are below 1, with sum of means at most n I/(4d) and of squares at most n I/(12 d), so
-    `largest_eigenvalue` at x = log d + t bounds sum s_i s_i' but for a chance e^{-t}, whatever
-    beta. On the rest |N|^2 <= 3 (4 radius^2 + kappa^2 n^2 + kappa^2 |grad log pi|^2) (four terms
-    with side information) and the eigenvalue is at most n.
+    |s_i|^2 = (y_i - p_i)^2 <= 1, and E|s_i|^6 <= E|s_i|^4 = E p(1-p)(1 - 3p(1-p)) <= 1/12. The
+    matrices s_i s_i' are below 1, with sum of means at most n I/(4d) and of squares at most
+    n I/(12 d), so `largest_eigenvalue` at x = log d + t bounds sum s_i s_i' but for a chance
+    e^{-t}, whatever beta. On the rest the eigenvalue is at most n and, as D^2/I and x^2/J are at
+    most the risk, |N|^2 <= 3 (4 a^2)(1 + |sum s_i|^2/I + |grad log pi|^2/J), a the radius,
+    |sum s_i|^2 <= n^2 and I = n/4.
     """
 
     n: Number
     d: Number
     radius: Number
 
-    def terms(self, kappa: Number, side: Number, t: Number) -> tuple[Number, Number, Number]:
-        """(slope, tail, own) of `minimax.methods.score_model.Leak`."""
+    def moments(self, t: Number) -> SecondMoments:
+        """See `minimax.methods.score_model.SecondMoments`."""
         use = library(self.n)
-        n, d = self.n, self.d
-        top = largest_eigenvalue(n / (4 * d), n / (12 * d), 1, use.log(d) + t)
-        pieces = 4 * self.radius**2 + kappa**2 * (n**2 + ball_information(d, self.radius) + side)
-        tail = (3 if side == 0 else 4) * n * use.exp(-t) * pieces
-        return use.sqrt(top), tail, kappa * use.sqrt(n / 12)
+        n, twelfth = self.n, self.n / (12 * self.n)
+        top = largest_eigenvalue(n / (4 * self.d), twelfth * n / self.d, 1, use.log(self.d) + t)
+        tail = 12 * self.radius**2 * n * use.exp(-t) * (2 + 4 * n)
+        return SecondMoments(use.sqrt(top), tail, twelfth, twelfth)
 
     def closed_form_t(self) -> Number:
-        """e^{-t} = (nd)^{-3} (1 + radius)^{-2}."""
+        """e^{-t} = (nd + 1)^{-4} (1 + radius)^{-2}."""
         use = library(self.n)
-        return 3 * use.log(self.n * self.d + 1) + 2 * use.log1p(self.radius)
+        return 4 * use.log(self.n * self.d + 1) + 2 * use.log1p(self.radius)
 
 
 def lower_bounds(model: type[Privacy]) -> list[LowerBound]:

@@ -8,7 +8,7 @@ data. Diluted sign data lie in both classes, so that bound serves both.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minimax.core.bound import (
     Assumption,
@@ -21,8 +21,17 @@ from minimax.core.bound import (
     at_least,
     claimed_bound,
 )
-from minimax.core.privacy import Approximate, Privacy, Pure, at_point, parameter_names
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Privacy,
+    Pure,
+    ZeroConcentrated,
+    at_point,
+    parameter_names,
+)
 from minimax.core.symbolic import LETTERS, Expression, Number, library
+from minimax.methods.antipodal_gain import average_pair_gain, pointwise_pair_gain
 from minimax.methods.couplings import BlockPacking, Data
 from minimax.methods.packing import (
     closed_form_size,
@@ -31,16 +40,14 @@ from minimax.methods.packing import (
     packing_search,
 )
 from minimax.methods.priors import BlockPrior, CosinePrior
-from minimax.methods.score_model import ScoreModel
+from minimax.methods.resampled_sign import sign_contraction
+from minimax.methods.score_model import ScoreModel, SecondMoments
 from minimax.methods.tracing import GAUSSIAN, best_shift, closed_gain, gain, gain_at
 from minimax.methods.van_trees import cosine_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean.diluted import dilution
 
-WIDE_PRIOR = Assumption(
-    "n * radius >= pi * sigma (the prior is not sharper than the data)",
-    lambda p: p["n"] * p["radius"] >= math.pi * p["sigma"],
-)
+NAMES = ("n", "d", "sigma", "radius")
 
 
 # --- Gaussian data -------------------------------------------------------------------------------
@@ -55,7 +62,7 @@ def statistical_gaussian() -> LowerBound:
     return LowerBound(
         name="van Trees: Gaussian data",
         source="CWZ19: Theorem 3.1 (first term)",
-        parameters=("n", "d", "sigma", "radius"),
+        parameters=NAMES,
         formula=lambda p, found: Terms(_gaussian_statistics(p), None),
         expression=lambda: _gaussian_statistics(LETTERS),
         prior_at=_cosine_prior,
@@ -73,32 +80,23 @@ def _cosine_prior(p: Point, parts: Parts) -> Prior:
 
 
 def tracing_gaussian(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
-    r"""Tracing with the leave-one-out residual, Gaussian data.
+    r"""Tracing, Gaussian data.
 
-    **Statement.** For N(mu, sigma^2 I_d), |mu_j| <= a: `minimax.methods.tracing.ScoreModel` with
-    the scores (x_i - mu)/sigma^2, information d/sigma^2, spread 1/sigma and the cosine-squared
-    prior, J = d pi^2/a^2. With kappa = d/(nd/sigma^2 + J) it gives R >= kappa d + eta^2, eta the
-    root of
+    **Statement.** For N(mu, sigma^2 I_d), |mu_j| <= a: `minimax.methods.score_model.ScoreModel`
+    with the scores (x_i - mu)/sigma^2, information d/sigma^2, spread 1/sigma and the cosine-squared
+    prior, J = d pi^2/a^2. Without delta
 
-        d - kappa J - sqrt(J) eta = (n G/sigma) sqrt(eta^2 + 2 kappa sqrt(J) eta/n
-            + kappa^2 d/sigma^2) + sqrt(delta n) D,  for any t > 0
-        D = sqrt((sqrt n + sqrt d + t)^2 eta^2/sigma^2 + tail_t) + kappa sqrt(n d (d+2))/sigma^2.
+        R >= d/(pi^2/a^2 + 1/q),   q = (1 - 1/n) sigma^2/n + sigma^2 d/(n G)^2:
 
-    Roughly sigma^2 d/n + sigma^2 d^2/(n G)^2: statistics plus privacy.
-
-    **Assumptions.** n a >= pi sigma.
+    statistics plus privacy, and what the prior knows. For delta > 0 see `GaussianLeak`.
 
     **Proof.** M may be projected on [-a, a]^d. A score's inner product with an independent V is
-    N(0, |V|^2/sigma^2). For delta > 0, lambda_max(sum s_i s_i') <= (sqrt n + sqrt d + t)^2/sigma^2
-    but for a chance e^{-t^2/2} (Davidson and Szarek) whose contribution, by Cauchy-Schwarz with
-    |M - mu|^2 <= 4 a^2 d and |sum s_i|^2 <= n F, F = sum |s_i|^2, is tail_t =
-    3 q [(4 a^2 d + kappa^2 J) sqrt(E F^2) + kappa^2 n sqrt(E F^4)], q = e^{-t^2/4}; with side
-    information there are four terms in place of three.
+    N(0, |V|^2/sigma^2), which `gain_at` takes.
 
     **Constants.** `shifted=False` takes G from the moment bound as it stands,
     sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2); `shifted=True` takes the sharper G of `gains`,
-    smaller by 5 % at eps = 1/2 and by half at eps = 2. The closed form linearises the square root
-    and takes t^2 = 4 log((nd)^3 (1 + a/sigma)^2); it is within the stated factor in its regime.
+    smaller by 5 % at eps = 1/2 and by half at eps = 2. The closed form has the same shape, a gain
+    in closed form and a t of its own; it is within the stated factor in its regime.
 
     **Source.** CWZ19: Theorem 3.1 (privacy term), by a proof that keeps its constants.
     """
@@ -119,11 +117,10 @@ def tracing_gaussian(model: type[Privacy], *, shifted: bool = False) -> LowerBou
     return LowerBound(
         name="tracing: Gaussian data" + (", shifted score" if shifted else ""),
         source=f"{THIS_WORK}: tracing_gaussian (for CWZ19: Theorem 3.1)",
-        parameters=("n", "d", "sigma", "radius", *parameter_names(model)),
+        parameters=(*NAMES, *parameter_names(model)),
         optimise=optimise,
         formula=formula,
         expression=expression,
-        assumptions=(WIDE_PRIOR,),
         prior_at=_cosine_prior,
         slack=3.0 if model is not Approximate else 4.0,
         slack_regime=Assumption(
@@ -136,43 +133,132 @@ def tracing_gaussian(model: type[Privacy], *, shifted: bool = False) -> LowerBou
     )
 
 
-def _gaussian_model(model: type[Privacy], p: Point) -> ScoreModel:
-    n, d, sigma, radius = p["n"], p["d"], p["sigma"], p["radius"]
-    scores = (n, d, d / sigma**2, 1 / sigma, cosine_information(d, radius))
-    if model is not Approximate:
-        return ScoreModel(*scores)
-    return ScoreModel(*scores, delta=p["delta"], leak=GaussianLeak(n, d, sigma, radius))
+def antipodal_gaussian(model: type[Privacy]) -> LowerBound:
+    r"""Tracing with antipodal pairs, Gaussian data, under zCDP or Gaussian DP.
+
+    **Statement.** `tracing_gaussian` with the gain of a symmetric score: to leading order
+    G = sqrt(rho/2), or mu/2, half of what it is there, so that
+    R is about sigma^2 d/n + 2 sigma^2 d^2/(rho n^2), which the Gaussian mechanism on the ball of
+    radius sigma sqrt(d) reaches. For d = 1 it is larger by pi/2.
+
+    **Proof.** mu + y and mu - y are equally likely records, and their scores are opposite. G is the
+    least of `average_pair_gain` and of c_d `pointwise_pair_gain`: if
+    Delta_y = int (q_y - q_{-y})^2/m <= 4 g^2 for every y, m = E q_y, then
+    E<V, y> = (1/2) E int <V, y>(q_y - q_{-y}) <= g E sqrt(y'S y), S = E_m V V'. That is concave in
+    S and the same for all rotations of S, so it is largest at S = tr(S) I/d, where it is
+    g c_d sqrt(tr S), c_d = E|Z|/sqrt(d), Z ~ N(0, I_d).
+
+    **Constants.** c_d^2 <= 1 - (1 - 2/pi)/d, an equality at d = 1: Watson's
+    Gamma(x + 1)/Gamma(x + 1/2) <= sqrt(x + 1/pi) at x = (d - 1)/2. The closed form has the gain's,
+    which is at most twice the gain.
+
+    **Source.** this work.
+    """
+    return LowerBound(
+        name="tracing: Gaussian data, antipodal pairs",
+        source=f"{THIS_WORK}: antipodal_gaussian (for CWZ19: Theorem 3.1)",
+        parameters=(*NAMES, *parameter_names(model)),
+        formula=lambda p, found: Terms(*_scores(p).proved(_pair_gain(model, p), found)),
+        expression=lambda: _scores(LETTERS).closed_form(_pair_gain(model, LETTERS)),
+        prior_at=_cosine_prior,
+        slack=4.0,
+    )
+
+
+def _pair_gain(model: type[Privacy], p: Point) -> Number:
+    use = library(p["d"])
+    mean_length = use.sqrt(1 - (1 - 2 / use.pi) / p["d"])
+    return use.least(average_pair_gain(model, p), mean_length * pointwise_pair_gain(model, p))
+
+
+def resampled_gaussian(model: type[Privacy]) -> LowerBound:
+    r"""Tracing with only the sign of a record resampled, Gaussian data.
+
+    **Statement.** `minimax.methods.score_model.ScoreModel` with G = 0 and the leak T^2 of
+    `minimax.methods.resampled_sign.sign_contraction`, moments by `GaussianLeak`: for d << n about
+    sigma^2 d/n + (1 - T^2) sigma^2 d^2/(n T)^2 (1 + sqrt(d/n))^{-2}. T^2 is at most rho/2, mu^2/4
+    or (1 - delta) tanh^2(eps/2) + delta, at any budget.
+
+    **Proof.** As for `antipodal_gaussian`, the score's sign is fair given its size.
+
+    **Source.** this work.
+    """
+
+    def optimise(p: Point) -> Optimum:
+        return _gaussian_model(model, p, sign_contraction(model, p)).search(0.0)
+
+    def formula(p: Point, found: Optimum) -> Terms:
+        return Terms(*_gaussian_model(model, p, sign_contraction(model, p)).proved(0.0, found))
+
+    def expression() -> Expression:
+        return _gaussian_model(model, LETTERS, sign_contraction(model, LETTERS)).closed_form(0)
+
+    return LowerBound(
+        name="tracing: Gaussian data, resampled sign",
+        source=f"{THIS_WORK}: resampled_gaussian (for CWZ19: Theorem 3.1)",
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=optimise,
+        formula=formula,
+        expression=expression,
+        prior_at=_cosine_prior,
+        slack=2.0,
+    )
+
+
+def _scores(p: Point) -> ScoreModel:
+    n, d, sigma = p["n"], p["d"], p["sigma"]
+    return ScoreModel(n, d, d / sigma**2, 1 / sigma, cosine_information(d, p["radius"]))
+
+
+def _gaussian_model(
+    model: type[Privacy], p: Point, contraction: Number | None = None
+) -> ScoreModel:
+    """The scores, with the leak of delta or of a `contraction` in its place."""
+    if contraction is None and model is not Approximate:
+        return _scores(p)
+    leaked = p["delta"] if contraction is None else contraction
+    leak = GaussianLeak(p["n"], p["d"], p["sigma"], p["radius"])
+    return replace(_scores(p), leaked=leaked, leak=leak)
 
 
 @dataclass(frozen=True)
 class GaussianLeak:
-    """The delta term of `tracing_gaussian`, scores (x_i - mu)/sigma^2: see its proof."""
+    r"""The second moments of the scores (x_i - mu)/sigma^2, h = 1.
+
+    lambda_max(sum s_i s_i') = lambda <= (r + Y)^2/sigma^2, r = sqrt n + sqrt d + t, where Y <= 0
+    but for a chance e^{-t^2/2} and P(Y > y) <= e^{-(t + y)^2/2} (Davidson and Szarek); so on the
+    rare event its k-th power has at most the mean e^{-t^2/2} E(r + Y)^{2k}/sigma^{2k} with Y
+    exponential of rate t. There |N|^2 <= 3 (4 a^2 d)(1 + |sum s_i|^2/I + |grad log pi|^2/J), as
+    M and mu lie in [-a, a]^d and D^2/I and x^2/J are at most the risk; |sum s_i|^2 <= n lambda, and
+    grad log pi is independent of lambda. F = sigma^2|s|^2 is chi-square with d degrees of freedom:
+    E F^2 = d(d + 2), E F (F - d - 2)^2 = 2 d (d + 2).
+    """
 
     n: Number
     d: Number
     sigma: Number
     radius: Number
 
-    def terms(self, kappa: Number, side: Number, t: Number) -> tuple[Number, Number, Number]:
-        """(slope, tail, own) of `minimax.methods.score_model.Leak`."""
+    def moments(self, t: Number) -> SecondMoments:
+        """See `minimax.methods.score_model.SecondMoments`."""
         use = library(self.n)
         n, d, variance = self.n, self.d, self.sigma**2
-        N = n * d
-        F2 = N * (N + 2) / variance**2
-        F4 = F2 * (N + 4) * (N + 6) / variance**2
-        J = cosine_information(d, self.radius)
-        pieces = (4 * self.radius**2 * d + kappa**2 * (J + side)) * use.sqrt(F2)
-        pieces += kappa**2 * n * use.sqrt(F4)
-        terms = 3 if side == 0 else 4  # |a + b + c|^2 <= 3 (...), |a + b + c + e|^2 <= 4 (...)
-        tail = terms * use.exp(-(t**2) / 4) * pieces
-        slope = (use.sqrt(n) + use.sqrt(d) + t) / self.sigma
-        return slope, tail, kappa * use.sqrt(n * d * (d + 2)) / variance
+        r = use.sqrt(n) + use.sqrt(d) + t
+        square = r**2 + 2 * r / t + 2 / t**2
+        fourth = r**4 + 4 * r**3 / t + 12 * r**2 / t**2 + 24 * r / t**3 + 24 / t**4
+        reached = 12 * self.radius**2 * d * use.exp(-(t**2) / 2)
+        return SecondMoments(
+            slope=r / self.sigma,
+            tail=reached * (2 * square + fourth / d) / variance,
+            fourth=d * (d + 2) / variance**2,
+            wobble=2 * d * (d + 2) / variance**3,
+        )
 
     def closed_form_t(self) -> Number:
-        """q = e^{-t^2/4} = (nd)^{-3} (1 + a/sigma)^{-2}."""
+        """e^{-t^2/2} = (nd + 1)^{-4} (1 + a/sigma)^{-2}."""
         use = library(self.n)
         width = use.log1p(self.radius / self.sigma)
-        return 2 * use.sqrt(3 * use.log(self.n * self.d) + 2 * width)
+        return 2 * use.sqrt(2 * use.log(self.n * self.d + 1) + width)
 
 
 # --- Packing and claims --------------------------------------------------------------------------
@@ -247,6 +333,8 @@ def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
         statistical_gaussian(),
         tracing_gaussian(model),
         *([tracing_gaussian(model, shifted=True)] if model in (Pure, Approximate) else []),
+        *([antipodal_gaussian(model)] if model in (ZeroConcentrated, Gaussian) else []),
+        *([resampled_gaussian(model)] if model is not Pure else []),
         *([dilution(model)] if model in (Pure, Approximate) else []),
         dense_packing(model),
     ]

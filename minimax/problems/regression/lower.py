@@ -8,7 +8,7 @@ are proved with uniform signs x in {-1/sqrt d, 1/sqrt d}^d, for which L = 1.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minimax.core.bound import (
     Assumption,
@@ -21,8 +21,17 @@ from minimax.core.bound import (
     at_least,
     claimed_bound,
 )
-from minimax.core.privacy import Approximate, Privacy, Pure, at_point, parameter_names
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Privacy,
+    Pure,
+    ZeroConcentrated,
+    at_point,
+    parameter_names,
+)
 from minimax.core.symbolic import LETTERS, Expression, Number, library
+from minimax.methods.antipodal_gain import pointwise_pair_gain
 from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.couplings import RegressionPacking
 from minimax.methods.packing import (
@@ -32,7 +41,8 @@ from minimax.methods.packing import (
     regression_expression,
 )
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
-from minimax.methods.score_model import ScoreModel
+from minimax.methods.resampled_sign import sign_contraction
+from minimax.methods.score_model import ScoreModel, SecondMoments
 from minimax.methods.tracing import GAUSSIAN_PRODUCT, best_shift, closed_gain, gain, gain_at
 from minimax.methods.van_trees import ball_information, van_trees
 from minimax.papers import THIS_WORK
@@ -46,12 +56,6 @@ PAPER_BUDGET = (
     Assumption("delta < 1/n", lambda p: p["delta"] < 1 / p["n"]),
 )
 """What CWZ19: Theorems 4.1 and 4.3 ask of the budget (delta < n^-(1+omega) for some omega > 0)."""
-
-
-WIDE_BALL = Assumption(
-    "n >= sigma sqrt(J), J = 2 d (1 + sqrt(d/2 + 1))^2/radius^2 (the prior's information)",
-    lambda p: p["n"] >= p["sigma"] * math.sqrt(ball_information(p["d"], p["radius"])),
-)
 
 
 def statistical() -> LowerBound:
@@ -83,23 +87,19 @@ def _ball_prior(p: Point, parts: Parts) -> Prior:
 
 
 def tracing(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
-    r"""Tracing with the leave-one-out residual, sign design.
+    r"""Tracing, sign design.
 
-    **Statement.** `minimax.methods.tracing.ScoreModel` with the scores s_i = xi_i x_i/sigma^2,
+    **Statement.** `minimax.methods.score_model.ScoreModel` with the scores s_i = xi_i x_i/sigma^2,
     xi_i = y_i - <x_i, beta>, information 1/sigma^2, spread 1/(sigma sqrt d) and the ball prior,
-    J = 2d (1 + sqrt(d/2+1))^2/radius^2. It bounds E|M - beta|^2 = d R:
+    J = 2d (1 + sqrt(d/2+1))^2/radius^2. It bounds E|M - beta|^2 = d R; without delta
 
-        R >= d/(n/sigma^2 + J) + eta^2/d,
-
-    with sqrt(eta^2/d) about sigma d/(n G): roughly sigma^2 d/n + sigma^2 d^2/(n G)^2.
-
-    **Assumptions.** n >= sigma sqrt J.
+        R >= 1/(J/d + 1/q),   q = (1 - 1/n) sigma^2 d/n + (sigma d/(n G))^2.
 
     **Proof.** M may be projected on the ball. |x_i| = 1, so E|s_i|^2 = 1/sigma^2. For V independent
     of record i, E<V, s_i>^2 = |V|^2/(d sigma^2), and <V, s_i> is xi times a weighted sum of signs:
     `GAUSSIAN_PRODUCT` gives the G of (eps, delta) and pure budgets, which up to eps = .99 is that
-    of a Gaussian score; it is not sub-Gaussian, so zCDP and GDP go through chi-square, which costs
-    next to nothing while rho is small. For delta > 0 see `RegressionLeak`.
+    of a Gaussian score; it is not sub-Gaussian, so zCDP and GDP go through chi-square here. For
+    delta > 0 see `RegressionLeak`.
 
     **Constants.** `shifted` as in `minimax.problems.mean.lower.tracing_gaussian`. The prior's J is
     within 5.5 % of the least possible, 4 j^2 with j the first zero of the Bessel function of order
@@ -116,8 +116,7 @@ def tracing(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
 
     def formula(p: Point, found: Optimum) -> Terms:
         G = gain_at(model, p, GAUSSIAN_PRODUCT, found["shift"])
-        statistics, traced = _model(model, p).proved(G, found)
-        return Terms(statistics / p["d"], traced / p["d"])
+        return _per_coefficient(p, _model(model, p).proved(G, found))
 
     def expression() -> Expression:
         G = closed_gain(model, GAUSSIAN_PRODUCT, shifted=shifted)
@@ -130,7 +129,6 @@ def tracing(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
         optimise=optimise,
         formula=formula,
         expression=expression,
-        assumptions=(WIDE_BALL,),
         prior_at=_ball_prior,
         slack=4.0,
         slack_regime=Assumption(
@@ -146,57 +144,152 @@ def tracing(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
     )
 
 
-def _model(model: type[Privacy], p: Point) -> ScoreModel:
-    n, d, sigma, radius = p["n"], p["d"], p["sigma"], p["radius"]
+def antipodal_pairs(model: type[Privacy]) -> LowerBound:
+    r"""Tracing with antipodal pairs, sign design, under zCDP or Gaussian DP.
+
+    **Statement.** `tracing` with the gain sqrt(2/pi) `pointwise_pair_gain`: to leading order
+    G^2 = rho/pi or mu^2/(2 pi), so that R is about sigma^2 d/n + pi sigma^2 d^2/(rho n^2), which
+    the noisy sign of the residuals reaches.
+
+    **Proof.** Given x, the residual xi and its opposite are equally likely, and the scores are
+    opposite. With y = xi x sqrt(d)/sigma and Delta_y <= 4 g^2 for every y, as in
+    `minimax.problems.mean.lower.antipodal_gaussian`, E<V, y> <= g E sqrt(y'S y), S = E_m V V'; here
+    that is g E|xi/sigma| E sqrt(d x'S x) <= g sqrt(2/pi) sqrt(tr S), as E x x' = I/d.
+
+    **Source.** this work.
+    """
+
+    def gain_of(p: Point) -> Number:
+        use = library(p["d"])
+        return use.sqrt(2 / use.pi) * pointwise_pair_gain(model, p)
+
+    def formula(p: Point, found: Optimum) -> Terms:
+        return _per_coefficient(p, _scores(p).proved(gain_of(p), found))
+
+    return LowerBound(
+        name="tracing: sign design, antipodal pairs",
+        source=f"{THIS_WORK}: regression.antipodal_pairs (for CWZ19: Theorem 4.1)",
+        parameters=(*NAMES, *parameter_names(model)),
+        formula=formula,
+        expression=lambda: _scores(LETTERS).closed_form(gain_of(LETTERS)) / LETTERS["d"],
+        prior_at=_ball_prior,
+        slack=4.0,
+        loss=LOSS,
+    )
+
+
+def resampled_sign(model: type[Privacy]) -> LowerBound:
+    r"""Tracing with only the sign of the residual resampled, sign design.
+
+    **Statement.** `minimax.methods.score_model.ScoreModel` with G = 0, h = |xi|/sigma and
+    sqrt(2/pi) T^2 leaked, T^2 from `minimax.methods.resampled_sign.sign_contraction`: for d << n
+    about sigma^2 d/n + (pi/2) sigma^2 d^2/(n T)^2, at any budget.
+
+    **Proof.** The sign of xi is fair given x and |xi|. The weight h puts E|xi| = sqrt(2/pi) sigma
+    twice where E xi^2 would stand: in E h, and in the mean of sum_i |xi_i| x_i x_i'.
+
+    **Source.** this work.
+    """
+
+    def scores(p: Point) -> ScoreModel:
+        use = library(p["d"])
+        leaked = use.sqrt(2 / use.pi) * sign_contraction(model, p)
+        return replace(_scores(p), leaked=leaked, leak=_leak(p, weighted=True))
+
+    def formula(p: Point, found: Optimum) -> Terms:
+        return _per_coefficient(p, scores(p).proved(0.0, found))
+
+    return LowerBound(
+        name="tracing: sign design, resampled sign",
+        source=f"{THIS_WORK}: regression.resampled_sign (for CWZ19: Theorem 4.1)",
+        parameters=(*NAMES, *parameter_names(model)),
+        optimise=lambda p: scores(p).search(0.0),
+        formula=formula,
+        expression=lambda: scores(LETTERS).closed_form(0) / LETTERS["d"],
+        prior_at=_ball_prior,
+        slack=2.0,
+        slack_regime=Assumption(
+            "100 d log(n d) <= n", lambda p: 100 * p["d"] * math.log(p["n"] * p["d"]) <= p["n"]
+        ),
+        loss=LOSS,
+    )
+
+
+def _scores(p: Point) -> ScoreModel:
+    n, d, sigma = p["n"], p["d"], p["sigma"]
     spread = 1 / (sigma * library(d).sqrt(d))
-    scores = (n, d, 1 / sigma**2, spread, ball_information(d, radius))
+    return ScoreModel(n, d, 1 / sigma**2, spread, ball_information(d, p["radius"]))
+
+
+def _model(model: type[Privacy], p: Point) -> ScoreModel:
     if model is not Approximate:
-        return ScoreModel(*scores)
-    return ScoreModel(*scores, delta=p["delta"], leak=RegressionLeak(n, d, sigma, radius))
+        return _scores(p)
+    return replace(_scores(p), leaked=p["delta"], leak=_leak(p))
+
+
+def _leak(p: Point, *, weighted: bool = False) -> RegressionLeak:
+    return RegressionLeak(p["n"], p["d"], p["sigma"], p["radius"], weighted)
+
+
+def _per_coefficient(p: Point, terms: tuple[Number, Number]) -> Terms:
+    """The loss is that of beta over d."""
+    return Terms(terms[0] / p["d"], terms[1] / p["d"])
 
 
 @dataclass(frozen=True)
 class RegressionLeak:
-    r"""The delta term of `tracing`.
+    r"""The second moments of the scores s_i = z_i x_i/sigma, z_i = xi_i/sigma; h = 1, or |z| if
+    `weighted`.
 
-    A_i = <N, s_i> + kappa |s_i|^2 and |s_i|^2 = xi_i^2/sigma^4, so E|s|^4 = 3/sigma^4 and
-    sum_i <N, s_i>^2 <= |N|^2 lambda_max(S), S = sum xi_i^2 x_i x_i'/sigma^4. Unless some
-    xi_i^2 > b^2 sigma^2 (chance at most n e^{-b^2/2} = e^{-t}), S is a sum of matrices below
-    b^2/sigma^2, of mean n I/(d sigma^2) and with sum E Y_i^2 <= 3 n I/(d sigma^4), so
-    `largest_eigenvalue` at x = log d + t bounds it with a further chance e^{-t}. On the rest, of
-    chance at most 2 e^{-t}, |N|^2 <= 3 (4 radius^2 + kappa^2 |sum s_i|^2 + kappa^2 |grad log pi|^2)
-    (four terms with side information), |sum s_i|^2 <= n F and lambda_max(S) <= F = sum |s_i|^2;
-    F is independent of beta, and Cauchy-Schwarz with E F^2 = n(n+2)/sigma^4,
-    E F^4 = n(n+2)(n+4)(n+6)/sigma^8 ends it.
+    sigma^2 sum s_i s_i'/h_i = sum Y_i, Y_i = y_i x_i x_i' with y = z^2 (or |z|). Unless some
+    |z_i| > b (chance at most n e^{-b^2/2} = e^{-t}), 0 <= Y_i <= b^2 (b), the mean of the sum is at
+    most n I/d (sqrt(2/pi) n I/d) and that of the squares at most 3 n I/d (n I/d), so
+    `largest_eigenvalue` at log d + t bounds it with a further chance e^{-t}. On the rest, of
+    chance at most q = 2 e^{-t}, |N|^2 <= 3 (4 a^2)(1 + |sum s_i|^2/I + |grad log pi|^2/J), a the
+    radius, as D^2/I and x^2/J are at most the risk. There the eigenvalue is at most Y = sum y_i and
+    |sum s_i|^2/I <= W, W = sum z_i^2 (or Y^2/n <= W), while grad log pi is independent of the z_i.
+    So the tail is at most 12 a^2/sigma^2 times E 1_q Y (2 + W); by Hoelder's inequality with the
+    eighth norm, and as |W^k|_8 = (E W^{8k})^{1/8} <= (n + 8k - 1)^k (the geometric mean of
+    n, n + 2, ... is at most their mean) and Y <= sqrt(n W) if weighted, it is at most
+    q^{7/8} (2 (n + 7) + (n + 15)^2), or q^{7/8} sqrt(n) (2 sqrt(n + 3) + (n + 11)^{3/2}).
+
+    E|s|^4/h = 3/sigma^4, or E|z|^3/sigma^4 = sqrt(8/pi)/sigma^4. The wobble at
+    g = (E|s|^4/h)/E|s|^2 is (15 - 9)/sigma^6, or (3 - 8/pi)/sigma^6.
     """
 
     n: Number
     d: Number
     sigma: Number
     radius: Number
+    weighted: bool = False
 
-    def terms(self, kappa: Number, side: Number, t: Number) -> tuple[Number, Number, Number]:
-        """(slope, tail, own) of `minimax.methods.score_model.Leak`."""
+    def moments(self, t: Number) -> SecondMoments:
+        """See `minimax.methods.score_model.SecondMoments`."""
         use = library(self.n)
-        n, d, precision = self.n, self.d, 1 / self.sigma**2
-        top = largest_eigenvalue(
-            n * precision / d,
-            3 * n * precision**2 / d,
-            2 * (use.log(n) + t) * precision,
-            use.log(d) + t,
+        n, precision = self.n, 1 / self.sigma**2
+        largest = 2 * (use.log(n) + t)  # b^2
+        if self.weighted:
+            mean, square, largest = use.sqrt(2 / use.pi), 1, use.sqrt(largest)
+            fourth, wobble = use.sqrt(8 / use.pi), 3 - 8 / use.pi
+            reached = use.sqrt(n) * (2 * use.sqrt(n + 3) + (n + 11) * use.sqrt(n + 11))
+        else:
+            mean, square, fourth, wobble = 1, 3, 3, 6
+            reached = 2 * (n + 7) + (n + 15) ** 2
+        share = n / self.d
+        top = largest_eigenvalue(mean * share, square * share, largest, use.log(self.d) + t)
+        rare = use.exp(7 * (use.log(2) - t) / 8)
+        return SecondMoments(
+            slope=use.sqrt(top * precision),
+            tail=12 * self.radius**2 * precision * rare * reached,
+            fourth=fourth * precision**2,
+            wobble=wobble * precision**3,
         )
-        F2 = n * (n + 2) * precision**2
-        F4 = F2 * (n + 4) * (n + 6) * precision**2
-        J = ball_information(d, self.radius)
-        pieces = (4 * self.radius**2 + kappa**2 * (J + side)) * use.sqrt(F2)
-        pieces += kappa**2 * n * use.sqrt(F4)
-        tail = (3 if side == 0 else 4) * use.sqrt(2) * use.exp(-t / 2) * pieces
-        return use.sqrt(top), tail, kappa * use.sqrt(3 * n) * precision
 
     def closed_form_t(self) -> Number:
-        """e^{-t/2} = (nd)^{-3} (1 + radius/sigma)^{-2}."""
+        """e^{-7t/8} = (nd + 1)^{-4} (1 + radius/sigma)^{-2}."""
         use = library(self.n)
-        return 6 * use.log(self.n * self.d + 1) + 4 * use.log1p(self.radius / self.sigma)
+        width = use.log1p(self.radius / self.sigma)
+        return (32 * use.log(self.n * self.d + 1) + 16 * width) / 7
 
 
 def dense_packing(model: type[Privacy]) -> LowerBound:
@@ -278,6 +371,8 @@ def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
         statistical(),
         tracing(model),
         *([tracing(model, shifted=True)] if model in (Pure, Approximate) else []),
+        *([antipodal_pairs(model)] if model in (ZeroConcentrated, Gaussian) else []),
+        *([resampled_sign(model)] if model is not Pure else []),
         dense_packing(model),
     ]
     return bounds + ([claimed_theorem_4_1()] if model is Approximate else [])

@@ -19,7 +19,15 @@ from minimax.core.bound import (
     claimed_bound,
 )
 from minimax.core.loss import Loss
-from minimax.core.privacy import Approximate, Privacy, Pure, at_point, parameter_names
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Privacy,
+    Pure,
+    ZeroConcentrated,
+    at_point,
+    parameter_names,
+)
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift, symbol
 from minimax.methods.blocks import information_formula, information_search
 from minimax.methods.couplings import BlockPacking, Data
@@ -31,7 +39,11 @@ from minimax.methods.packing import (
 )
 from minimax.methods.priors import BlockPrior, CosinePrior, GaussianBlockPrior
 from minimax.papers import THIS_WORK
-from minimax.problems.mean.lower import tracing_gaussian
+from minimax.problems.mean.lower import (
+    antipodal_gaussian,
+    resampled_gaussian,
+    tracing_gaussian,
+)
 
 NAMES = ("n", "d", "s", "sigma", "radius")
 
@@ -92,16 +104,20 @@ def block_expression() -> Expression:
 
 
 def known_support(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
-    r"""`tracing_gaussian` on s coordinates whose places are known: the rest must be zero.
+    """`tracing_gaussian` on s coordinates whose places are known: see `on_known_support`."""
+    return on_known_support(tracing_gaussian(model, shifted=shifted))
 
-    **Statement.** `minimax.problems.mean.lower.tracing_gaussian` with d replaced by s. **Proof.**
+
+def on_known_support(dense: LowerBound) -> LowerBound:
+    r"""A bound by tracing on s coordinates whose places are known: the rest must be zero.
+
+    **Statement.** That of `minimax.problems.mean.lower`, with d replaced by s. **Proof.**
     Knowing the support can only help. **Source.** CWZ19: Theorem 3.3, without the log d.
     """
-    dense = tracing_gaussian(model, shifted=shifted)
     return LowerBound(
-        name="tracing: known support" + (", shifted score" if shifted else ""),
-        source=f"{THIS_WORK}: tracing_gaussian (for CWZ19: Theorem 3.3)",
-        parameters=(*NAMES, *parameter_names(model)),
+        name=dense.name.replace("Gaussian data", "known support"),
+        source=dense.source.replace("3.1", "3.3"),
+        parameters=(*NAMES, *dense.parameters[4:]),
         optimise=lambda p: dense.optimise(on_support(p)),
         formula=lambda p, found: dense.formula(on_support(p), found),
         expression=lambda: dense.expr.subs(symbol("d"), symbol("s")),
@@ -113,11 +129,15 @@ def known_support(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
             int(p["d"]), p["radius"], p["sigma"], support=int(p["s"])
         ),
         slack=dense.slack,
-        slack_regime=Assumption(
-            "that of tracing_gaussian with d = s",
-            lambda p: dense.slack_regime is not None and dense.slack_regime.holds(on_support(p)),
-        ),
+        slack_regime=with_support_for_d(dense.slack_regime),
     )
+
+
+def with_support_for_d(assumption: Assumption | None) -> Assumption | None:
+    """The assumption of a dense problem, asked of the s coordinates of the support."""
+    if assumption is None:
+        return None
+    return Assumption(f"with d = s: {assumption.text}", lambda p: assumption.holds(on_support(p)))
 
 
 def on_support(p: Point) -> dict[str, float]:
@@ -218,6 +238,12 @@ def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
         statistical(),
         known_support(model),
         *([known_support(model, shifted=True)] if model in (Pure, Approximate) else []),
+        *(
+            [on_known_support(antipodal_gaussian(model))]
+            if model in (ZeroConcentrated, Gaussian)
+            else []
+        ),
+        *([on_known_support(resampled_gaussian(model))] if model is not Pure else []),
         packing(model),
         *([refuted_theorem_3_3()] if model in (Pure, Approximate) else []),
     ]

@@ -14,15 +14,25 @@ import math
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms, claimed_bound
 from minimax.core.loss import Loss
-from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Privacy,
+    Pure,
+    ZeroConcentrated,
+)
 from minimax.core.symbolic import library, symbol
 from minimax.methods.blocks import information_search
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
-from minimax.papers import THIS_WORK
 from minimax.problems.regression import lower as regression
 from minimax.problems.regression.lower import PAPER_BUDGET
 from minimax.problems.regression.problem import LOSS
-from minimax.problems.sparse_mean.lower import block_expression, block_information, on_support
+from minimax.problems.sparse_mean.lower import (
+    block_expression,
+    block_information,
+    on_support,
+    with_support_for_d,
+)
 
 NAMES = ("n", "d", "s", "sigma", "radius")
 
@@ -76,37 +86,34 @@ def statistical() -> LowerBound:
 
 
 def known_support(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
-    r"""`minimax.problems.regression.lower.tracing` on s coefficients whose places are known.
+    """`regression.tracing` on s coefficients whose places are known: see `on_known_support`."""
+    return on_known_support(regression.tracing(model, shifted=shifted))
 
-    **Statement.** `regression.tracing` with d replaced by s. **Proof.** With signs of size
-    1/sqrt(s) the rows of X restricted to the support are those of that proof, the other columns
-    are independent of everything, and knowing the support can only help. **Source.** CWZ19:
-    Theorem 4.3, without the log d.
+
+def on_known_support(dense: LowerBound) -> LowerBound:
+    r"""A bound by tracing on s coefficients whose places are known.
+
+    **Statement.** That of `minimax.problems.regression.lower`, with d replaced by s. **Proof.**
+    With signs of size 1/sqrt(s) the rows of X restricted to the support are those of that proof,
+    the other columns are independent of everything, and knowing the support can only help.
+    **Source.** CWZ19: Theorem 4.3, without the log d.
     """
-    dense = regression.tracing(model, shifted=shifted)
-
-    def assumed(assumption: Assumption) -> Assumption:
-        return Assumption(
-            f"with d = s: {assumption.text}", lambda p: assumption.holds(on_support(p))
-        )
-
-    assert dense.slack_regime is not None
     return LowerBound(
-        name="tracing: known support" + (", shifted score" if shifted else ""),
-        source=f"{THIS_WORK}: regression.tracing (for CWZ19: Theorem 4.3)",
-        parameters=(*NAMES, *parameter_names(model)),
+        name=dense.name.replace("sign design", "known support"),
+        source=dense.source.replace("4.1", "4.3"),
+        parameters=(*NAMES, *dense.parameters[4:]),
         optimise=lambda p: dense.optimise(on_support(p)),
         formula=lambda p, found: dense.formula(on_support(p), found),
         expression=lambda: dense.expr.subs(symbol("d"), symbol("s")),
         assumptions=(
-            *(assumed(a) for a in dense.assumptions),
+            *dense.assumptions,
             Assumption("s <= d", lambda p: p["s"] <= p["d"]),
         ),
         prior_at=lambda p, parts: RegressionPrior(
             int(p["d"]), p["radius"], p["sigma"], support=int(p["s"])
         ),
         slack=dense.slack,
-        slack_regime=assumed(dense.slack_regime),
+        slack_regime=with_support_for_d(dense.slack_regime),
         loss=LOSS,
     )
 
@@ -163,6 +170,12 @@ def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
         statistical(),
         known_support(model),
         *([known_support(model, shifted=True)] if model in (Pure, Approximate) else []),
+        *(
+            [on_known_support(regression.antipodal_pairs(model))]
+            if model in (ZeroConcentrated, Gaussian)
+            else []
+        ),
+        *([on_known_support(regression.resampled_sign(model))] if model is not Pure else []),
         regression.packing(model, sparse=True),
     ]
     return bounds + ([claimed_theorem_4_3()] if model is Approximate else [])

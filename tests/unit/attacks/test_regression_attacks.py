@@ -24,7 +24,6 @@ from minimax.methods.priors import (
     LogisticPrior,
     RegressionPrior,
 )
-from minimax.methods.score_model import ScoreModel
 from minimax.methods.tracing import BOUNDED_PRODUCT, GAUSSIAN, GAUSSIAN_PRODUCT
 from minimax.methods.van_trees import ball_exponent, ball_information
 
@@ -129,23 +128,21 @@ def test_gradient_has_the_information_of_the_prior_and_stein_has_no_boundary():
 
 
 def test_the_spread_agrees_with_the_certified_proof():
-    """At M - beta = kappa U the residual vanishes: R = kappa d, r = kappa J, |V|^2 = own^2."""
+    """At M - beta = kappa U the residual vanishes: R = kappa d, r = kappa J, V_i = kappa s_i."""
     n, attack = 50, RegressionResidualAttack(LINEAR)
     kappa, J, d = attack.kappa(n), attack.information, LINEAR.d
-    model = ScoreModel(n, d, 1 / LINEAR.sigma**2, 1.0, J)
-    expected_kappa, residual = model.residual(G=1.0)
-    assert kappa == pytest.approx(expected_kappa)
+    information = 1 / LINEAR.sigma**2
+    assert kappa == pytest.approx(d / (n * information + J))
+    signal = kappa * n * information
     # A release with |M - beta|^2 = kappa d and <M - beta, grad> = kappa J.
     instance = LINEAR.draw(np.random.default_rng(1))
     gradient = ball_gradient(instance.target, LINEAR.radius)
     along = kappa * J / (gradient @ gradient) * gradient
     side = np.linalg.svd(gradient[None, :])[2][-1]
     release = instance.target + along + math.sqrt(kappa * d - along @ along) * side
-    assert attack.spread(release, instance, n) * d == pytest.approx(residual.own**2)
-    assert attack.completeness(release, instance, n) == pytest.approx(
-        LINEAR.sigma**2 * residual.signal
-    )
-    assert attack.floor(n, kappa) == pytest.approx(LINEAR.sigma**2 * residual.signal)
+    assert attack.spread(release, instance, n) * d == pytest.approx(kappa**2 * information)
+    assert attack.completeness(release, instance, n) == pytest.approx(LINEAR.sigma**2 * signal)
+    assert attack.floor(n, kappa) == pytest.approx(LINEAR.sigma**2 * signal)
 
 
 @pytest.mark.parametrize(

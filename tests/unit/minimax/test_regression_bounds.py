@@ -16,7 +16,6 @@ from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.couplings import RegressionPacking
 from minimax.methods.packing import poisson_mode
 from minimax.methods.priors import LogisticPrior, RegressionBlockPrior, RegressionPrior
-from minimax.methods.score_model import ScoreModel
 from minimax.methods.tracing import (
     BOUNDED_PRODUCT,
     GAUSSIAN,
@@ -294,22 +293,26 @@ def test_more_records_move_a_poisson_law_by_at_most_its_mode() -> None:
 
 
 def test_leaks_by_hand() -> None:
-    """The three numbers of the delta terms, from their formulas with the constants written out."""
-    n, d, sigma, a, kappa, t = 1000.0, 10.0, 0.5, 2.0, 0.003, 30.0
-    J = ball_information(d, a)
-    slope, tail, own = regression.RegressionLeak(n, d, sigma, a).terms(kappa, 0, t)
-    largest = 2 * (math.log(n) + t) / sigma**2
-    expected = _bennett(n / (d * sigma**2), 3 * n / (d * sigma**4), largest, math.log(d) + t)
-    assert slope**2 == pytest.approx(expected)
-    F2, F4 = n * (n + 2) / sigma**4, n * (n + 2) * (n + 4) * (n + 6) / sigma**8
-    pieces = (4 * a**2 + kappa**2 * J) * math.sqrt(F2) + kappa**2 * n * math.sqrt(F4)
-    assert tail == pytest.approx(3 * math.sqrt(2 * math.exp(-t)) * pieces)
-    assert own == pytest.approx(kappa * math.sqrt(3 * n) / sigma**2)
-    slope, tail, own = logistic.LogisticLeak(n, d, a).terms(kappa, 5.0, t)
+    """The second moments of the scores, from their formulas with the constants written out."""
+    n, d, sigma, a, t = 1000.0, 10.0, 0.5, 2.0, 30.0
+    plain = regression.RegressionLeak(n, d, sigma, a).moments(t)
+    b2, rare = 2 * (math.log(n) + t), (2 * math.exp(-t)) ** (7 / 8)
+    expected = _bennett(n / d, 3 * n / d, b2, math.log(d) + t) / sigma**2
+    assert plain.slope**2 == pytest.approx(expected)
+    reached = 3 * (2 * a) ** 2 / sigma**2 * rare
+    assert plain.tail == pytest.approx(reached * (2 * (n + 7) + (n + 15) ** 2))
+    assert plain[2:] == pytest.approx((3 / sigma**4, 6 / sigma**6))
+    weighted = regression.RegressionLeak(n, d, sigma, a, weighted=True).moments(t)
+    first = math.sqrt(2 / math.pi)
+    expected = _bennett(first * n / d, n / d, math.sqrt(b2), math.log(d) + t) / sigma**2
+    assert weighted.slope**2 == pytest.approx(expected)
+    by_hoelder = math.sqrt(n) * (2 * (n + 3) ** 0.5 + (n + 11) ** 1.5)
+    assert weighted.tail == pytest.approx(reached * by_hoelder)
+    assert weighted[2:] == pytest.approx((2 * first / sigma**4, (3 - 4 * first**2) / sigma**6))
+    slope, tail, fourth, wobble = logistic.LogisticLeak(n, d, a).moments(t)
     assert slope**2 == pytest.approx(_bennett(n / (4 * d), n / (12 * d), 1.0, math.log(d) + t))
-    pieces = 4 * a**2 + kappa**2 * (n**2 + J + 5.0)
-    assert tail == pytest.approx(4 * n * math.exp(-t) * pieces)
-    assert own == pytest.approx(kappa * math.sqrt(n / 12))
+    assert tail == pytest.approx(3 * (2 * a) ** 2 * n * math.exp(-t) * (2 + n**2 / (n / 4)))
+    assert (fourth, wobble) == pytest.approx((1 / 12, 1 / 12))
 
 
 def _bennett(mean: float, variance: float, largest: float, x: float) -> float:
@@ -334,15 +337,3 @@ def test_normal_bound_of_the_coupling_is_above_the_exact_sum(s: int) -> None:
         assert packing.difference(g) == pytest.approx(
             min(normal + g / math.sqrt(2 * math.pi * s), special.erf(g / math.sqrt(8)))
         )
-
-
-def test_inexact_information_costs_twice_its_own() -> None:
-    exact = ScoreModel(100, 5, 0.25, 0.2, 3.0).residual(0.5)[1]
-    rough = ScoreModel(100, 5, 0.25, 0.2, 3.0, exact=False).residual(0.5)[1]
-    assert rough.own == pytest.approx(math.sqrt(2) * exact.own)
-    aided = ScoreModel(100, 5, 0.25, 0.2, 3.0).residual(0.5, side=50.0)
-    kappa = 5 / (25 + 50 + 3)
-    assert aided[0] == pytest.approx(kappa)
-    assert aided[1].own == pytest.approx(kappa * math.sqrt(0.25 + 1.0))
-    assert aided[1].signal == pytest.approx(5 - 3 * kappa)
-    assert aided[1].weight == pytest.approx(100 * 0.5 * 0.2)
