@@ -9,6 +9,7 @@ finds one next to the root, and the formula checks it in its own kind of number.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -86,7 +87,7 @@ class Residual:
 class Leak(Protocol):
     """What delta adds to a residual tracing proof.
 
-    It is sqrt(delta n) (sqrt(slope^2 eta^2 + tail) + own), from sum_i E_P A_i^2 with
+    It is sqrt n times the gain's leak times sqrt(slope^2 eta^2 + tail) + own, from sum_i E_P A_i^2,
     A_i = <N, s_i> + kappa |s_i|^2: slope^2 bounds the largest eigenvalue of sum_i s_i s_i' but on
     an event of small probability, tail is that event's contribution, and own =
     kappa sqrt(n E|s|^4). The event is set by t > 0.
@@ -125,7 +126,7 @@ class ScoreModel:
             <= eta^2 + 2 kappa sqrt(J) eta/n + kappa^2 (2 information - i + 2 side/n).
 
     Privacy bounds each E A_i by G spread sqrt(E|V_i|^2) (`minimax.methods.tracing.gain_at`) and,
-    for delta > 0, by sqrt(delta E A_i^2) more; sum over i with Jensen. side -> infinity is the
+    for delta > 0, by leak sqrt(E A_i^2) more (`leak_square` is leak^2); sum over i with Jensen. side -> infinity is the
     direct attack <M - theta, s_i>, and sqrt R >= d/(n G spread + sqrt J).
 
     **Constants.** d - kappa J is computed as kappa (n information + side): nothing cancels.
@@ -140,7 +141,7 @@ class ScoreModel:
     spread: Number
     prior: Number
     exact: bool = True
-    delta: Number = 0
+    leak_square: Number = 0
     leak: Leak | None = None
 
     def residual(self, G: Number, side: Number = 0, t: Number = 0) -> tuple[Number, Residual]:
@@ -163,11 +164,11 @@ class ScoreModel:
         )
 
     def _leaked(self, kappa: Number, side: Number, t: Number) -> tuple[Number, Number, Number]:
-        """The terms of `leak`, times sqrt(delta n)."""
+        """The terms of `leak`, times the gain's leak and sqrt n."""
         if self.leak is None:
             return 0, 0, 0
         slope, tail, own = self.leak.terms(kappa, side, t)
-        square = self.delta * self.n
+        square = self.leak_square * self.n
         root = library(square).sqrt(square)
         return root * slope, square * tail, root * own
 
@@ -217,7 +218,34 @@ class ScoreModel:
         best, t = max((eta(start), start), (-float(found.fun), float(found.x)))
         return {"side": side, "eta": best, "t": t}
 
+    def member(self) -> float:
+        """About sqrt(E_P A^2) in units of spread sqrt(E|V|^2): to weigh a gain's leak with."""
+        if self.leak is None:
+            return 0.0
+        slope, _, _ = self.leak.terms(0.0, 0.0, self.leak.closed_form_t())
+        return float(slope / (math.sqrt(self.n) * self.spread))
+
     def closed_form(self, G: Expression) -> Expression:
         """A closed form below kappa d + eta^2; needs J <= n^2 information."""
         kappa, residual = self.residual(G, t=0 if self.leak is None else self.leak.closed_form_t())
         return kappa * self.d + residual.linear_floor() ** 2
+
+
+Traced = tuple[ScoreModel, Number]
+"""A model, and the G of the gain that its leak belongs to."""
+
+
+def best_witness(
+    tried: Iterable[Mapping[str, float]], at: Callable[[Optimum], Traced]
+) -> dict[str, float]:
+    """Of the choices of a gain, each with the witness it leads to, the one that proves most."""
+
+    def risk(witness: Optimum) -> float:
+        model, G = at(witness)
+        return float(sum(model.proved(G, witness)))
+
+    found = []
+    for choice in tried:
+        model, G = at(choice)
+        found.append({**choice, **model.search(G)})
+    return max(found, key=risk)

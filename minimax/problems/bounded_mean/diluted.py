@@ -7,6 +7,8 @@ the in-sample version. All are fingerprinting proofs with the prior p_j ~ (1 - p
 from __future__ import annotations
 
 import math
+from operator import itemgetter
+from typing import NamedTuple
 
 import mpmath
 import numpy as np
@@ -16,18 +18,25 @@ from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Pr
 from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.binomial_tails import binomial_tails
+from minimax.methods.concentration import largest_row_eigenvalue
 from minimax.methods.counts import binomial_cdf
 from minimax.methods.priors import DilutedPrior
-from minimax.methods.tracing import SUBGAUSSIAN, best_shifts, gain_at
+from minimax.methods.tracing import SUBGAUSSIAN, Gain, best_choices, gain_at
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean.signs import (
     SMALL_EPSILON,
+    SignGain,
     best_on_log_scale,
     best_sign_gain,
-    closed_sign_gain,
+    closed_form_t,
+    closed_sign_gains,
+    fingerprint_root,
+    largest,
+    sign_choices,
     sign_gain,
+    sign_gain_of,
     sign_prior,
-    sign_shift,
+    spectral_gain,
 )
 
 Array = NDArray[np.float64]
@@ -92,65 +101,58 @@ def _diluted(model: type[Privacy], p: Point, found: Optimum) -> Terms:
     n, d, use = p["n"], p["d"], library(p["n"])
     m, u = lift(found["m"], n), lift(found["u"], n)
     alpha = use.least(lift(found["alpha"], n), lift(1.0, n), p["radius"] / p["sigma"])
-    gamma = use.sqrt(_mean_square_gain(model, p, alpha / m))
-    root = alpha * fingerprint_root(u, m, d, gamma)
-    return Terms(None, (p["sigma"] * root) ** 2)
+    cap = use.sqrt(d * u / (u + 1))
+    member = _member(found["m"], float(d), found["t"])
+    traced = sign_gain_of(_mean_gain(model, p, alpha / m, cap, member), m, d, found["t"])
+    return Terms(None, (p["sigma"] * alpha * fingerprint_root(u, m, d, traced)) ** 2)
 
 
-def fingerprint_root(u: Number, m: Number, d: Number, gamma: Number) -> Number:
-    """(kappa d - Gamma sqrt(kappa d))^+/(m Gamma + kappa sqrt((u+1) d)), kappa = u/(u+1).
-
-    The difference is lowered by some units in the last place, so that it does not err upwards
-    where it is next to nothing.
-    """
-    use = library(u, m, d, gamma)
-    kappa = u / (u + 1)
-    reach = use.sqrt(kappa * d)
-    margin = use.largest(reach * (1 - ROUNDINGS * use.ulp) - gamma, 0 * reach)
-    return reach * margin / (m * gamma + kappa * use.sqrt((u + 1) * d))
+def _member(m: float, d: float, t: float) -> float:
+    """About sqrt(E_P A^2) in units of sqrt(E|V|^2), in the form of `SignGain` that t stands for."""
+    return math.sqrt(largest_row_eigenvalue(m, d, t) / m) if t else 2 * math.sqrt(d)
 
 
-ROUNDINGS = 1e5
-"""More than the roundings that enter a Gamma: products of 8000 quotients, a sum of 1200 terms."""
+def _mean_gain(model: type[Privacy], p: Point, chance: Number, cap: Number, member: float) -> Gain:
+    r"""Bounds on Gamma and Delta, K ~ Binomial(n, chance).
 
+    **Statement.** Let 0 = k_0 < k_1 < ... < k_J be counts, f_j and h_j the squares of own and leak
+    of the gain of k_j records for j <= i, and f_j = cap^2, h_j = 0 beyond; let F_j, H_j be the
+    largest of them up to j, F_0 = H_0 = 0. Then
 
-def _mean_square_gain(model: type[Privacy], p: Point, chance: Number) -> Number:
-    r"""A bound on Gamma^2 = E min(G_K, 2 sqrt d)^2, K ~ Binomial(n, chance).
+        Gamma^2 <= sum_j (F_j - F_{j-1}) P(K > k_{j-1}) + (cap^2 - F_J) P(K > k_J),
+        Delta^2 <= sum_j (H_j - H_{j-1}) P(K > k_{j-1}).
 
-    **Statement.** For any counts 0 = k_0 < k_1 < ... < k_J and f_j >= G_k^2 for all k <= k_j,
-    f_j growing with j and at most 4d,
-
-        Gamma^2 <= sum_j (f_j - f_{j-1}) P(K > k_{j-1}) + (4d - f_J) P(K > k_J),    f_0 = 0.
-
-    **Proof.** A group of k <= k_j records has a gain of at most G_{k_j}, so that G_K^2 is at most
-    the step function with these steps; sum by parts. No term is negative: nothing cancels.
+    **Proof.** A group of k <= k_j records is as private as one of k_j, so that its gain is at most
+    (f_j, h_j); sum by parts. No term is negative: nothing cancels.
 
     **Constants.** The counts are those around the mean of K, all of them while they are at most
-    `MOST_COUNTS`. Each takes a good shift of its own, found in floats.
+    `MOST_COUNTS`. Each takes a good choice of its own, found in floats, and i is the last at which
+    own + leak member stays below the cap.
     """
     n, d, use = p["n"], p["d"], library(p["n"])
-    cap = 2 * use.sqrt(d)
     counts = _counts(float(n), float(n * chance))
-    shifts = best_shifts(model, p, SUBGAUSSIAN, member=float(cap), sizes=counts)
-    gains = _gains(model, p, cap, counts, shifts)
-    total, above = 0 * d, cap**2
     tails = binomial_tails([0.0, *counts.tolist()], n, chance)
-    for gain, tail in zip(reversed(gains), reversed(tails[1:]), strict=True):
-        step = use.least(use.least(gain, cap) ** 2, above)
-        total, above = total + (above - step) * tail, step
-    return total + above * tails[0]
+    own, leak = 0 * d, 0 * d
+    top, spilt, open_to_gain = 0 * d, 0 * d, True
+    for gain, tail in zip(_gains(model, p, member, counts), tails, strict=False):
+        open_to_gain = open_to_gain and bool(gain.total(member) < cap)
+        reached = use.largest(use.least(gain.own, cap) ** 2 if open_to_gain else cap**2, top)
+        lost = use.largest(gain.leak**2, spilt) if open_to_gain else spilt
+        own, top = own + (reached - top) * tail, reached
+        leak, spilt = leak + (lost - spilt) * tail, lost
+    return Gain(use.sqrt(own + (cap**2 - top) * tails[-1]), use.sqrt(leak))
 
 
-def _gains(
-    model: type[Privacy], p: Point, cap: Number, counts: Array, shifts: Array
-) -> list[Number]:
-    """G_k for each count, at these shifts."""
-    if isinstance(cap, mpmath.mpf):
+def _gains(model: type[Privacy], p: Point, member: float, counts: Array) -> list[Gain]:
+    """The gain of each count, at good choices for groups whose scores have this size."""
+    shifts, shares = best_choices(model, p, SUBGAUSSIAN, member=member, sizes=counts)
+    if isinstance(p["n"], mpmath.mpf):
         return [
-            gain_at(model, p, SUBGAUSSIAN, t, member=cap, size=mpmath.mpf(k))
-            for k, t in zip(counts.tolist(), shifts.tolist(), strict=True)
+            gain_at(model, p, SUBGAUSSIAN, t, theta, size=mpmath.mpf(k))
+            for k, t, theta in zip(counts.tolist(), shifts.tolist(), shares.tolist(), strict=True)
         ]
-    return list(gain_at(model, p, SUBGAUSSIAN, shifts, member=cap, size=counts))
+    own, leak = gain_at(model, p, SUBGAUSSIAN, shifts, shares, size=counts)
+    return list(map(Gain, own.tolist(), np.broadcast_to(leak, own.shape).tolist()))
 
 
 def _counts(n: float, mean: float) -> Array:
@@ -169,6 +171,9 @@ def _dilution_closed_form_is_good(model: type[Privacy], p: Point) -> bool:
     points = math.sqrt(d) / _closed_gamma(model, d, epsilon, delta) + 1
     room = p["n"] * min(1.0, p["radius"] / p["sigma"])
     return size >= 4 * math.log(d) and size / 4 * points <= room
+
+
+CLOSED_SHARE = 0.25
 
 
 def _closed_group_size(model: type[Privacy], d: Number, epsilon: Number, delta: Number) -> Number:
@@ -224,45 +229,72 @@ def _dilution_search(model: type[Privacy], p: Point) -> Optimum:
     alpha_top = min(1.0, p["radius"] / sigma)
     top = max(closed_size, 1.0)
     smallest = min(0.02, n * alpha_top / 5000)
-    sizes = np.append(np.geomspace(smallest, 4 * top, 64), closed_size / 4)
+    sizes = np.append(np.geomspace(smallest, 4 * top, 64), closed_size * CLOSED_SHARE)
     # Sizes at which m points use the whole of alpha: between them rounding m down would waste it.
     whole = n * alpha_top / np.unique(np.round(np.geomspace(1, 5000, 64)))
     sizes = np.append(sizes, whole[whole <= 4 * top])
     best = _dilution_scan(model, p, alpha_top, sizes)
     for width in (0.15, 0.02):
-        near = best[1] * np.linspace(1 - width, 1 + width, 17)
+        near = best.size * np.linspace(1 - width, 1 + width, 17)
         best = max(best, _dilution_scan(model, p, alpha_top, near))
-    _, size, m, u = best
-    return {"u": u, "m": m, "alpha": min(size * m / n, alpha_top)}
+    alpha = min(best.size * best.m / n, alpha_top)
+    return {"u": best.u, "m": best.m, "alpha": alpha, "t": best.t}
 
 
-def _dilution_scan(
-    model: type[Privacy], p: Point, alpha_top: float, sizes: Array
-) -> tuple[float, float, float, float]:
-    """Best (root, l, m, u) over the group sizes l given, all m and a grid of u."""
+class _Found(NamedTuple):
+    root: float
+    size: float
+    m: float
+    u: float
+    t: float
+
+
+def _dilution_scan(model: type[Privacy], p: Point, alpha_top: float, sizes: Array) -> _Found:
+    """The best over the group sizes given, all m, a grid of u and the forms of `SignGain`."""
     n, d = p["n"], p["d"]
     sizes = sizes[(sizes > 0) & (sizes <= n * alpha_top)]
     top = math.ceil(sizes.max() + 12 * math.sqrt(sizes.max()) + 30)
     # Between two of these counts the larger one's gain is used: it covers the smaller ones.
     counts = np.unique(np.round(np.linspace(1, top, min(top, MOST_COUNTS))))
-    cap = 2 * math.sqrt(d)
-    shifts = best_shifts(model, p, SUBGAUSSIAN, member=cap, sizes=counts)
-    gain_of = np.minimum(gain_at(model, p, SUBGAUSSIAN, shifts, member=cap, size=counts), cap)
     below = binomial_cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n, quick=True)
-    mass = np.diff(below, axis=0)
-    square = gain_of**2 @ mass + cap**2 * (1 - below[-1])
-    # No less than the part of groups that are not empty, which 1 - below loses for tiny sizes.
-    gamma = np.sqrt(np.maximum(square, gain_of[0] ** 2 * -np.expm1(-sizes)))[:, None, None]
     u = np.append(np.geomspace(1e-3, 400, 100), 2.0)[None, None, :]
-    m_top = np.floor(n * alpha_top / sizes * (1 + 1e-12))[:, None]
-    closed_m = np.floor(math.sqrt(d) / gamma[:, :, 0]) + 1
-    m = np.floor(np.exp(np.linspace(0, 1, 50) * np.log(np.maximum(m_top, 1))))
-    m = np.hstack([m, np.minimum(closed_m, np.maximum(m_top, 1))])[:, :, None]
-    wanted = sizes[:, None, None] * m / n
-    root = np.minimum(wanted, alpha_top) * fingerprint_root(u, m, d, gamma)
-    root = np.where(wanted <= alpha_top * (1 + 1e-9), root, 0.0)
-    i, j, k = np.unravel_index(int(np.argmax(root)), root.shape)
-    return float(root[i, j, k]), float(sizes[i]), float(m[i, j, 0]), float(u[0, 0, k])
+    m_top = np.maximum(np.floor(n * alpha_top / sizes * (1 + 1e-12)), 1)[:, None]
+    found = []
+    for spectral in (False, True) if model is Approximate else (False,):
+        gamma, delta = _quick_gains(model, p, sizes, counts, below, spectral=spectral)
+        closed_m = np.minimum(np.floor(math.sqrt(d) / gamma) + 1, m_top)
+        m = np.floor(np.exp(np.linspace(0, 1, 50) * np.log(m_top)))
+        m = np.hstack([m, closed_m])[:, :, None]
+        gain = Gain(gamma[:, :, None], delta[:, :, None])
+        t = closed_form_t(m)
+        traced = spectral_gain(gain, m, d, t) if spectral else SignGain(gain.own)
+        wanted = sizes[:, None, None] * m / n
+        root = np.minimum(wanted, alpha_top) * fingerprint_root(u, m, d, traced)
+        root = np.where(wanted <= alpha_top * (1 + 1e-9), root, 0.0)
+        i, j, k = np.unravel_index(int(np.argmax(root)), root.shape)
+        level = float(t[i, j, 0]) if spectral else 0.0
+        found.append(_Found(root[i, j, k], sizes[i], m[i, j, 0], u[0, 0, k], level))
+    return max(found)
+
+
+def _quick_gains(
+    model: type[Privacy], p: Point, sizes: Array, counts: Array, below: Array, *, spectral: bool
+) -> tuple[Array, Array]:
+    """About Gamma and Delta for each group size, as columns; Delta is 0 in the first form."""
+    d, cap = p["d"], math.sqrt(p["d"])
+    m = 1 + cap / math.sqrt(2 * p["epsilon"] * float(np.median(sizes)) + 1)
+    member = _member(m, d, closed_form_t(m) if spectral else 0.0)
+    shifts, shares = best_choices(model, p, SUBGAUSSIAN, member=member, sizes=counts)
+    gain = gain_at(model, p, SUBGAUSSIAN, shifts, shares, size=counts)
+    within = np.logical_and.accumulate(gain.total(member) < cap)
+    own = np.where(within, gain.own if spectral else gain.total(member), cap)
+    leak = np.where(within, gain.leak, 0.0) * spectral
+    mass = np.diff(below, axis=0)
+    square = own**2 @ mass + cap**2 * (1 - below[-1])
+    # No less than the part of groups that are not empty, which 1 - below loses for tiny sizes.
+    gamma = np.sqrt(np.maximum(square, own[0] ** 2 * -np.expm1(-sizes)))
+    delta = np.sqrt(np.maximum(leak**2 @ mass, leak[0] ** 2 * -np.expm1(-sizes)))
+    return gamma[:, None], delta[:, None]
 
 
 # --- In-sample version ---------------------------------------------------------------------------
@@ -271,7 +303,8 @@ def _dilution_scan(
 def in_sample(model: type[Privacy]) -> LowerBound:
     r"""How far a private release must stay from the *sample* mean of n sign vectors.
 
-    **Statement.** For every u > 0, with kappa = u/(u+1), E|M - xbar|^2 is at least
+    **Statement.** For every u > 0, with kappa = u/(u+1), E|M - xbar|^2 is at least sigma^2 times
+    the square of `fingerprint_root` with the gain of a single record and m = n: without delta,
     sigma^2 [(kappa d - G sqrt(kappa d))/(n G + kappa sqrt((u+1) d))]^2.
 
     **Proof.** `dilution` with alpha = 1 and every point used once. **Constants.** The closed form
@@ -280,23 +313,26 @@ def in_sample(model: type[Privacy]) -> LowerBound:
     """
 
     def optimise(p: Point) -> Optimum:
-        shift = sign_shift(model, p)
-        G = float(sign_gain(model, p, shift))
-        u = best_on_log_scale(lambda u: fingerprint_root(u, p["n"], p["d"], G), 2.0)
-        return {"u": u, "shift": shift}
+        n, d = p["n"], p["d"]
+
+        def witness(choice: Optimum) -> tuple[float, Optimum]:
+            traced = sign_gain(model, p, choice)
+            u = best_on_log_scale(lambda u: fingerprint_root(u, n, d, traced), 2.0)
+            return fingerprint_root(u, n, d, traced), {**choice, "u": u}
+
+        return max(map(witness, sign_choices(model, p)), key=itemgetter(0))[1]
 
     def formula(p: Point, found: Optimum) -> Terms:
-        G = sign_gain(model, p, found["shift"])
-        root = fingerprint_root(lift(found["u"], p["n"]), p["n"], p["d"], G)
+        traced = sign_gain(model, p, found)
+        root = fingerprint_root(lift(found["u"], p["n"]), p["n"], p["d"], traced)
         return Terms(None, (p["sigma"] * root) ** 2)
 
     def expression() -> Expression:
         import sympy
 
-        root = fingerprint_root(
-            sympy.Integer(2), LETTERS["n"], LETTERS["d"], closed_sign_gain(model)
-        )
-        return LETTERS["sigma"] ** 2 * root**2
+        n, d, two = LETTERS["n"], LETTERS["d"], sympy.Integer(2)
+        roots = [fingerprint_root(two, n, d, traced) for traced in closed_sign_gains(model)]
+        return (LETTERS["sigma"] * largest(roots)) ** 2
 
     return LowerBound(
         name="tracing: in-sample mean",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import itemgetter
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms
 from minimax.core.privacy import Approximate, Privacy, Pure, parameter_names
@@ -14,11 +15,13 @@ from minimax.problems.bounded_mean.diluted import dilution, in_sample
 from minimax.problems.bounded_mean.signs import (
     SMALL_EPSILON,
     best_on_log_scale,
+    SignGain,
     best_sign_gain,
-    closed_sign_gain,
+    closed_sign_gains,
+    largest,
+    sign_choices,
     sign_gain,
     sign_prior,
-    sign_shift,
 )
 from minimax.problems.mean.lower import dense_packing
 
@@ -53,38 +56,45 @@ def statistical_signs() -> LowerBound:
 def tracing_signs(model: type[Privacy]) -> LowerBound:
     r"""Fingerprinting for data in {-sigma, sigma}^d.
 
-    **Statement.** For every u > 0, with kappa = u/(u+1),
-    sqrt R >= sigma kappa d/(n G + kappa sqrt((u+1) d)).
+    **Statement.** For every u > 0, with kappa = u/(u+1), and G, slope and tail of `SignGain` (the
+    last two are 0 without delta): sqrt R >= sigma (kappa d - tail)/(n G + kappa sqrt((u+1) d) +
+    slope).
 
     **Proof.** Prior p_j ~ (1 - p^2)^{u/2-1}, b = x/sigma, m = M/sigma. Integration by parts over p:
     sum_i E m_j (b_ij - p_j) = u E p_j m_j, so sum_i E<m - p, b_i - p> = kappa d + u E<p, m - p>
     >= kappa d - kappa sqrt((u+1) d) sqrt(r), r = E|m - p|^2, as E p_j^2 = 1/(u+1). Privacy:
-    b - p is 1-sub-Gaussian and |b - p| <= 2 sqrt d, so each E A_i <= G sqrt r (`gains` with
-    member = 2 sqrt d).
+    b - p is 1-sub-Gaussian, and `SignGain` at N = m - p, c = 0 bounds the sum.
 
-    **Constants.** The closed form takes u = (2 n G/sqrt d)^{2/3}.
+    **Constants.** The closed form takes u = (2 (n G + slope)/sqrt d)^{2/3}.
 
     **Source.** CWZ19: Lemma 2.1 and §2.3, after Dwork et al. (2015) and Bun, Steinke and Ullman.
     """
 
     def optimise(p: Point) -> Optimum:
-        n, d, shift = p["n"], p["d"], sign_shift(model, p)
-        G = float(sign_gain(model, p, shift))
-        start = _closed_form_u(n, d, G)
-        u = best_on_log_scale(lambda u: _traced_root(u, n, d, G), start)
-        return {"u": u, "shift": shift}
+        n, d = p["n"], p["d"]
+
+        def witness(choice: Optimum) -> tuple[float, Optimum]:
+            traced = sign_gain(model, p, choice)
+            start = _closed_form_u(n, d, traced)
+            u = best_on_log_scale(lambda u: _traced_root(u, n, d, traced), start)
+            return _traced_root(u, n, d, traced), {**choice, "u": u}
+
+        return max(map(witness, sign_choices(model, p)), key=itemgetter(0))[1]
 
     def formula(p: Point, found: Optimum) -> Terms:
-        G = sign_gain(model, p, found["shift"])
-        root = _traced_root(lift(found["u"], p["n"]), p["n"], p["d"], G)
+        traced = sign_gain(model, p, found)
+        root = _traced_root(lift(found["u"], p["n"]), p["n"], p["d"], traced)
         return Terms(None, (p["sigma"] * root) ** 2)
 
     def expression() -> Expression:
         import sympy
 
-        n, d, G = LETTERS["n"], LETTERS["d"], closed_sign_gain(model)
-        u = _closed_form_u(n, d, G, sympy.Rational(2, 3))
-        return (LETTERS["sigma"] * _traced_root(u, n, d, G)) ** 2
+        n, d = LETTERS["n"], LETTERS["d"]
+
+        def root(traced: SignGain) -> Expression:
+            return _traced_root(_closed_form_u(n, d, traced, sympy.Rational(2, 3)), n, d, traced)
+
+        return (LETTERS["sigma"] * largest([root(G) for G in closed_sign_gains(model)])) ** 2
 
     return LowerBound(
         name="tracing: sign data",
@@ -99,13 +109,15 @@ def tracing_signs(model: type[Privacy]) -> LowerBound:
     )
 
 
-def _traced_root(u: Number, n: Number, d: Number, G: Number) -> Number:
+def _traced_root(u: Number, n: Number, d: Number, traced: SignGain) -> Number:
+    use = library(u, d, traced.gain)
     kappa = u / (u + 1)
-    return kappa * d / (n * G + kappa * library(u, d).sqrt((u + 1) * d))
+    signal = kappa * d if traced.slope == 0 else use.largest(kappa * d - traced.tail, 0 * d)
+    return signal / (n * traced.gain + kappa * use.sqrt((u + 1) * d) + traced.slope)
 
 
-def _closed_form_u(n: Number, d: Number, G: Number, power: Number = 2 / 3) -> Number:
-    return (2 * n * G / library(d).sqrt(d)) ** power
+def _closed_form_u(n: Number, d: Number, traced: SignGain, power: Number = 2 / 3) -> Number:
+    return (2 * (n * traced.gain + traced.slope) / library(d).sqrt(d)) ** power
 
 
 def tracing_signs_additive(model: type[Privacy]) -> LowerBound:
@@ -113,15 +125,15 @@ def tracing_signs_additive(model: type[Privacy]) -> LowerBound:
 
     **Statement.** For every u > 0, with kappa = u/(u+1),
     R >= sigma^2 [kappa d/(n+u) + eta^2], eta the root of
-    n kappa d/(n+u) - f eta = n G sqrt(eta^2 + 2 f eta/(n(n+u)) + kappa d/(n+u)^2),
-    f = sqrt(kappa u d n/(n+u)).
+    n kappa d/(n+u) - f eta = n G sqrt(eta^2 + 2 f eta/(n(n+u)) + kappa d/(n+u)^2)
+    + slope eta + tail + n spill/(n+u), f = sqrt(kappa u d n/(n+u)), and the rest of `SignGain`.
 
     **Proof.** Prior as in `tracing_signs`. The posterior mean is P = sum b_i/(n+u), so R/sigma^2 is
     the Bayes risk plus E|N|^2, N = m - P. Attack with V_i = N + (b_i - p)/(n+u), which is free of
     b_i but for m: sum_i E A_i = E<N, sum(b_i - p)> + n kappa d/(n+u). As
     sum(b_i - p) = (n+u)(P - p) + u p and E[p | X] = P, the first term is u E<N, P>, at most
-    u eta sqrt(E|P|^2) = f eta in size, E|P|^2 = d n/((u+1)(n+u)). Privacy bounds each E A_i by
-    G sqrt(E|V_i|^2).
+    u eta sqrt(E|P|^2) = f eta in size, E|P|^2 = d n/((u+1)(n+u)). Privacy: `SignGain` with
+    c = 1/(n+u).
 
     **Constants.** The closed form takes u = sqrt n, where the first term is d/(sqrt n + 1)^2, the
     exact minimax risk without privacy.
@@ -130,18 +142,24 @@ def tracing_signs_additive(model: type[Privacy]) -> LowerBound:
     """
 
     def optimise(p: Point) -> Optimum:
-        n, d, shift = p["n"], p["d"], sign_shift(model, p)
-        G = float(sign_gain(model, p, shift))
+        n, d = p["n"], p["d"]
 
-        def risk(u: float) -> float:
-            return float(d * sign_bayes_risk(n, u)) + _sign_residual(n, d, u, G).floor() ** 2
+        def witness(choice: Optimum) -> tuple[float, Optimum]:
+            traced = sign_gain(model, p, choice)
 
-        u = best_on_log_scale(risk, math.sqrt(n))
-        return {"u": u, "shift": shift, "eta": _sign_residual(n, d, u, G).floor()}
+            def risk(u: float) -> float:
+                eta = _sign_residual(n, d, u, traced).floor()
+                return float(d * sign_bayes_risk(n, u)) + eta**2
+
+            u = best_on_log_scale(risk, math.sqrt(n))
+            eta = _sign_residual(n, d, u, traced).floor()
+            return risk(u), {**choice, "u": u, "eta": eta}
+
+        return max(map(witness, sign_choices(model, p)), key=itemgetter(0))[1]
 
     def formula(p: Point, found: Optimum) -> Terms:
         n, d, u = p["n"], p["d"], lift(found["u"], p["n"])
-        residual = _sign_residual(n, d, u, sign_gain(model, p, found["shift"]))
+        residual = _sign_residual(n, d, u, sign_gain(model, p, found))
         variance = p["sigma"] ** 2
         traced = residual.proved(found["eta"]) ** 2
         return Terms(variance * d * sign_bayes_risk(n, u), variance * traced)
@@ -149,8 +167,8 @@ def tracing_signs_additive(model: type[Privacy]) -> LowerBound:
     def expression() -> Expression:
         n, d = LETTERS["n"], LETTERS["d"]
         root = library(n).sqrt(n)
-        residual = _sign_residual(n, d, root, closed_sign_gain(model))
-        return LETTERS["sigma"] ** 2 * (d / (root + 1) ** 2 + residual.linear_floor() ** 2)
+        floors = [_sign_residual(n, d, root, G).linear_floor() for G in closed_sign_gains(model)]
+        return LETTERS["sigma"] ** 2 * (d / (root + 1) ** 2 + largest(floors) ** 2)
 
     return LowerBound(
         name="tracing: sign data, statistics + privacy",
@@ -175,16 +193,19 @@ def _additive_closed_form_is_good(n: float, d: float, G: float) -> bool:
     return math.sqrt(d) >= 8 * G and n >= 100 and n * G >= math.sqrt(d) * n**0.25
 
 
-def _sign_residual(n: Number, d: Number, u: Number, G: Number) -> Residual:
+def _sign_residual(n: Number, d: Number, u: Number, traced: SignGain) -> Residual:
     use = library(n)
     kappa = u / (u + 1)
     drag = use.sqrt(kappa * u * d * n / (n + u))
     return Residual(
         signal=n * kappa * d / (n + u),
         drag=drag,
-        weight=n * G,
+        weight=n * traced.gain,
         cross=2 * drag / (n * (n + u)),
         own=use.sqrt(kappa * d) / (n + u),
+        leak_slope=traced.slope,
+        leak_tail=traced.tail**2,
+        leak_own=traced.spill * n / (n + u),
     )
 
 

@@ -32,8 +32,8 @@ from minimax.methods.packing import (
     packing_search,
 )
 from minimax.methods.priors import BlockPrior, CosinePrior
-from minimax.methods.score_model import ScoreModel
-from minimax.methods.tracing import GAUSSIAN, best_shift, closed_gain, gain, gain_at
+from minimax.methods.score_model import ScoreModel, Traced, best_witness
+from minimax.methods.tracing import GAUSSIAN, PAIR, choices, chosen_gain, closed_gain, gain
 from minimax.methods.van_trees import cosine_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean.diluted import dilution
@@ -82,7 +82,7 @@ def tracing_gaussian(model: type[Privacy], *, shifted: bool = False) -> LowerBou
     root of
 
         d - kappa J - sqrt(J) eta = (n G/sigma) sqrt(eta^2 + 2 kappa sqrt(J) eta/n
-            + kappa^2 d/sigma^2) + sqrt(delta n) D,  for any t > 0
+            + kappa^2 d/sigma^2) + leak sqrt(n) D,  for any t > 0
         D = sqrt((sqrt n + sqrt d + t)^2 eta^2/sigma^2 + tail_t) + kappa sqrt(n d (d+2))/sigma^2.
 
     Roughly sigma^2 d/n + sigma^2 d^2/(n G)^2: statistics plus privacy.
@@ -97,25 +97,29 @@ def tracing_gaussian(model: type[Privacy], *, shifted: bool = False) -> LowerBou
     information there are four terms in place of three.
 
     **Constants.** `shifted=False` takes G from the moment bound as it stands,
-    sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2); `shifted=True` takes the sharper G of `gains`,
-    smaller by 5 % at eps = 1/2 and by half at eps = 2. The closed form linearises the square root
-    and takes t^2 = 4 log((nd)^3 (1 + a/sigma)^2); it is within the stated factor in its regime.
+    sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2), and leak = sqrt(delta). `shifted=True` takes them
+    from the record's own channel (`gain_at`): for small delta G is half as large at eps = 1/2 and a
+    quarter at eps = 2, and leak about twice. The closed form linearises the square root and takes t^2 = 4 log((nd)^3 (1 + a/sigma)^2); it is within the stated factor in its regime.
 
     **Source.** CWZ19: Theorem 3.1 (privacy term), by a proof that keeps its constants.
     """
 
+    def traced(p: Point, found: Optimum) -> Traced:
+        G = chosen_gain(model, p, GAUSSIAN, found)
+        return _gaussian_model(model, p, G.leak), G.own
+
     def optimise(p: Point) -> Optimum:
-        shift = best_shift(model, p, GAUSSIAN) if shifted else 0.0
-        G = float(gain_at(model, p, GAUSSIAN, shift))
-        return {"shift": shift, **_gaussian_model(model, p).search(G)}
+        member = _gaussian_model(model, p).member()
+        tried = choices(model, p, GAUSSIAN, member=member) if shifted else [PAIR]
+        return best_witness(tried, lambda found: traced(p, found))
 
     def formula(p: Point, found: Optimum) -> Terms:
-        G = gain_at(model, p, GAUSSIAN, found["shift"])
-        return Terms(*_gaussian_model(model, p).proved(G, found))
+        scores, G = traced(p, found)
+        return Terms(*scores.proved(G, found))
 
     def expression() -> Expression:
         G = closed_gain(model, GAUSSIAN, shifted=shifted)
-        return _gaussian_model(model, LETTERS).closed_form(G)
+        return _gaussian_model(model, LETTERS, G.leak).closed_form(G.own)
 
     return LowerBound(
         name="tracing: Gaussian data" + (", shifted score" if shifted else ""),
@@ -137,12 +141,12 @@ def tracing_gaussian(model: type[Privacy], *, shifted: bool = False) -> LowerBou
     )
 
 
-def _gaussian_model(model: type[Privacy], p: Point) -> ScoreModel:
+def _gaussian_model(model: type[Privacy], p: Point, leak: Number = 1) -> ScoreModel:
     n, d, sigma, radius = p["n"], p["d"], p["sigma"], p["radius"]
     scores = (n, d, d / sigma**2, 1 / sigma, cosine_information(d, radius))
     if model is not Approximate:
         return ScoreModel(*scores)
-    return ScoreModel(*scores, delta=p["delta"], leak=GaussianLeak(n, d, sigma, radius))
+    return ScoreModel(*scores, leak_square=leak**2, leak=GaussianLeak(n, d, sigma, radius))
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ from minimax.methods.packing import (
     regression_expression,
 )
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
-from minimax.methods.score_model import ScoreModel
-from minimax.methods.tracing import GAUSSIAN_PRODUCT, best_shift, closed_gain, gain, gain_at
+from minimax.methods.score_model import ScoreModel, Traced, best_witness
+from minimax.methods.tracing import GAUSSIAN_PRODUCT, PAIR, choices, chosen_gain, closed_gain, gain
 from minimax.methods.van_trees import ball_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.regression.problem import LOSS
@@ -110,19 +110,23 @@ def tracing(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
     drops a boundary term of its truncated normal prior.
     """
 
+    def traced(p: Point, found: Optimum) -> Traced:
+        G = chosen_gain(model, p, GAUSSIAN_PRODUCT, found)
+        return _model(model, p, G.leak), G.own
+
     def optimise(p: Point) -> Optimum:
-        shift = best_shift(model, p, GAUSSIAN_PRODUCT) if shifted else 0.0
-        G = float(gain_at(model, p, GAUSSIAN_PRODUCT, shift))
-        return {"shift": shift, **_model(model, p).search(G)}
+        member = _model(model, p).member()
+        tried = choices(model, p, GAUSSIAN_PRODUCT, member=member) if shifted else [PAIR]
+        return best_witness(tried, lambda found: traced(p, found))
 
     def formula(p: Point, found: Optimum) -> Terms:
-        G = gain_at(model, p, GAUSSIAN_PRODUCT, found["shift"])
-        statistics, traced = _model(model, p).proved(G, found)
-        return Terms(statistics / p["d"], traced / p["d"])
+        scores, G = traced(p, found)
+        statistics, privacy = scores.proved(G, found)
+        return Terms(statistics / p["d"], privacy / p["d"])
 
     def expression() -> Expression:
         G = closed_gain(model, GAUSSIAN_PRODUCT, shifted=shifted)
-        return _model(model, LETTERS).closed_form(G) / LETTERS["d"]
+        return _model(model, LETTERS, G.leak).closed_form(G.own) / LETTERS["d"]
 
     return LowerBound(
         name="tracing: sign design" + (", shifted score" if shifted else ""),
@@ -147,13 +151,13 @@ def tracing(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
     )
 
 
-def _model(model: type[Privacy], p: Point) -> ScoreModel:
+def _model(model: type[Privacy], p: Point, leak: Number = 1) -> ScoreModel:
     n, d, sigma, radius = p["n"], p["d"], p["sigma"], p["radius"]
     spread = 1 / (sigma * library(d).sqrt(d))
     scores = (n, d, 1 / sigma**2, spread, ball_information(d, radius))
     if model is not Approximate:
         return ScoreModel(*scores)
-    return ScoreModel(*scores, delta=p["delta"], leak=RegressionLeak(n, d, sigma, radius))
+    return ScoreModel(*scores, leak_square=leak**2, leak=RegressionLeak(n, d, sigma, radius))
 
 
 @dataclass(frozen=True)
