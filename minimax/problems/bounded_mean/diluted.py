@@ -68,9 +68,7 @@ def dilution(model: type[Privacy]) -> LowerBound:
 
     **Constants.** Gamma^2 is bounded by a sum over some counts: `_mean_square_gain`. The shifted
     gain grows like sqrt(2 k eps), which is what carries log(1/delta); no further error term is
-    needed. The closed form takes u = 2,
-    k_0 eps = log(1/(d delta))/2 (pure: d/12), l = k_0/4, m about sqrt(d)/Gamma_0 and
-    Gamma_0^2 = G_{k_0}^2 + 4 d e^{-2.545 l} (Chernoff: P(K > 4 l) <= e^{-2.545 l}).
+XXX
 
     **Source.** CWZ19: Lemma 3.1 and Theorem 3.1.
     """
@@ -167,39 +165,32 @@ def _dilution_closed_form_is_good(model: type[Privacy], p: Point) -> bool:
     d, epsilon, delta = p["d"], p["epsilon"], p.get("delta", 0.0)
     if d < 100 or epsilon > 1 or d * delta > 1e-3:
         return False
-    size = _closed_group_size(model, d, epsilon, delta)
-    points = math.sqrt(d) / _closed_gamma(model, d, epsilon, delta) + 1
     room = p["n"] * min(1.0, p["radius"] / p["sigma"])
-    return size >= 4 * math.log(d) and size / 4 * points <= room
+    return room >= 4 * max(_closed_sizes(model, d, epsilon, delta))
 
 
-CLOSED_SHARE = 0.25
-
-
-def _closed_group_size(model: type[Privacy], d: Number, epsilon: Number, delta: Number) -> Number:
-    """k_0 of the closed form, for numbers or symbols."""
+def _closed_sizes(
+    model: type[Privacy], d: Number, epsilon: Number, delta: Number
+) -> tuple[Number, Number]:
+    """Two mean group sizes l for the closed form, of which one is good: numbers or symbols."""
+    use = library(epsilon)
+    least, most = 1 / epsilon, d / (10 * epsilon)
     if model is Pure:
-        return d / (12 * epsilon)
-    return library(d).log(1 / (d * delta)) / (2 * epsilon)
+        return least, most
+    growth, few = use.expm1(epsilon), epsilon / (100 * delta)
+    first, second = (use.log(c) / growth for c in (few, few / d))
+    return tuple(use.largest(least, use.least(size, most)) for size in (first, second))
 
 
-def _closed_gamma(model: type[Privacy], d: Number, epsilon: Number, delta: Number) -> Number:
-    """Gamma_0 of the closed form: G_{k_0} at t = sqrt(2 k_0 eps), and the Chernoff tail."""
-    root, exp = library(d).sqrt, library(d).exp
-    k = _closed_group_size(model, d, epsilon, delta)
-    e = k * epsilon
+def _closed_gain(model: type[Privacy], size: Number, epsilon: Number, delta: Number) -> Gain:
+    """(Gamma_0, Delta_0) of the closed form."""
+    use = library(size, epsilon)
+    own = use.sqrt(use.least(epsilon**2 * size * (size + 1) / 4, 2 * size * epsilon))
     if model is Pure:
-        group_gain = root(2 * e)
-    else:
-        group = delta * (exp(e) - 1) / (exp(epsilon) - 1)
-        group_gain = (
-            root(2 * e) + 1 / root(2 * e) + root(group) * (2 * root(d) + exp(-e) * root(1 + 2 * e))
-        )
-    return root(group_gain**2 + 4 * d * exp(-_CHERNOFF * k / 4))
-
-
-_CHERNOFF = 1 + 4 * (2 * math.log(2) - 1) - 1e-9
-"""P(Bin >= 4 l) <= exp(-l (1 + 4 (log 4 - 1))) for mean l."""
+        return Gain(own)
+    growth = use.expm1(epsilon)
+    leak = use.sqrt(5 * delta * use.expm1(size * growth) / growth)
+    return Gain(own + use.sqrt(delta / epsilon), leak)
 
 
 def _dilution_regime(model: type[Privacy]) -> tuple[Assumption, ...]:
@@ -213,23 +204,36 @@ def _dilution_expression(model: type[Privacy]) -> Expression:
 
     n, d, sigma, radius = (LETTERS[name] for name in ("n", "d", "sigma", "radius"))
     budget = LETTERS["epsilon"], LETTERS["delta"]
-    size = _closed_group_size(model, d, *budget) / 4
-    gamma = _closed_gamma(model, d, *budget)
-    kappa = sympy.Rational(2, 3)  # u = 2, the uniform prior
-    root = sigma * size / n * (kappa * d - gamma * sympy.sqrt(kappa * d))
-    root = sympy.Max(root / (gamma * (1 + kappa * sympy.sqrt(3))), 0, evaluate=False)
-    # The m = floor(sqrt(d)/Gamma) + 1 points must fit: alpha = l m/n <= min(1, radius/sigma).
-    fits = size * (sympy.sqrt(d) / gamma + 1) / n * sympy.Max(1, sigma / radius) <= 1
-    return sympy.Piecewise((root**2, fits), (0, True))
+    room = n / sympy.Max(1, sigma / radius)
+
+    def root(size: Expression) -> Expression:
+        points = sympy.Max(room / size - 1, 0)
+        gain = _closed_gain(model, size, *budget)
+        traced = SignGain(gain.own)
+        if model is Approximate:
+            traced = spectral_gain(gain, points, d, closed_form_t(points + 1))
+        u = _closed_u(points, d, traced, sympy.Rational(2, 3))
+        return size * points / n * fingerprint_root(u, points, d, traced)
+
+    # Without room for two points there are none: the quotients in `root` need one.
+    roots = [
+        sympy.Piecewise((root(size), room >= 2 * size), (0, True))
+        for size in _closed_sizes(model, d, *budget)
+    ]
+    return (sigma * largest(roots)) ** 2
+
+
+def _closed_u(m: Number, d: Number, traced: SignGain, power: Number = 2 / 3) -> Number:
+    return (2 * (m * traced.gain + traced.slope) / library(d).sqrt(d)) ** power
 
 
 def _dilution_search(model: type[Privacy], p: Point) -> Optimum:
     n, sigma = p["n"], p["sigma"]
-    closed_size = _closed_group_size(model, p["d"], p["epsilon"], p.get("delta"))
+    closed = _closed_sizes(model, p["d"], p["epsilon"], p.get("delta"))
     alpha_top = min(1.0, p["radius"] / sigma)
-    top = max(closed_size, 1.0)
+    top = max(*closed, 1.0)
     smallest = min(0.02, n * alpha_top / 5000)
-    sizes = np.append(np.geomspace(smallest, 4 * top, 64), closed_size * CLOSED_SHARE)
+    sizes = np.append(np.geomspace(smallest, 4 * top, 64), closed)
     # Sizes at which m points use the whole of alpha: between them rounding m down would waste it.
     whole = n * alpha_top / np.unique(np.round(np.geomspace(1, 5000, 64)))
     sizes = np.append(sizes, whole[whole <= 4 * top])
@@ -237,8 +241,12 @@ def _dilution_search(model: type[Privacy], p: Point) -> Optimum:
     for width in (0.15, 0.02):
         near = best.size * np.linspace(1 - width, 1 + width, 17)
         best = max(best, _dilution_scan(model, p, alpha_top, near))
-    alpha = min(best.size * best.m / n, alpha_top)
-    return {"u": best.u, "m": best.m, "alpha": alpha, "t": best.t}
+    fitting = [size for size in closed if size <= n * alpha_top]
+    finalists = [best] + [_dilution_scan(model, p, alpha_top, np.array([s])) for s in fitting]
+    witnesses = [
+        {"u": f.u, "m": f.m, "alpha": min(f.size * f.m / n, alpha_top), "t": f.t} for f in finalists
+    ]
+    return max(witnesses, key=lambda found: float(_diluted(model, p, found).total))
 
 
 class _Found(NamedTuple):
@@ -255,25 +263,23 @@ def _dilution_scan(model: type[Privacy], p: Point, alpha_top: float, sizes: Arra
     sizes = sizes[(sizes > 0) & (sizes <= n * alpha_top)]
     top = math.ceil(sizes.max() + 12 * math.sqrt(sizes.max()) + 30)
     # Between two of these counts the larger one's gain is used: it covers the smaller ones.
-    counts = np.unique(np.round(np.linspace(1, top, min(top, MOST_COUNTS))))
+    counts = np.unique(np.round(np.geomspace(1, top, min(top, MOST_COUNTS))))
     below = binomial_cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n, quick=True)
-    u = np.append(np.geomspace(1e-3, 400, 100), 2.0)[None, None, :]
     m_top = np.maximum(np.floor(n * alpha_top / sizes * (1 + 1e-12)), 1)[:, None]
     found = []
     for spectral in (False, True) if model is Approximate else (False,):
         gamma, delta = _quick_gains(model, p, sizes, counts, below, spectral=spectral)
-        closed_m = np.minimum(np.floor(math.sqrt(d) / gamma) + 1, m_top)
-        m = np.floor(np.exp(np.linspace(0, 1, 50) * np.log(m_top)))
-        m = np.hstack([m, closed_m])[:, :, None]
+        m = np.floor(np.exp(np.linspace(0, 1, 50) * np.log(m_top)) * (1 + 1e-12))[:, :, None]
         gain = Gain(gamma[:, :, None], delta[:, :, None])
         t = closed_form_t(m)
         traced = spectral_gain(gain, m, d, t) if spectral else SignGain(gain.own)
+        u = _closed_u(m, d, traced) * np.geomspace(1e-2, 1e2, 73)
         wanted = sizes[:, None, None] * m / n
         root = np.minimum(wanted, alpha_top) * fingerprint_root(u, m, d, traced)
         root = np.where(wanted <= alpha_top * (1 + 1e-9), root, 0.0)
         i, j, k = np.unravel_index(int(np.argmax(root)), root.shape)
         level = float(t[i, j, 0]) if spectral else 0.0
-        found.append(_Found(root[i, j, k], sizes[i], m[i, j, 0], u[0, 0, k], level))
+        found.append(_Found(root[i, j, k], sizes[i], m[i, j, 0], u[i, j, k], level))
     return max(found)
 
 
