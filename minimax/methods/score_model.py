@@ -126,8 +126,8 @@ class ScoreModel:
             <= eta^2 + 2 kappa sqrt(J) eta/n + kappa^2 (2 information - i + 2 side/n).
 
     Privacy bounds each E A_i by G spread sqrt(E|V_i|^2) (`minimax.methods.tracing.gain_at`) and,
-    for delta > 0, by leak sqrt(E A_i^2) more (`leak_square` is leak^2); sum over i with Jensen. side -> infinity is the
-    direct attack <M - theta, s_i>, and sqrt R >= d/(n G spread + sqrt J).
+    for delta > 0, by leak sqrt(E A_i^2) more (`leak_square` is leak^2); sum over i with Jensen.
+    side -> infinity is the direct attack <M - theta, s_i>, and sqrt R >= d/(n G spread + sqrt J).
 
     **Constants.** d - kappa J is computed as kappa (n information + side): nothing cancels.
 

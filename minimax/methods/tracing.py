@@ -97,9 +97,9 @@ def gain_at(
         own = (1 - e^{-eps}) (t + e + (1 - theta) e^eps e) + sqrt(delta) e^{-eps} S,
         leak = sqrt(delta (1 + r^2)).
 
-    e is the tail's, or for a score that is sub-Gaussian given V that of `_transported_excess`. Pure:
-    the same with delta = 0, or sqrt(2 eps tanh(eps/2)) for a sub-Gaussian score if that is smaller
-    (which it is at most for theta = 0, where P is compared with Q alone).
+    e is the tail's, or for a score that is sub-Gaussian given V that of `_transported_excess`.
+    Pure: the same with delta = 0, or sqrt(2 eps tanh(eps/2)) for a sub-Gaussian score if that is
+    smaller (which it is at most for theta = 0, where P is compared with Q alone).
 
     **Proof, zCDP, GDP.** `transport_bound` with the definition's KL; or, for any score with
     E_Q A^2 <= sigma^2 E|V|^2, E_P A = E_Q (dP/dQ - 1) A <= sqrt(chi^2 E_Q A^2) with
@@ -107,22 +107,23 @@ def gain_at(
 
     **Proof, (eps, delta): the record's own channel.** Fix all but the record. x -> q_x, the law of
     the release z, is a private channel: *all* its laws are pairwise close. Write m = E q_x,
-    A = A(x, z) = <V(z), x - E x>, B = A - t sigma |V(z)|, b = E B^+ and E B^- = b + t sigma|V| =: b'
-    (x from its law, z fixed: |V| = 1 = sigma from here on). Then E_P A = t E|V| + int E_x q_x B.
+    A = A(x, z) = <V(z), x - E x>, B = A - t sigma |V(z)|, b = E B^+, b' = E B^- = b + t sigma|V|
+    (x from its law, z fixed; from here on sigma = |V| = 1). Then E_P A = t E|V| + int E_x q_x B.
 
-    (i) Let w_z(x') >= 0 have mean one. As q_x <= e^eps q_x' + g, g = (q_x - e^eps q_x')^+, averaging
-    over x' with w gives E q_x B^+ <= e^eps b E w q_x' + E B^+(x) w(x') g. The mass of g is at most
-    delta and g <= q_x, so Cauchy-Schwarz bounds the integral of the last term over z by
+    (i) Let w_z(x') >= 0 have mean one. As q_x <= e^eps q_x' + g, g = (q_x - e^eps q_x')^+,
+    averaging over x' with w gives E q_x B^+ <= e^eps b E w q_x' + E B^+(x) w(x') g. The mass of g
+    is at most delta and g <= q_x, so Cauchy-Schwarz bounds the integral of the last term over z by
     sqrt(delta) sqrt(E_P (B^+)^2 max_z E w^2). Take w = 1 - theta + theta B^-/b'. What is left is
     E q_x D, D = e^eps b (1 - theta) - (1 - theta e^eps b/b') B^-, with a bracket >= 0.
     (ii) Likewise E q_x' B^- >= e^-eps b' m - e^-eps E B^-(x') g, whose last term is at most
     e^-eps sqrt(delta) S. Together: t + e^eps b (1 - theta) - e^-eps (b' - theta e^eps b), which is
     (1 - e^-eps)(t + b + (1 - theta) e^eps b).
-    (iii) b may be less than e, its bound: b = beta e. There take theta' = ((theta - a (1 - beta))
-    /beta)^+, a = 1 + e^-eps, in place of theta: the sum in (ii) is no larger. theta' S/(b + t) grows
-    with beta: the sign of its derivative is that of (a - theta)(2 beta e + t) - a e beta^2, which is
-    concave in beta, >= 0 at 0, and at 1 at least theta e^eps (1 - theta) e >= 0, by
-    t >= (theta e^eps - 1) e. So E w^2 <= 1 + (theta' S/(b + t))^2 <= 1 + r^2.
+    (iii) b may be less than e, its bound: b = beta e. There take theta' <= theta,
+    theta' = ((theta - a (1 - beta))/beta)^+ with a = 1 + e^-eps, in place of theta: the sum in (ii)
+    is no larger. theta' S/(b + t) grows with beta: the sign of its derivative is that of
+    (a - theta)(2 beta e + t) - a e beta^2, which is concave in beta, >= 0 at 0, and at 1 at least
+    theta e^eps (1 - theta) e >= 0, by t >= (theta e^eps - 1) e. So E w^2 <= 1 +
+    (theta' S/(b + t))^2 <= 1 + r^2.
 
     **Proof, pure.** delta = 0, and the largest theta gives own = (1 - e^-eps) max{t + e, e^eps e}.
     The best t has t = (e^eps - 1) e(t), and own = t there. If excess is the exact one this is the
@@ -242,7 +243,7 @@ def _balance(tail: Tail, epsilon: Array) -> Array:
     """The t with t = (e^eps - 1) excess(t), by bisection on a log scale."""
     low, high = np.full_like(epsilon, -40.0), np.log(tail.reach(epsilon))
     log_growth = epsilon + np.log(-np.expm1(-epsilon))
-    for _ in range(60):
+    for _ in range(48):
         middle = (low + high) / 2
         falls_short = middle < log_growth + tail.log_excess(np.exp(middle))
         low, high = np.where(falls_short, middle, low), np.where(falls_short, high, middle)

@@ -51,24 +51,34 @@ def dilution(model: type[Privacy]) -> LowerBound:
     r"""Tracing with groups of records: the log(1/delta) of CWZ19: Theorem 3.1, certified.
 
     **Statement.** For m points, mean group size l = n alpha/m, alpha <= min(1, a/sigma), u > 0,
-    kappa = u/(u+1):
+    kappa = u/(u+1), and Gamma, slope, tail and spill of `SignGain` for the m points together:
 
-        sqrt R >= alpha sigma (kappa d - Gamma sqrt(kappa d))/(m Gamma + kappa sqrt((u+1) d)),
+        sqrt R >= alpha sigma (kappa d - Gamma sqrt(kappa d) - tail - spill)
+            /(m Gamma + kappa sqrt((u+1) d) + slope).
 
-    Gamma^2 = E min(G_K, 2 sqrt d)^2, K ~ Binomial(n, l/n), G_k the gain of a group of k records,
-    G_0 = 0.
+    Its single score has own = Gamma and leak = Delta: Gamma^2 = E own_K^2 1(K <= k) +
+    kappa d P(K > k) and Delta^2 = E leak_K^2 1(K <= k), for any k, K ~ Binomial(n, l/n) and
+    (own_k, leak_k) the gain of a group of k records; (0, 0) for k = 0.
 
     **Proof.** z_1..z_m are sign vectors with the prior of `tracing_signs`; a record is 0 with
     probability 1 - alpha, else sigma z_J with J uniform. The mean is alpha sigma zbar. With
     mhat = M/(alpha sigma), sum_g E<mhat, z_g - p> = kappa d + u E<p, mhat - zbar> (fingerprinting,
     and E<p, zbar - p> = 0). The attack V_g = (mhat - zbar) + (z_g - p)/m does not contain z_g but
-    for mhat, and changing z_g changes the K_g records that carry it, so E A_g is at most
-    E G_{K_g} sqrt(E[|V_g|^2 | K_g]) <= Gamma (sqrt(E|mhat - zbar|^2) + sqrt(kappa d)/m). Trivially
-    |A| <= 2 sqrt d |V|.
+    for mhat, and given who carries which point, z_g -> M is the channel of a group of K_g records.
+    So E[A_g | K_g] is at most own_K sqrt(E[|V_g|^2 | K_g]) + leak_K sqrt(E[A_g^2 | K_g]), and in
+    any case sqrt(E|z_g - p|^2 E[|V_g|^2 | K_g]), E|z_g - p|^2 = kappa d: this for K_g > k. Sum over
+    g with Cauchy-Schwarz, sqrt(E|V_g|^2) <= sqrt(E|mhat - zbar|^2) + sqrt(kappa d)/m, and
+    `SignGain` with N = mhat - zbar, c = 1/m. (M may be projected on the cube, so |N|^2 <= 4d.)
 
-    **Constants.** Gamma^2 is bounded by a sum over some counts: `_mean_square_gain`. The shifted
-    gain grows like sqrt(2 k eps), which is what carries log(1/delta); no further error term is
-XXX
+    **Constants.** Gamma and Delta are bounded by sums over some counts: `_mean_gain`. A group's
+    gain grows like sqrt(2 k eps), which is what carries log(1/delta). The closed form takes
+    l = min{max(1, log(eps/(100 d delta)))/(e^eps - 1), d/(10 eps)} (pure: the latter), all the m
+    that fit, at least n alpha/l - 1, u = (2 m Gamma/sqrt d)^{2/3}, k = n and the first form of
+    `SignGain`, with Gamma <= min{eps sqrt(l(l+1))/2, sqrt(2 l eps)} + sqrt(delta/eps) and
+    Delta^2 <= 5 delta (e^{l (e^eps - 1)} - 1)/(e^eps - 1). That is `closed_gain` for a group:
+    own_k <= sqrt(2 kappa(k eps)) + sqrt(delta_k (1 + 2 kappa)) e^{-k eps}, 2 kappa(x) <=
+    min(x^2/4, 2x), delta_k <= delta e^{k eps}/eps and 1 + x^2/4 <= e^x, and the moment generating
+    function of K.
 
     **Source.** CWZ19: Lemma 3.1 and Theorem 3.1.
     """
@@ -82,9 +92,9 @@ XXX
         expression=lambda: _dilution_expression(model),
         assumptions=_dilution_regime(model),
         prior_at=_diluted_prior,
-        slack=600.0,
+        slack=10.0,
         slack_regime=Assumption(
-            "d >= 100, epsilon <= 1, d delta <= 1/1000, k_0 >= 4 log d, and the points fit",
+            "d >= 100, epsilon <= 1, d delta <= epsilon/1000 and room for four groups",
             lambda p: _dilution_closed_form_is_good(model, p),
         ),
     )
@@ -163,34 +173,32 @@ def _counts(n: float, mean: float) -> Array:
 
 def _dilution_closed_form_is_good(model: type[Privacy], p: Point) -> bool:
     d, epsilon, delta = p["d"], p["epsilon"], p.get("delta", 0.0)
-    if d < 100 or epsilon > 1 or d * delta > 1e-3:
-        return False
     room = p["n"] * min(1.0, p["radius"] / p["sigma"])
-    return room >= 4 * max(_closed_sizes(model, d, epsilon, delta))
+    small = d >= 100 and epsilon <= 1 and 1000 * d * delta <= epsilon
+    return small and room >= 4 * _closed_size(model, d, epsilon, delta)
 
 
-def _closed_sizes(
-    model: type[Privacy], d: Number, epsilon: Number, delta: Number
-) -> tuple[Number, Number]:
-    """Two mean group sizes l for the closed form, of which one is good: numbers or symbols."""
+def _closed_size(model: type[Privacy], d: Number, epsilon: Number, delta: Number) -> Number:
+    """l of the closed form, for numbers or symbols."""
     use = library(epsilon)
-    least, most = 1 / epsilon, d / (10 * epsilon)
+    most = d / (10 * epsilon)
     if model is Pure:
-        return least, most
-    growth, few = use.expm1(epsilon), epsilon / (100 * delta)
-    first, second = (use.log(c) / growth for c in (few, few / d))
-    return tuple(use.largest(least, use.least(size, most)) for size in (first, second))
+        return most
+    grown = use.largest(use.log(epsilon / (100 * d * delta)), 1)
+    return use.least(grown / use.expm1(epsilon), most)
 
 
-def _closed_gain(model: type[Privacy], size: Number, epsilon: Number, delta: Number) -> Gain:
-    """(Gamma_0, Delta_0) of the closed form."""
-    use = library(size, epsilon)
+def _closed_gamma(
+    model: type[Privacy], size: Number, d: Number, epsilon: Number, delta: Number
+) -> Number:
+    """Gamma_0 + 2 sqrt(d) Delta_0 of the closed form."""
+    use = library(epsilon)
     own = use.sqrt(use.least(epsilon**2 * size * (size + 1) / 4, 2 * size * epsilon))
     if model is Pure:
-        return Gain(own)
+        return own
     growth = use.expm1(epsilon)
-    leak = use.sqrt(5 * delta * use.expm1(size * growth) / growth)
-    return Gain(own + use.sqrt(delta / epsilon), leak)
+    leak = use.sqrt(20 * d * delta * use.expm1(size * growth) / growth)
+    return own + use.sqrt(delta / epsilon) + leak
 
 
 def _dilution_regime(model: type[Privacy]) -> tuple[Assumption, ...]:
@@ -204,23 +212,12 @@ def _dilution_expression(model: type[Privacy]) -> Expression:
 
     n, d, sigma, radius = (LETTERS[name] for name in ("n", "d", "sigma", "radius"))
     budget = LETTERS["epsilon"], LETTERS["delta"]
-    room = n / sympy.Max(1, sigma / radius)
-
-    def root(size: Expression) -> Expression:
-        points = sympy.Max(room / size - 1, 0)
-        gain = _closed_gain(model, size, *budget)
-        traced = SignGain(gain.own)
-        if model is Approximate:
-            traced = spectral_gain(gain, points, d, closed_form_t(points + 1))
-        u = _closed_u(points, d, traced, sympy.Rational(2, 3))
-        return size * points / n * fingerprint_root(u, points, d, traced)
-
-    # Without room for two points there are none: the quotients in `root` need one.
-    roots = [
-        sympy.Piecewise((root(size), room >= 2 * size), (0, True))
-        for size in _closed_sizes(model, d, *budget)
-    ]
-    return (sigma * largest(roots)) ** 2
+    size = _closed_size(model, d, *budget)
+    points = n * sympy.Min(1, radius / sigma, evaluate=False) / size - 1
+    traced = SignGain(_closed_gamma(model, size, d, *budget))
+    u = _closed_u(points, d, traced, sympy.Rational(2, 3))
+    root = sigma * size * points / n * fingerprint_root(u, points, d, traced)
+    return sympy.Piecewise((root**2, points >= 1), (0, True))
 
 
 def _closed_u(m: Number, d: Number, traced: SignGain, power: Number = 2 / 3) -> Number:
@@ -229,9 +226,9 @@ def _closed_u(m: Number, d: Number, traced: SignGain, power: Number = 2 / 3) -> 
 
 def _dilution_search(model: type[Privacy], p: Point) -> Optimum:
     n, sigma = p["n"], p["sigma"]
-    closed = _closed_sizes(model, p["d"], p["epsilon"], p.get("delta"))
+    closed = _closed_size(model, p["d"], p["epsilon"], p.get("delta"))
     alpha_top = min(1.0, p["radius"] / sigma)
-    top = max(*closed, 1.0)
+    top = max(closed, 1.0)
     smallest = min(0.02, n * alpha_top / 5000)
     sizes = np.append(np.geomspace(smallest, 4 * top, 64), closed)
     # Sizes at which m points use the whole of alpha: between them rounding m down would waste it.
@@ -241,8 +238,9 @@ def _dilution_search(model: type[Privacy], p: Point) -> Optimum:
     for width in (0.15, 0.02):
         near = best.size * np.linspace(1 - width, 1 + width, 17)
         best = max(best, _dilution_scan(model, p, alpha_top, near))
-    fitting = [size for size in closed if size <= n * alpha_top]
-    finalists = [best] + [_dilution_scan(model, p, alpha_top, np.array([s])) for s in fitting]
+    finalists = [best]
+    if closed <= n * alpha_top:
+        finalists.append(_dilution_scan(model, p, alpha_top, np.array([closed])))
     witnesses = [
         {"u": f.u, "m": f.m, "alpha": min(f.size * f.m / n, alpha_top), "t": f.t} for f in finalists
     ]
@@ -263,17 +261,18 @@ def _dilution_scan(model: type[Privacy], p: Point, alpha_top: float, sizes: Arra
     sizes = sizes[(sizes > 0) & (sizes <= n * alpha_top)]
     top = math.ceil(sizes.max() + 12 * math.sqrt(sizes.max()) + 30)
     # Between two of these counts the larger one's gain is used: it covers the smaller ones.
-    counts = np.unique(np.round(np.geomspace(1, top, min(top, MOST_COUNTS))))
-    below = binomial_cdf(np.append(0, counts)[:, None], n, sizes[None, :] / n, quick=True)
+    counts: Array = np.unique(np.round(np.exp(np.linspace(0, math.log(top), MOST_COUNTS))))
+    ends, chances = np.append(0, counts)[:, None], sizes[None, :] / n
+    below = binomial_cdf(ends, n, chances, quick=True)
     m_top = np.maximum(np.floor(n * alpha_top / sizes * (1 + 1e-12)), 1)[:, None]
     found = []
     for spectral in (False, True) if model is Approximate else (False,):
         gamma, delta = _quick_gains(model, p, sizes, counts, below, spectral=spectral)
-        m = np.floor(np.exp(np.linspace(0, 1, 50) * np.log(m_top)) * (1 + 1e-12))[:, :, None]
+        m = np.floor(np.exp(np.linspace(0, 1, 30) * np.log(m_top)) * (1 + 1e-12))[:, :, None]
         gain = Gain(gamma[:, :, None], delta[:, :, None])
         t = closed_form_t(m)
         traced = spectral_gain(gain, m, d, t) if spectral else SignGain(gain.own)
-        u = _closed_u(m, d, traced) * np.geomspace(1e-2, 1e2, 73)
+        u = _closed_u(m, d, traced) * np.geomspace(0.05, 5.0, 24)
         wanted = sizes[:, None, None] * m / n
         root = np.minimum(wanted, alpha_top) * fingerprint_root(u, m, d, traced)
         root = np.where(wanted <= alpha_top * (1 + 1e-9), root, 0.0)

@@ -14,8 +14,8 @@ from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean.diluted import dilution, in_sample
 from minimax.problems.bounded_mean.signs import (
     SMALL_EPSILON,
-    best_on_log_scale,
     SignGain,
+    best_on_log_scale,
     best_sign_gain,
     closed_sign_gains,
     largest,

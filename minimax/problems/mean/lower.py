@@ -99,7 +99,8 @@ def tracing_gaussian(model: type[Privacy], *, shifted: bool = False) -> LowerBou
     **Constants.** `shifted=False` takes G from the moment bound as it stands,
     sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2), and leak = sqrt(delta). `shifted=True` takes them
     from the record's own channel (`gain_at`): for small delta G is half as large at eps = 1/2 and a
-    quarter at eps = 2, and leak about twice. The closed form linearises the square root and takes t^2 = 4 log((nd)^3 (1 + a/sigma)^2); it is within the stated factor in its regime.
+    quarter at eps = 2, and leak about twice. The closed form linearises the square root and takes
+    t^2 = 4 log((nd)^3 (1 + a/sigma)^2); it is within the stated factor in its regime.
 
     **Source.** CWZ19: Theorem 3.1 (privacy term), by a proof that keeps its constants.
     """
