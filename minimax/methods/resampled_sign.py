@@ -23,7 +23,7 @@ from scipy import optimize
 
 from minimax.core.bound import Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
-from minimax.core.symbolic import Number, library, lift
+from minimax.core.symbolic import Number, approximately, library, lift
 
 
 def sign_contraction(model: type[Privacy], point: Point) -> Number:
@@ -65,7 +65,7 @@ def concentrated_contraction(rho: Number) -> Number:
     half = rho / 2
     if use.is_symbolic:
         return use.least(half, 1)
-    v = lift(_balance(float(half)), rho)
+    v = lift(_balance(approximately(half)), rho)
     tangent = 2 / (use.cosh(v) * use.cosh(v) + v / use.tanh(v))
     return use.least(use.tanh(v) ** 2 + (half - v * use.tanh(v)) * tangent, half, 1 + 0 * half)
 

@@ -7,6 +7,7 @@ out is the van Trees inequality with a smaller information in place of the data'
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -125,6 +126,13 @@ class ScoreModel:
         )
         return {"t": max((start, float(found.x)), key=lambda t: float(self._terms(G, t)[1]))}
 
+    def member(self) -> float:
+        """About sqrt(E_P A^2) in units of spread sqrt(E|V|^2): to weigh a gain's leak with."""
+        if self.leak is None:
+            return 0.0
+        slope = self.leak.moments(self.leak.closed_form_t()).slope
+        return float(slope / (math.sqrt(self.n) * self.spread))
+
     def closed_form(self, G: Expression) -> Expression:
         """The bound as an expression."""
         return sum(self._terms(G, 0 if self.leak is None else self.leak.closed_form_t()))
@@ -162,3 +170,23 @@ class ScoreModel:
                 y = use.sqrt((level + q * steep) / (own + q))
                 theta = 1 / use.sqrt(q) if q > 0 else theta
         return data * q, tail / slope**2
+
+
+Traced = tuple[ScoreModel, Number]
+"""A model, and the G of the gain that its leak belongs to."""
+
+
+def best_witness(
+    tried: Iterable[Mapping[str, float]], at: Callable[[Optimum], Traced]
+) -> dict[str, float]:
+    """Of the choices of a gain, each with the witness it leads to, the one that proves most."""
+
+    def risk(witness: Optimum) -> float:
+        model, G = at(witness)
+        return float(sum(model.proved(G, witness)))
+
+    found = []
+    for choice in tried:
+        model, G = at(choice)
+        found.append({**choice, **model.search(G)})
+    return max(found, key=risk)

@@ -4,23 +4,34 @@ The set-up of every tracing proof. P is the joint law of a release M(X) and a re
 joint law of M(X') and x, where X' has x replaced by an independent copy. An attack scores
 A = <V, x - E x>, where V depends on the release and the other records. Under Q, V and x are
 independent, so E_Q A = 0; V has the same marginal law under P and under Q. Privacy bounds E_P A
-(`gain`); accuracy forces the sum of E_P A over the records to be large
+(`gain_at`); accuracy forces the sum of E_P A over the records to be large
 (`minimax.methods.score_model`). The two meet in a lower bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
-from minimax.core.bound import Point
-from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
-from minimax.core.symbolic import LETTERS, PRECISE, Expression, Number, approximately, library, lift
+from minimax.core.bound import Optimum, Point
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Privacy,
+    Pure,
+    ZeroConcentrated,
+    parameter_names,
+)
+from minimax.core.symbolic import LETTERS, Number, approximately, library, lift
+from minimax.methods.divergences import report_information
+from minimax.methods.tails import BOUNDED_PRODUCT as BOUNDED_PRODUCT
+from minimax.methods.tails import GAUSSIAN as GAUSSIAN
+from minimax.methods.tails import GAUSSIAN_PRODUCT as GAUSSIAN_PRODUCT
+from minimax.methods.tails import SUBGAUSSIAN as SUBGAUSSIAN
+from minimax.methods.tails import Tail as Tail
 
 Array = NDArray[np.float64]
 
@@ -53,155 +64,18 @@ def transport_bound(kl: float, sigma: float, rms: float) -> float:
     return sigma * math.sqrt(2 * kl) * rms
 
 
-# --- Tails of scores -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Tail:
-    """What is known of the score's law under Q given V, in units of its scale sigma |V|.
-
-    `log_excess(t)` bounds log E (A - t)^+ and `shortfall(t)` bounds sqrt(E ((A - t)^-)^2), for
-    t >= 0. Both take floats, arrays or mpmath numbers. The excess is kept as a logarithm because
-    it meets e^eps, and neither need fit a float where their product does.
-    """
-
-    name: str
-    log_excess: Callable[[Number], Number]
-    shortfall: Callable[[Number], Number]
-    reach: Callable[[Array], Array]
-    """For each epsilon, the largest shift t worth trying."""
-    transport: bool = True
-    """Whether E exp(lambda A) <= exp(lambda^2/2), so that a KL bound can be used."""
-
-    def excess(self, t: Number) -> Number:
-        """A bound on E (A - t)^+."""
-        return library(t).exp(self.log_excess(t))
-
-
-FAR = 30.0
-"""Beyond this shift the Gaussian excess is bounded by phi(t)/(1 + t^2)."""
-
-
-def _log_density(t: Number) -> Number:
-    return -(t**2) / 2 - library(t).log(2 * library(t).pi) / 2
-
-
-def _mills(t: Number) -> Number:
-    """P(Z > t)/phi(t)."""
-    if isinstance(t, PRECISE):
-        use = library(t)
-        return use.sqrt(use.pi / 2) * use.exp(t**2 / 2) * use.erfc(t / use.sqrt(2))
-    return math.sqrt(math.pi / 2) * special.erfcx(t / math.sqrt(2))
-
-
-def _log_gaussian_excess(t: Number) -> Number:
-    """log of phi(t) (1 - t m(t)), m Mills' ratio; beyond `FAR`, as m(t) >= t/(1 + t^2), at most
-    phi(t)/(1 + t^2): there the difference would cancel."""
-    use = library(t)
-    near = use.least(t, lift(FAR, t))
-    rest = use.choose(
-        t <= FAR, lambda: use.log(1 - near * _mills(near)), lambda: -use.log(1 + t**2)
-    )
-    return _log_density(t) + rest
-
-
-def _gaussian_shortfall(t: Number) -> Number:
-    use = library(t)
-    return use.sqrt((1 + t**2) * use.ndtr(t) + t * use.exp(_log_density(t)))
-
-
-def _log_variance_excess(t: Number) -> Number:
-    """(sqrt(1 + t^2) - t)/2, the sharp bound on E (A - t)^+ for a centred A of variance <= 1."""
-    use = library(t)
-    return -use.log(2 * (use.sqrt(1 + t**2) + t))
-
-
-def _variance_shortfall(t: Number) -> Number:
-    return library(t).sqrt(1 + t**2)
-
-
-def _log_subgaussian_excess(t: Number) -> Number:
-    use = library(t)
-    by_tail = use.log(2 * use.pi) / 2 + use.log_ndtr(-t)
-    return use.least(_log_variance_excess(t), by_tail)
-
-
-def _log_chernoff_excess(t: Number) -> Number:
-    """log of e^{-lambda t - 1}/(lambda sqrt(1 - lambda^2)) at lambda = 1 - h, h = 1/(2(t + 1))."""
-    use = library(t)
-    h = 1 / (2 * (t + 1))
-    return -(1 - h) * t - 1 - use.log1p(-h) - use.log(h * (2 - h)) / 2
-
-
-def _log_mixture_excess(t: Number) -> Number:
-    use = library(t)
-    past = use.largest(t, lift(MIXTURE_TURN, t))
-    return use.choose(
-        t <= MIXTURE_TURN,
-        lambda: _log_gaussian_excess(t),
-        lambda: use.least(use.log(MIXTURE_TOP / past), _log_chernoff_excess(past)),
-    )
-
-
-def _gaussian_reach(epsilon: Array) -> Array:
-    return np.sqrt(2 * epsilon) + 3.0
-
-
-def _product_reach(epsilon: Array) -> Array:
-    return epsilon + 3.0
-
-
-GAUSSIAN = Tail("Gaussian", _log_gaussian_excess, _gaussian_shortfall, _gaussian_reach)
-"""x - E x is N(0, sigma^2 I): both functions are exact (the excess up to `FAR`)."""
-
-SUBGAUSSIAN = Tail("sub-Gaussian", _log_subgaussian_excess, _variance_shortfall, _gaussian_reach)
-"""Centred, variance at most one, sub-Gaussian(1).
-
-E (A-t)^+ <= (sqrt(1+t^2) - t)/2 is the sharp bound for unit variance, and the tail bound
-P(A > x) <= e^{-x^2/2} gives E (A-t)^+ <= int_t^inf e^{-x^2/2} dx.
-"""
-
-MIXTURE_TURN = 0.6120031809624807
-"""The r at which r (phi(r) - r P(Z > r)) is largest, phi(r) = 2 r P(Z > r), rounded down."""
-MIXTURE_TOP = 0.10122824509401247
-"""That largest value, rounded up."""
-
-GAUSSIAN_PRODUCT = Tail(
-    "Gaussian times signs",
-    _log_mixture_excess,
-    _gaussian_shortfall,
-    _product_reach,
-    transport=False,
-)
-r"""A = xi W, xi ~ N(0, 1) and W an independent weighted sum of signs of unit variance: the score
-<V, xi x> of linear regression with sign design.
-
-**Excess.** Given W^2 = u the excess is g(u) = sqrt(u) e(t/sqrt u), e the Gaussian one. g is convex,
-then concave, and g(u)/u = r e(r)/t, r = t/sqrt u, is largest at r = `MIXTURE_TURN`. As E u = 1, the
-concave envelope at 1 bounds E g(u): it is g(1) = e(t) if t <= MIXTURE_TURN, and otherwise the
-largest g(u)/u = MIXTURE_TOP/t. The other bound is Chernoff's: (x - t)^+ <= e^{lambda(x-t)-1}/lambda
-and E e^{lambda A} = E e^{lambda^2 W^2/2} <= (1 - lambda^2)^{-1/2}.
-**Shortfall.** By the heat equation E ((sqrt(u) xi - t)^-)^2 has derivative P(Z < t/sqrt u) in u,
-which decreases: it is concave, and Jensen gives the Gaussian value.
-"""
-
-
-def _log_bounded_product_excess(t: Number) -> Number:
-    return library(t).least(_log_variance_excess(t), _log_chernoff_excess(t))
-
-
-BOUNDED_PRODUCT = Tail(
-    "bounded times signs",
-    _log_bounded_product_excess,
-    _variance_shortfall,
-    _product_reach,
-    transport=False,
-)
-"""A = b W, b centred and sub-Gaussian(1) given the signs, W a sum of signs of unit variance: the
-score of logistic regression, in units of |V|/2. Variance at most one; Chernoff as above."""
-
-
 # --- The gain ------------------------------------------------------------------------------------
+
+
+class Gain(NamedTuple):
+    """E_P A <= own sigma sqrt(E|V|^2) + leak sqrt(E_P (A^+)^2); leak is 0 without delta."""
+
+    own: Number
+    leak: Number = 0.0
+
+    def total(self, member: Number) -> Number:
+        """G with E_P A <= G sigma sqrt(E|V|^2), if E_P A^2 <= member^2 sigma^2 E|V|^2."""
+        return self.own + self.leak * member
 
 
 def gain_at(
@@ -209,54 +83,112 @@ def gain_at(
     point: Point,
     tail: Tail,
     shift: Number = 0.0,
+    share: Number = 0.0,
     *,
-    member: Number = 0.0,
     size: Number = 1,
-) -> Number:
-    r"""G with E_P A <= G sigma sqrt(E|V|^2), for a group of `size` records at once.
+) -> Gain:
+    r"""What privacy lets a score gain, for a group of `size` records at once.
 
-    **Statement.** zCDP: sqrt(2 rho) k. GDP: mu k; for a score that is not sub-Gaussian given V,
-    sqrt(exp(2 rho k^2) - 1) and sqrt(exp(mu^2 k^2) - 1). For (eps, delta), any t >= 0 (`shift`)
-    and |A| <= `member` sigma |V| under P,
+    **Statement.** zCDP: own = sqrt(2 rho) k. GDP: mu k; for a score that is not sub-Gaussian given
+    V, sqrt(exp(2 rho k^2) - 1) and sqrt(exp(mu^2 k^2) - 1). For (eps, delta), those of the group,
+    any t >= 0 (`shift`) and 0 <= theta <= min{1, (e + t)/(e^eps e)} (`share`, cut down to that),
+    where e bounds the excess E (A - t)^+, S = shortfall(t) and r = theta S/(e + t):
 
-        G = (1 - e^{-eps}) t + 2 sinh(eps) excess(t) + sqrt(delta) (member + e^{-eps} shortfall(t)),
+        own = (1 - e^{-eps}) (t + e + (1 - theta) e^eps e) + sqrt(delta) e^{-eps} S,
+        leak = sqrt(delta (1 + r^2)).
 
-    eps and delta those of the group; pure: the same with delta = 0, or sqrt(2 eps tanh(eps/2)) if
-    that is smaller and the score is sub-Gaussian given V.
+    e is the tail's, or for a score that is sub-Gaussian given V that of `_transported_excess`.
+    Pure: the same with delta = 0, or sqrt(2 eps tanh(eps/2)) for a sub-Gaussian score if that is
+    smaller (which it is at most for theta = 0, where P is compared with Q alone).
 
-    **Proof.** For zCDP, GDP and pure, `transport_bound` with the definition's KL; or, for any
-    score with E_Q A^2 <= sigma^2 E|V|^2, E_P A = E_Q (dP/dQ - 1) A <= sqrt(chi^2 E_Q A^2) with
-    chi^2 <= e^{D_2} - 1, D_2 = 2 rho (zCDP) or mu^2 (GDP). For
-    (eps, delta), apply the proof of `moment_bound` to A - t sigma |V| instead of A: as V has one
-    law under P and Q, E_P A = t sigma E|V| + E_P (A - t sigma |V|), and
-    E_Q (A - t sigma|V|)^- = E_Q (A - t sigma|V|)^+ + t sigma E|V|. At t = 0 this is the moment
-    bound itself. The shift makes it sharp: for a pure budget and a Gaussian score the best t has
-    P(Z > t) = 1/(1 + e^eps), and G = 2 sinh(eps) phi(t) is then the exact supremum, by duality
-    (the ratio p/q lies in [e^-eps, e^eps] and has mean one given V). For a unit-variance score
-    t = sinh(eps/2) gives 2 sinh(eps/2). At eps large, G grows like sqrt(2 eps), not like e^eps.
+    **Proof, zCDP, GDP.** `transport_bound` with the definition's KL; or, for any score with
+    E_Q A^2 <= sigma^2 E|V|^2, E_P A = E_Q (dP/dQ - 1) A <= sqrt(chi^2 E_Q A^2) with
+    chi^2 <= e^{D_2} - 1, D_2 = 2 rho (zCDP) or mu^2 (GDP).
 
-    With `member` = 0 and delta > 0 the term sqrt(delta E_P (A^+)^2) is left to the caller.
+    **Proof, (eps, delta): the record's own channel.** Fix all but the record. x -> q_x, the law of
+    the release z, is a private channel: *all* its laws are pairwise close. Write m = E q_x,
+    A = A(x, z) = <V(z), x - E x>, B = A - t sigma |V(z)|, b = E B^+, b' = E B^- = b + t sigma|V|
+    (x from its law, z fixed; from here on sigma = |V| = 1). Then E_P A = t E|V| + int E_x q_x B.
 
-    **Constants.** 2 sinh(eps) excess(t) is the exponential of one sum of logarithms, so nothing
-    overflows before it does itself; then G is infinite, which says nothing and is true.
+    (i) Let w_z(x') >= 0 have mean one. As q_x <= e^eps q_x' + g, g = (q_x - e^eps q_x')^+,
+    averaging over x' with w gives E q_x B^+ <= e^eps b E w q_x' + E B^+(x) w(x') g. The mass of g
+    is at most delta and g <= q_x, so Cauchy-Schwarz bounds the integral of the last term over z by
+    sqrt(delta) sqrt(E_P (B^+)^2 max_z E w^2). Take w = 1 - theta + theta B^-/b'. What is left is
+    E q_x D, D = e^eps b (1 - theta) - (1 - theta e^eps b/b') B^-, with a bracket >= 0.
+    (ii) Likewise E q_x' B^- >= e^-eps b' m - e^-eps E B^-(x') g, whose last term is at most
+    e^-eps sqrt(delta) S. Together: t + e^eps b (1 - theta) - e^-eps (b' - theta e^eps b), which is
+    (1 - e^-eps)(t + b + (1 - theta) e^eps b).
+    (iii) b may be less than e, its bound: b = beta e. There take theta' <= theta,
+    theta' = ((theta - a (1 - beta))/beta)^+ with a = 1 + e^-eps, in place of theta: the sum in (ii)
+    is no larger. theta' S/(b + t) grows with beta: the sign of its derivative is that of
+    (a - theta)(2 beta e + t) - a e beta^2, which is concave in beta, >= 0 at 0, and at 1 at least
+    theta e^eps (1 - theta) e >= 0, by t >= (theta e^eps - 1) e. So E w^2 <= 1 +
+    (theta' S/(b + t))^2 <= 1 + r^2.
+
+    **Proof, pure.** delta = 0, and the largest theta gives own = (1 - e^-eps) max{t + e, e^eps e}.
+    The best t has t = (e^eps - 1) e(t), and own = t there. If excess is the exact one this is the
+    supremum over all channels of each z: density ratio e^eps a where A > t and a below. For a
+    Gaussian score it is max_t (e^eps - 1) phi(t)/(1 + (e^eps - 1) P(Z > t)), about eps/sqrt(2 pi);
+    for a score known by its variance, t = sinh(eps/2) (Bhatia and Davis); for a sub-Gaussian one
+    t = sqrt(2 kappa), about eps/2. V may be any vector: sup_v E q_x <v, x - E x>/|v| is what is
+    bounded, for every z, and E|V| <= sqrt(E|V|^2).
+
+    At theta = 0 the bound is that of P and Q alone: `moment_bound` for A - t sigma |V|. As delta
+    -> 0 the gain tends to the pure one. A group: the law of the release as a function of the value
+    that k records share is a channel too, with the group's budget.
+
+    **Constants.** e^eps e is the exponential of one sum of logarithms, so nothing overflows before
+    it does itself; then own is infinite, which says nothing and is true.
     """
     if model in (ZeroConcentrated, Gaussian):
         square = (2 * point["rho"] if model is ZeroConcentrated else point["mu"] ** 2) * size**2
         use = library(square)
-        return use.sqrt(square) if tail.transport else use.sqrt(use.expm1(square))
+        return Gain(use.sqrt(square) if tail.transport else use.sqrt(use.expm1(square)))
     if model not in (Pure, Approximate):
         raise TypeError(f"privacy: no tracing lemma for {model.__name__}")
     epsilon = point["epsilon"] * size
     use = library(epsilon, shift)
-    t = lift(shift, epsilon)
-    growth = use.exp(epsilon + use.log(-use.expm1(-2 * epsilon)) + tail.log_excess(t))
-    by_shift = -use.expm1(-epsilon) * t + growth
+    t, some = lift(shift, epsilon), use.largest(lift(share, epsilon), lift(1e-300, epsilon))
+    log_excess = _log_excess(tail, epsilon, t)
+    below, growth = t + use.exp(log_excess), use.exp(epsilon + log_excess)
+    rest = use.choose(share > 0, lambda: growth - use.least(some * growth, below), lambda: growth)
+    own = -use.expm1(-epsilon) * (below + rest)
     if model is Approximate:
-        delta = group_delta(point["epsilon"], point["delta"], size)
-        return by_shift + use.sqrt(delta) * (member + use.exp(-epsilon) * tail.shortfall(t))
+        root = use.sqrt(group_delta(point["epsilon"], point["delta"], size))
+        shortfall = tail.shortfall(t)
+        log_theta = use.least(use.log(some), use.log(below) - epsilon - log_excess)
+        weight = use.exp(log_theta) * shortfall / below
+        return Gain(
+            own + root * use.exp(-epsilon) * shortfall, root * use.sqrt(1 + weight * weight)
+        )
     if not tail.transport:
-        return by_shift
-    return use.least(by_shift, use.sqrt(2 * epsilon * use.tanh(epsilon / 2)))
+        return Gain(own)
+    return Gain(use.least(own, use.sqrt(2 * epsilon * use.tanh(epsilon / 2))))
+
+
+def _log_excess(tail: Tail, epsilon: Number, t: Number) -> Number:
+    if not tail.transport:
+        return tail.log_excess(t)
+    return library(epsilon, t).least(tail.log_excess(t), _transported_excess(epsilon, t))
+
+
+def _transported_excess(epsilon: Number, t: Number) -> Number:
+    r"""log of s/(e^eps - 1) + (s - t)^+, s = sqrt(2 kappa(eps)): at least E (A - t)^+.
+
+    **Proof.** A is sub-Gaussian(1), kappa that of `report_information`. A density L >= 0 of mean
+    one with max L <= e^eps min L has E L log L <= kappa, so E L A <= s (transport). But the largest
+    E L A over such L is the t* with t* = (e^eps - 1) E (A - t*)^+ (`gain_at`), so t* <= s and
+    (e^eps - 1) E (A - s)^+ <= s. The excess falls with t, with a slope of at most one.
+    """
+    use = library(epsilon, t)
+    s = _transported(epsilon)
+    log_least = use.log(s) - epsilon - _log_one_minus_exp(epsilon)
+    gap = use.largest(s - t, lift(1e-300, epsilon))  # arrays evaluate both branches
+    return use.choose(t >= s, lambda: log_least, lambda: use.log(gap + use.exp(log_least)))
+
+
+def _transported(epsilon: Number) -> Number:
+    return library(epsilon).sqrt(2 * report_information(epsilon))
 
 
 def group_delta(epsilon: Number, delta: Number, size: Number) -> Number:
@@ -276,73 +208,135 @@ def _log_one_minus_exp(x: Number) -> Number:
     return use.log(-use.expm1(-x))
 
 
-def best_shifts(
-    model: type[Privacy], point: Point, tail: Tail, *, member: float = 0.0, sizes: ArrayLike = 1
-) -> Array:
-    """A good shift for each group size: the best on a grid with the closed forms' choices in it."""
+# --- Good shifts and shares ----------------------------------------------------------------------
+
+PAIR = {"shift": 0.0, "share": 0.0}
+"""The choice at which P is compared with Q alone, without a shift."""
+
+
+def best_choices(
+    model: type[Privacy], point: Point, tail: Tail, *, member: float, sizes: ArrayLike = 1
+) -> tuple[Array, Array]:
+    """Good shifts and shares, one for each group size, where sqrt(E_P A^2) is about `member`."""
     k = np.atleast_1d(np.asarray(sizes, dtype=float))
     if model in (ZeroConcentrated, Gaussian):
-        return np.zeros_like(k)
-    epsilon = k * approximately(point["epsilon"])
-    sharp = -special.ndtri_exp(-np.logaddexp(0.0, epsilon))
-    by_variance = np.sinh(np.minimum(epsilon, 20.0) / 2)  # far beyond the best shift at 20
-    grid = np.linspace(0.0, 1.0, 300)[:, None] * tail.reach(epsilon)
-    t = np.vstack([grid, by_variance, np.sqrt(2 * epsilon), sharp])
-    place = {name: approximately(point[name]) for name in ("epsilon", "delta") if name in point}
-    found = np.argmin(gain_at(model, place, tail, t, member=member, size=k), axis=0)
-    return np.asarray(t[found, np.arange(len(k))])
+        return np.zeros_like(k), np.zeros_like(k)
+    place = {name: approximately(point[name]) for name in parameter_names(model)}
+    epsilon = k * place["epsilon"]
+    t = np.vstack([_balance(tail, epsilon), (1 + ABOVE) * _transported(epsilon)])
+    share = np.ones_like(t)
+    if model is Approximate:
+        near = np.geomspace(0.3, 30, 60)[:, None] * t[0]
+        grid = np.linspace(0.0, 1.0, 60)[:, None] * tail.reach(epsilon)
+        t = np.vstack([t, near, grid])
+        share = _best_share(tail, epsilon, group_delta(**place, size=k), member, t)
+    total = gain_at(model, place, tail, t, share, size=k).total(member)
+    found = np.argmin(total, axis=0), np.arange(len(k))
+    return t[found], share[found]
 
 
-def best_shift(model: type[Privacy], point: Point, tail: Tail, *, member: float = 0.0) -> float:
-    """`best_shifts` for a single record."""
-    return float(best_shifts(model, point, tail, member=member)[0])
+ABOVE = 1e-12
+"""A shift from `_transported_excess` lies by so much above its s, in any kind of number."""
+
+
+def _balance(tail: Tail, epsilon: Array) -> Array:
+    """The t with t = (e^eps - 1) excess(t), by bisection on a log scale."""
+    low, high = np.full_like(epsilon, -40.0), np.log(tail.reach(epsilon))
+    log_growth = epsilon + np.log(-np.expm1(-epsilon))
+    for _ in range(48):
+        middle = (low + high) / 2
+        falls_short = middle < log_growth + tail.log_excess(np.exp(middle))
+        low, high = np.where(falls_short, middle, low), np.where(falls_short, high, middle)
+    return np.exp(high)
+
+
+def _best_share(tail: Tail, epsilon: Array, delta: Array, member: float, t: Array) -> Array:
+    """The theta at which own + leak member is least: it moves e^eps e at a price of r."""
+    with np.errstate(all="ignore"):
+        log_excess = _log_excess(tail, epsilon, t)
+        ratio = tail.shortfall(t) / (t + np.exp(log_excess))
+        saved = -np.expm1(-epsilon) * np.exp(np.minimum(epsilon + log_excess, 300.0))
+        slope = saved / (np.sqrt(delta) * member * ratio)
+        inside = slope / (ratio * np.sqrt(np.maximum(1 - slope**2, 0.0)))
+    return np.where(slope < 1, np.minimum(inside, 1.0), 1.0)
+
+
+def choices(
+    model: type[Privacy], point: Point, tail: Tail, *, member: float
+) -> list[dict[str, float]]:
+    """Shifts and shares worth trying for a single record, the closed form's among them."""
+    shift, share = (float(found[0]) for found in best_choices(model, point, tail, member=member))
+    found = [{"shift": shift, "share": share}]
+    if model is Approximate:
+        closed = (1 + ABOVE) * float(_closed_shift(tail, float(point["epsilon"])))
+        found.append({"shift": closed, "share": 1.0})
+    return found
+
+
+def chosen_gain(model: type[Privacy], point: Point, tail: Tail, found: Optimum) -> Gain:
+    """`gain_at` for one record, at the choice that was found."""
+    return gain_at(model, point, tail, found["shift"], found["share"])
 
 
 def gain(privacy: Privacy, tail: Tail, *, member: float = 0.0, shifted: bool = True) -> float:
-    """`gain_at` for one record, at the best shift (or none)."""
+    """`gain_at` for one record, at the best choice (or comparing P with Q alone)."""
     model, point = type(privacy), privacy.parameters
-    shift = best_shift(model, point, tail, member=member) if shifted else 0.0
-    return float(gain_at(model, point, tail, shift, member=member))
+    choice = choices(model, point, tail, member=max(member, 1.0))[0] if shifted else PAIR
+    return float(chosen_gain(model, point, tail, choice).total(member))
 
 
-def closed_gain(
-    model: type[Privacy], tail: Tail, *, member: Number = 0, shifted: bool = True
-) -> Expression:
-    """A closed form that is at least `gain`, as an expression in the model's parameters."""
+# --- Closed forms --------------------------------------------------------------------------------
+
+
+def closed_gain(model: type[Privacy], tail: Tail, *, shifted: bool = True) -> Gain:
+    r"""Closed forms that are at least those of `gain_at`, in the model's parameters.
+
+    **Statement.** own at theta = 1 and t of `_closed_shift`, and leak = sqrt(5 delta).
+    **Proof.** The leak: (e + t) r <= S, and S/(e + t) <= 2 at these t. For the Gaussian tail it
+    falls from sqrt(pi) at t = 0. For a variance, t = sinh(eps/2) has S = cosh(eps/2) and
+    e + t = e^{eps/2}/2, so that it is 1 + e^-eps; where a tail's e is smaller than the variance's,
+    t is beyond .6 and S/t <= sqrt(1 + 1/t^2) <= 2 is enough. For a sub-Gaussian score t = s of
+    `_transported_excess` has (1 - e^-eps) sqrt(1 + s^2)/s, which falls from 2.
+    """
     eps, delta = LETTERS["epsilon"], LETTERS["delta"]
     use = library(eps)
     if model in (ZeroConcentrated, Gaussian):
         square = 2 * LETTERS["rho"] if model is ZeroConcentrated else LETTERS["mu"] ** 2
-        return use.sqrt(square) if tail.transport else use.sqrt(use.expm1(square))
-    leak = use.sqrt(delta) if model is Approximate else 0
-    by_variance = 2 * use.sinh(eps / 2) + leak * (member + use.exp(-eps) * use.cosh(eps / 2))
-    if tail is SUBGAUSSIAN and model is Pure:
-        return use.sqrt(2 * eps * use.tanh(eps / 2))
-    if tail in (SUBGAUSSIAN, BOUNDED_PRODUCT):
-        return by_variance
-    if not shifted:
-        plain = use.sqrt(2 / use.pi) * use.sinh(eps)
-        if model is Pure and tail.transport:
-            return use.least(plain, use.sqrt(2 * eps * use.tanh(eps / 2)))
-        return plain + leak * (member + use.exp(-eps) / use.sqrt(2))
-    sharp = _sharp_gain(eps, leak, member)
-    if tail is GAUSSIAN_PRODUCT:  # the sharp shift is below MIXTURE_TURN while eps < .993
-        return use.choose(100 * eps <= 99, lambda: sharp, lambda: by_variance)
-    return use.choose(eps <= 40, lambda: sharp, lambda: _large_gain(eps, leak, member))
+        return Gain(use.sqrt(square) if tail.transport else use.sqrt(use.expm1(square)))
+    root = use.sqrt(delta) if model is Approximate else 0
+    if shifted or tail in (SUBGAUSSIAN, BOUNDED_PRODUCT):
+        t, own = _closed_shift(tail, eps), _closed_own(tail, eps)
+        outside = root * use.exp(-eps) * use.sqrt(1 + t**2)
+        return Gain(own + outside, use.sqrt(5 * root**2) if model is Approximate else 0)
+    plain = use.sqrt(2 / use.pi) * use.sinh(eps)
+    if model is Pure and tail.transport:
+        return Gain(use.least(plain, use.sqrt(2 * eps * use.tanh(eps / 2))))
+    return Gain(plain + root * use.exp(-eps) / use.sqrt(2), root)
 
 
-def _large_gain(eps: Expression, leak: Expression, member: Number) -> Expression:
-    """The gain at t = sqrt(2 eps), where 2 sinh(eps) E(Z - t)^+ <= 1/t (past erfinv)."""
+def _closed_shift(tail: Tail, eps: Number) -> Number:
+    r"""A shift near the best, for numbers or symbols.
+
+    Gaussian scores, eps <= 1: one step of Newton's method from 0, sqrt(2/pi) tanh(eps/2), which as
+    the excess is convex is below the best shift. eps > 1, and other sub-Gaussian scores:
+    sqrt(2 kappa), which is above it. Scores known by their variance: sinh(eps/2).
+    """
     use = library(eps)
-    t = use.sqrt(2 * eps)
-    return t + 1 / t + leak * (member + use.exp(-eps) * use.sqrt(1 + t**2))
+
+    def above() -> Number:
+        return _transported(eps) if tail.transport else use.sinh(eps / 2)
+
+    if tail not in (GAUSSIAN, GAUSSIAN_PRODUCT):
+        return above()
+    return use.choose(eps <= 1, lambda: use.sqrt(2 / use.pi) * use.tanh(eps / 2), above)
 
 
-def _sharp_gain(eps: Expression, leak: Expression, member: Number) -> Expression:
-    """The gain at the t that is best for a pure budget."""
+def _closed_own(tail: Tail, eps: Number) -> Number:
+    """At least (1 - e^-eps) max{t + e, e^eps e} at the closed form's shift."""
     use = library(eps)
-    t = use.sqrt(2) * use.erfinv(use.tanh(eps / 2))
+    t = _closed_shift(tail, eps)
+    if tail not in (GAUSSIAN, GAUSSIAN_PRODUCT):
+        return t
     density = use.exp(-(t**2) / 2) / use.sqrt(2 * use.pi)
-    below = (1 + use.tanh(eps / 2)) / 2
-    shortfall = use.sqrt((1 + t**2) * below + t * density)
-    return 2 * use.sinh(eps) * density + leak * (member + use.exp(-eps) * shortfall)
+    newton = use.expm1(eps) * (density - t * use.ndtr(-t))
+    return use.choose(eps <= 1, lambda: newton, lambda: t)

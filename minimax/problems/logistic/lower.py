@@ -15,8 +15,8 @@ from minimax.core.privacy import Approximate, Privacy, at_point, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library
 from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.priors import LogisticPrior
-from minimax.methods.score_model import ScoreModel, SecondMoments
-from minimax.methods.tracing import BOUNDED_PRODUCT, best_shift, closed_gain, gain, gain_at
+from minimax.methods.score_model import ScoreModel, SecondMoments, Traced, best_witness
+from minimax.methods.tracing import BOUNDED_PRODUCT, choices, chosen_gain, closed_gain, gain
 from minimax.methods.van_trees import ball_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.regression.problem import LOSS
@@ -68,19 +68,23 @@ def tracing(model: type[Privacy]) -> LowerBound:
     **Source.** Cai, Wang and Zhang (2023), the score attack, with the constants of this work.
     """
 
+    def traced(p: Point, found: Optimum) -> Traced:
+        G = chosen_gain(model, p, BOUNDED_PRODUCT, found)
+        return _model(model, p, G.leak), G.own
+
     def optimise(p: Point) -> Optimum:
-        shift = best_shift(model, p, BOUNDED_PRODUCT)
-        G = float(gain_at(model, p, BOUNDED_PRODUCT, shift))
-        return {"shift": shift, **_model(model, p).search(G)}
+        member = _model(model, p).member()
+        tried = choices(model, p, BOUNDED_PRODUCT, member=member)
+        return best_witness(tried, lambda found: traced(p, found))
 
     def formula(p: Point, found: Optimum) -> Terms:
-        G = gain_at(model, p, BOUNDED_PRODUCT, found["shift"])
-        statistics, traced = _model(model, p).proved(G, found)
-        return Terms(statistics / p["d"], traced / p["d"])
+        scores, G = traced(p, found)
+        statistics, privacy = scores.proved(G, found)
+        return Terms(statistics / p["d"], privacy / p["d"])
 
     def expression() -> Expression:
         G = closed_gain(model, BOUNDED_PRODUCT)
-        return _model(model, LETTERS).closed_form(G) / LETTERS["d"]
+        return _model(model, LETTERS, G.leak).closed_form(G.own) / LETTERS["d"]
 
     return LowerBound(
         name="tracing: score attack, sign design",
@@ -104,14 +108,14 @@ def tracing(model: type[Privacy]) -> LowerBound:
     )
 
 
-def _model(model: type[Privacy], p: Point) -> ScoreModel:
+def _model(model: type[Privacy], p: Point, leak: Number = 1) -> ScoreModel:
     n, d, radius = p["n"], p["d"], p["radius"]
     quarter = n / (4 * n)  # of the kind of number that n is
     spread = 1 / (2 * library(d).sqrt(d))
     scores = (n, d, quarter, spread, ball_information(d, radius), False)
     if model is not Approximate:
         return ScoreModel(*scores)
-    return ScoreModel(*scores, leaked=p["delta"], leak=LogisticLeak(n, d, radius))
+    return ScoreModel(*scores, leaked=leak**2, leak=LogisticLeak(n, d, radius))
 
 
 @dataclass(frozen=True)

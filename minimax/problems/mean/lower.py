@@ -41,8 +41,8 @@ from minimax.methods.packing import (
 )
 from minimax.methods.priors import BlockPrior, CosinePrior
 from minimax.methods.resampled_sign import sign_contraction
-from minimax.methods.score_model import ScoreModel, SecondMoments
-from minimax.methods.tracing import GAUSSIAN, best_shift, closed_gain, gain, gain_at
+from minimax.methods.score_model import ScoreModel, SecondMoments, Traced, best_witness
+from minimax.methods.tracing import GAUSSIAN, PAIR, choices, chosen_gain, closed_gain, gain
 from minimax.methods.van_trees import cosine_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.bounded_mean.diluted import dilution
@@ -94,25 +94,30 @@ def tracing_gaussian(model: type[Privacy], *, shifted: bool = False) -> LowerBou
     N(0, |V|^2/sigma^2), which `gain_at` takes.
 
     **Constants.** `shifted=False` takes G from the moment bound as it stands,
-    sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2); `shifted=True` takes the sharper G of `gains`,
-    smaller by 5 % at eps = 1/2 and by half at eps = 2. The closed form has the same shape, a gain
-    in closed form and a t of its own; it is within the stated factor in its regime.
+    sqrt(2/pi) sinh(eps) + e^{-eps} sqrt(delta/2), and leak = sqrt(delta). `shifted=True` takes them
+    from the record's own channel (`gain_at`): for small delta G is half as large at eps = 1/2 and a
+    quarter at eps = 2, and leak about twice. The closed form has the same shape, a gain in closed
+    form and a t of its own; it is within the stated factor in its regime.
 
     **Source.** CWZ19: Theorem 3.1 (privacy term), by a proof that keeps its constants.
     """
 
+    def traced(p: Point, found: Optimum) -> Traced:
+        G = chosen_gain(model, p, GAUSSIAN, found)
+        return _gaussian_model(model, p, G.leak), G.own
+
     def optimise(p: Point) -> Optimum:
-        shift = best_shift(model, p, GAUSSIAN) if shifted else 0.0
-        G = float(gain_at(model, p, GAUSSIAN, shift))
-        return {"shift": shift, **_gaussian_model(model, p).search(G)}
+        member = _gaussian_model(model, p).member()
+        tried = choices(model, p, GAUSSIAN, member=member) if shifted else [PAIR]
+        return best_witness(tried, lambda found: traced(p, found))
 
     def formula(p: Point, found: Optimum) -> Terms:
-        G = gain_at(model, p, GAUSSIAN, found["shift"])
-        return Terms(*_gaussian_model(model, p).proved(G, found))
+        scores, G = traced(p, found)
+        return Terms(*scores.proved(G, found))
 
     def expression() -> Expression:
         G = closed_gain(model, GAUSSIAN, shifted=shifted)
-        return _gaussian_model(model, LETTERS).closed_form(G)
+        return _gaussian_model(model, LETTERS, G.leak).closed_form(G.own)
 
     return LowerBound(
         name="tracing: Gaussian data" + (", shifted score" if shifted else ""),
@@ -185,13 +190,13 @@ def resampled_gaussian(model: type[Privacy]) -> LowerBound:
     """
 
     def optimise(p: Point) -> Optimum:
-        return _gaussian_model(model, p, sign_contraction(model, p)).search(0.0)
+        return _leaking_scores(p, sign_contraction(model, p)).search(0.0)
 
     def formula(p: Point, found: Optimum) -> Terms:
-        return Terms(*_gaussian_model(model, p, sign_contraction(model, p)).proved(0.0, found))
+        return Terms(*_leaking_scores(p, sign_contraction(model, p)).proved(0.0, found))
 
     def expression() -> Expression:
-        return _gaussian_model(model, LETTERS, sign_contraction(model, LETTERS)).closed_form(0)
+        return _leaking_scores(LETTERS, sign_contraction(model, LETTERS)).closed_form(0)
 
     return LowerBound(
         name="tracing: Gaussian data, resampled sign",
@@ -210,15 +215,14 @@ def _scores(p: Point) -> ScoreModel:
     return ScoreModel(n, d, d / sigma**2, 1 / sigma, cosine_information(d, p["radius"]))
 
 
-def _gaussian_model(
-    model: type[Privacy], p: Point, contraction: Number | None = None
-) -> ScoreModel:
-    """The scores, with the leak of delta or of a `contraction` in its place."""
-    if contraction is None and model is not Approximate:
-        return _scores(p)
-    leaked = p["delta"] if contraction is None else contraction
+def _leaking_scores(p: Point, leaked: Number) -> ScoreModel:
     leak = GaussianLeak(p["n"], p["d"], p["sigma"], p["radius"])
     return replace(_scores(p), leaked=leaked, leak=leak)
+
+
+def _gaussian_model(model: type[Privacy], p: Point, leak: Number = 1) -> ScoreModel:
+    """The scores, with the leak of a gain if there is a delta."""
+    return _leaking_scores(p, leak**2) if model is Approximate else _scores(p)
 
 
 @dataclass(frozen=True)

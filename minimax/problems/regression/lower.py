@@ -42,8 +42,8 @@ from minimax.methods.packing import (
 )
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
 from minimax.methods.resampled_sign import sign_contraction
-from minimax.methods.score_model import ScoreModel, SecondMoments
-from minimax.methods.tracing import GAUSSIAN_PRODUCT, best_shift, closed_gain, gain, gain_at
+from minimax.methods.score_model import ScoreModel, SecondMoments, Traced, best_witness
+from minimax.methods.tracing import GAUSSIAN_PRODUCT, PAIR, choices, chosen_gain, closed_gain, gain
 from minimax.methods.van_trees import ball_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.regression.problem import LOSS
@@ -109,18 +109,22 @@ def tracing(model: type[Privacy], *, shifted: bool = False) -> LowerBound:
     drops a boundary term of its truncated normal prior.
     """
 
+    def traced(p: Point, found: Optimum) -> Traced:
+        G = chosen_gain(model, p, GAUSSIAN_PRODUCT, found)
+        return _model(model, p, G.leak), G.own
+
     def optimise(p: Point) -> Optimum:
-        shift = best_shift(model, p, GAUSSIAN_PRODUCT) if shifted else 0.0
-        G = float(gain_at(model, p, GAUSSIAN_PRODUCT, shift))
-        return {"shift": shift, **_model(model, p).search(G)}
+        member = _model(model, p).member()
+        tried = choices(model, p, GAUSSIAN_PRODUCT, member=member) if shifted else [PAIR]
+        return best_witness(tried, lambda found: traced(p, found))
 
     def formula(p: Point, found: Optimum) -> Terms:
-        G = gain_at(model, p, GAUSSIAN_PRODUCT, found["shift"])
-        return _per_coefficient(p, _model(model, p).proved(G, found))
+        scores, G = traced(p, found)
+        return _per_coefficient(p, scores.proved(G, found))
 
     def expression() -> Expression:
         G = closed_gain(model, GAUSSIAN_PRODUCT, shifted=shifted)
-        return _model(model, LETTERS).closed_form(G) / LETTERS["d"]
+        return _model(model, LETTERS, G.leak).closed_form(G.own) / LETTERS["d"]
 
     return LowerBound(
         name="tracing: sign design" + (", shifted score" if shifted else ""),
@@ -221,10 +225,11 @@ def _scores(p: Point) -> ScoreModel:
     return ScoreModel(n, d, 1 / sigma**2, spread, ball_information(d, p["radius"]))
 
 
-def _model(model: type[Privacy], p: Point) -> ScoreModel:
+def _model(model: type[Privacy], p: Point, leak: Number = 1) -> ScoreModel:
+    """The scores, with the leak of a gain if there is a delta."""
     if model is not Approximate:
         return _scores(p)
-    return replace(_scores(p), leaked=p["delta"], leak=_leak(p))
+    return replace(_scores(p), leaked=leak**2, leak=_leak(p))
 
 
 def _leak(p: Point, *, weighted: bool = False) -> RegressionLeak:

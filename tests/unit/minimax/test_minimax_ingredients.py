@@ -8,7 +8,7 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from scipy import integrate, special, stats
+from scipy import integrate, stats
 
 from minimax.core.bound import Terms
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
@@ -64,21 +64,6 @@ def test_sign_prior_second_moment() -> None:
     assert np.mean(p**2) == pytest.approx(1 / (u + 1), abs=error)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 6.0])
-def test_pure_gaussian_gain_is_reached(epsilon: float) -> None:
-    """Density ratio e^eps where the score exceeds t, e^-eps below: the sharp witness."""
-    t = -special.ndtri(special.expit(-epsilon))
-    above = stats.norm.pdf(t)  # E Z 1(Z > t) = phi(t) = -E Z 1(Z < t)
-    mass = math.exp(epsilon) * stats.norm.sf(t) + math.exp(-epsilon) * stats.norm.cdf(t)
-    assert mass == pytest.approx(1)
-    reached = (math.exp(epsilon) - math.exp(-epsilon)) * above
-    sharp = tracing.gain(Pure(epsilon), tracing.GAUSSIAN)
-    plain = tracing.gain(Pure(epsilon), tracing.GAUSSIAN, shifted=False)
-    assert sharp == pytest.approx(reached, rel=1e-9)
-    assert sharp < plain
-    assert sharp <= math.sqrt(2 * Pure(epsilon).kl())
-
-
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
 @pytest.mark.parametrize("delta", [1e-6, 1e-2])
 def test_moment_bound_covers_the_worst_finite_pair(epsilon: float, delta: float) -> None:
@@ -112,16 +97,6 @@ def test_moment_bound_covers_the_worst_finite_pair(epsilon: float, delta: float)
     # Control: without its delta terms the bound is beaten when delta matters.
     if delta > 1e-3 and epsilon < 0.5:
         assert -worst.fun > tracing.moment_bound(epsilon, 0.0, mean_abs, 0, 0)
-
-
-@pytest.mark.parametrize("epsilon", [0.3, 1.5])
-def test_unit_variance_gain_is_two_sinh_half(epsilon: float) -> None:
-    """A two-point score of variance one reaches 2 sinh(eps/2), the closed form's constant."""
-    q = 1 / (1 + math.exp(epsilon))
-    values = np.array([math.sqrt((1 - q) / q), -math.sqrt(q / (1 - q))])
-    p = np.array([q * math.exp(epsilon), (1 - q) * math.exp(-epsilon)])
-    assert p.sum() == pytest.approx(1)
-    assert float(p @ values) == pytest.approx(2 * math.sinh(epsilon / 2))
 
 
 def test_gain_limits() -> None:
