@@ -102,7 +102,7 @@ def gaussian_contraction(mu: Number) -> Number:
     by_concentration = concentrated_contraction(mu**2 / 2)
     if mu > WIDE_BUDGET:
         return by_concentration
-    count = NODES * math.ceil(mu / 2)  # finer as the strip narrows
+    count = NODES * math.ceil(approximately(mu) / 2)  # finer as the strip narrows
     h = lift(REACH, mu) / count
     nodes = [k * h for k in range(-count, count + 1)]
     total = sum(use.exp(-(z**2) / 2) * use.tanh(mu * (z + mu / 2) / 2) ** 2 for z in nodes)
