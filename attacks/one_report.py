@@ -28,15 +28,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import integrate, special, stats
 
 from attacks.roc import allowed_rate, blank_figure
-from estimators.label_randomisers import (
+from estimators.randomisers.labels import (
     BinaryLabels,
     GaussianLabels,
     LaplaceLabels,
     PureFromApproximate,
     clipped,
 )
-from estimators.randomisers import SphereRandomiser, cap_mass
-from estimators.sign_randomisers import HypercubeRandomiser
+from estimators.randomisers.signs import HypercubeRandomiser
+from estimators.randomisers.vectors import SphereRandomiser, cap_mass
 from minimax.core.privacy import Gaussian, Pure
 
 Array = NDArray[np.float64]

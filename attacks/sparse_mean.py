@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attacks.estimate import Estimate, check_confidence, check_count, plain, root
-from estimators.nonprivate import HardThresholdedMean
+from estimators.controls.mean import HardThresholdedMean
 from minimax.core.bound import Instance
 from minimax.methods.priors import GaussianInstance
 from minimax.methods.tracing import GAUSSIAN, Tail

@@ -17,13 +17,13 @@ from scipy import sparse, stats
 
 from attacks.estimate import Estimate, check_confidence, check_count, plain
 from attacks.sparse_mean import TopNormalPrior, claimed_sum
-from estimators.accounting import Guarantee
-from estimators.base import LinearPredictor, PrivateEstimator, split
-from estimators.baselines import AdaptiveSufficientStatistics
-from estimators.mechanisms import check_between, propose_test_release
-from estimators.nonprivate_regression import LeastSquares
+from estimators.baselines.regression import AdaptiveSufficientStatistics
+from estimators.controls.regression import LeastSquares
+from estimators.core.accounting import Guarantee
+from estimators.core.base import LinearPredictor, PrivateEstimator, split
+from estimators.core.mechanisms import check_between, propose_test_release
+from estimators.core.truncation import theoretical_truncation
 from estimators.regression import SCALES, projected
-from estimators.truncation import theoretical_truncation
 from minimax.core.bound import Instance, Labelled
 from minimax.core.privacy import Approximate
 from minimax.methods.priors import LinearInstance

@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from estimators.local_regression import LocalHardThresholding
-from estimators.randomisers import Randomiser, SphereRandomiser, mean_of_reports, privunit
-from estimators.sign_randomisers import HypercubeRandomiser
+from estimators.randomisers.signs import HypercubeRandomiser
+from estimators.randomisers.vectors import Randomiser, SphereRandomiser, mean_of_reports, privunit
 
 Array = NDArray[np.float64]
 TIME_GOAL = 2.0

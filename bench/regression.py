@@ -29,11 +29,11 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from estimators import regression, sparse_erm
-from estimators.baselines import AdaptiveSufficientStatistics
-from estimators.design import Design
-from estimators.losses import SquaredLoss
-from estimators.mechanisms import gaussian
-from estimators.nonprivate_regression import IterativeHardThresholding, LeastSquares
+from estimators.baselines.regression import AdaptiveSufficientStatistics
+from estimators.controls.regression import IterativeHardThresholding, LeastSquares
+from estimators.core.design import Design
+from estimators.core.losses import SquaredLoss
+from estimators.core.mechanisms import gaussian
 from minimax.core.privacy import Approximate
 
 EXAMPLES = """examples:

@@ -22,8 +22,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from estimators.core.mechanisms import gumbel_top_k, peeling
 from estimators.mean import NoisyMean
-from estimators.mechanisms import gumbel_top_k, peeling
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.diluted import dilution

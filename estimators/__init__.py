@@ -8,18 +8,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from estimators.accounting import LedgerEntry, delta_at, total
-    from estimators.baselines import AdaptiveSufficientStatistics, JohnsonLindenstraussRegression
+    from estimators.baselines.regression import (
+        AdaptiveSufficientStatistics,
+        JohnsonLindenstraussRegression,
+    )
+    from estimators.baselines.sparse_regression import PrivateFrankWolfe, TwoStageRegression
+    from estimators.controls.mean import HardThresholdedMean, SampleMean
+    from estimators.controls.regression import IterativeHardThresholding, LeastSquares
+    from estimators.core.accounting import LedgerEntry, delta_at, total
+    from estimators.core.links import Link
+    from estimators.core.losses import LogisticLoss, SquaredLoss
     from estimators.halving import SequentialHalving
     from estimators.label_regression import LabelHardThresholding, LabelLasso
-    from estimators.links import Link
     from estimators.local_regression import LocalHardThresholding, OneShotThreshold
-    from estimators.losses import LogisticLoss, SquaredLoss
     from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
-    from estimators.nonprivate import HardThresholdedMean, SampleMean
-    from estimators.nonprivate_regression import IterativeHardThresholding, LeastSquares
     from estimators.regression import NoisyGradientRegression
-    from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression
     from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
     from estimators.sparse_mean import SparseMean
     from estimators.sparse_regression import PrivateHardThresholding
@@ -57,34 +60,34 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AdaptiveSufficientStatistics": "baselines",
+    "AdaptiveSufficientStatistics": "baselines.regression",
     "CoinPressMean": "mean",
-    "HardThresholdedMean": "nonprivate",
-    "IterativeHardThresholding": "nonprivate_regression",
-    "JohnsonLindenstraussRegression": "baselines",
+    "HardThresholdedMean": "controls.mean",
+    "IterativeHardThresholding": "controls.regression",
+    "JohnsonLindenstraussRegression": "baselines.regression",
     "KarwaVadhanMean": "mean",
     "LabelHardThresholding": "label_regression",
     "LabelLasso": "label_regression",
-    "LeastSquares": "nonprivate_regression",
-    "LedgerEntry": "accounting",
-    "Link": "links",
+    "LeastSquares": "controls.regression",
+    "LedgerEntry": "core.accounting",
+    "Link": "core.links",
     "LocalHardThresholding": "local_regression",
-    "LogisticLoss": "losses",
+    "LogisticLoss": "core.losses",
     "NoisyGradientRegression": "regression",
     "NoisyHardThresholding": "sparse_erm",
     "NoisyHardThresholdingClassifier": "sparse_erm",
     "NoisyMean": "mean",
     "OneShotThreshold": "local_regression",
-    "PrivateFrankWolfe": "sparse_baselines",
+    "PrivateFrankWolfe": "baselines.sparse_regression",
     "PrivateHardThresholding": "sparse_regression",
-    "SampleMean": "nonprivate",
+    "SampleMean": "controls.mean",
     "SequentialHalving": "halving",
     "SparseMean": "sparse_mean",
-    "SquaredLoss": "losses",
+    "SquaredLoss": "core.losses",
     "StableSparseMean": "stable_sparse_mean",
-    "TwoStageRegression": "sparse_baselines",
-    "delta_at": "accounting",
-    "total": "accounting",
+    "TwoStageRegression": "baselines.sparse_regression",
+    "delta_at": "core.accounting",
+    "total": "core.accounting",
 }
 """The module of each name. It is imported when the name is first asked for: scikit-learn takes
 longer to start than most of what is done with it."""

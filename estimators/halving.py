@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from estimators.accounting import Guarantee
-from estimators.base import LinearPredictor, PrivateEstimator
-from estimators.design import SCALES
+from estimators.core.accounting import Guarantee
+from estimators.core.base import LinearPredictor, PrivateEstimator
+from estimators.core.design import SCALES
+from estimators.core.mechanisms import check_between, number_or_auto
 from estimators.local_regression import coordinate_means, report_epsilon
-from estimators.mechanisms import check_between, number_or_auto
-from estimators.sign_randomisers import HypercubeRandomiser
+from estimators.randomisers.signs import HypercubeRandomiser
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import Pure, Scope
 from minimax.problems.local_regression.halving import halving_upper, rounds

@@ -12,10 +12,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from estimators.accounting import Guarantee
-from estimators.base import Array, LinearPredictor, PrivateEstimator
-from estimators.design import LARGEST, SCALES, Design
-from estimators.label_budget import (
+from estimators.controls.regression import Risk
+from estimators.core.accounting import Guarantee
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.design import LARGEST, SCALES, Design
+from estimators.core.links import Link, LinkPredictor, evaluated
+from estimators.core.losses import SquaredLoss
+from estimators.core.mechanisms import check_between, check_sparsity, check_whole, number_or_auto
+from estimators.randomisers.label_budget import (
     LabelCalibration,
     LabelRandomiser,
     Mechanism,
@@ -24,11 +28,7 @@ from estimators.label_budget import (
     noise_tail,
     real_epsilon,
 )
-from estimators.label_randomisers import BinaryLabels, label_bound
-from estimators.links import Link, LinkPredictor, evaluated
-from estimators.losses import SquaredLoss
-from estimators.mechanisms import check_between, check_sparsity, check_whole, number_or_auto
-from estimators.nonprivate_regression import Risk
+from estimators.randomisers.labels import BinaryLabels, label_bound
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import UpperBound
@@ -86,9 +86,9 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
     is post-processing.
 
     **Risk.** Let |Xv|^2/n be within 1 +- Delta of |v|^2 for v with 2s + s* non-zeros, s = 8 s*, and
-    eta in [5/(7a(1 - Delta)), 9/(7b(1 + Delta))]. As in `estimators.links`, with f' once instead of
-    twice, a step on the joint support F contracts by 2/7 and thresholding expands by 7/4 at most,
-    so
+    eta in [5/(7a(1 - Delta)), 9/(7b(1 + Delta))]. As in `estimators.core.links`, with f' once
+    instead of twice, a step on the joint support F contracts by 2/7 and thresholding expands by 7/4
+    at most, so
 
         |theta_T - theta*| <= 2^-T |theta*| + (7/2) eta sqrt(17 s*) |X'xi/n|_inf,
 
@@ -121,12 +121,12 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         for rows in [-1, 1]^p. Noise grows with it. It must not be read off the labels.
     radius : float
         Bound on |theta*|_2.
-    link : estimators.links.Link or None
+    link : estimators.core.links.Link or None
         None for the linear model. `predict` gives f(<x, coef_>).
     loss : {"matching", "squared"}
         The gradient of a record: (f - y~) x, or f' (f - y~) x. The same for the linear model.
     mechanism : {"auto", "laplace", "binary", "gaussian", "genprot"}
-        See `estimators.label_budget.label_randomiser`.
+        See `estimators.randomisers.label_budget.label_randomiser`.
     calibration : {"analytic", "paper"}
     steps : int
         Most steps taken.

@@ -15,18 +15,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
-from estimators.accounting import Guarantee
-from estimators.base import Array, LinearPredictor, PrivateEstimator
-from estimators.design import LARGEST, SCALES
-from estimators.links import Link, LinkPredictor, best_step
-from estimators.mechanisms import (
+from estimators.core.accounting import Guarantee
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.design import LARGEST, SCALES
+from estimators.core.links import Link, LinkPredictor, best_step
+from estimators.core.mechanisms import (
     Release,
     check_between,
     check_sparsity,
     check_whole,
     number_or_auto,
 )
-from estimators.randomisers import (
+from estimators.randomisers.signs import HypercubeRandomiser
+from estimators.randomisers.vectors import (
     LARGEST_EPSILON,
     Randomiser,
     SphereRandomiser,
@@ -34,7 +35,6 @@ from estimators.randomisers import (
     mean_of_reports,
 )
 from estimators.regression import projected
-from estimators.sign_randomisers import HypercubeRandomiser
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime, UpperBound
 from minimax.core.privacy import Pure, Scope
@@ -86,16 +86,16 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     f(x) = x.
 
     **Privacy.** Local and pure, for every data set and every link: a report's density is within
-    e^epsilon of that at any other record (`estimators.randomisers`), theta is public, and a user
-    reports once. A link is read off a table made before any record is looked at
-    (`estimators.links.Link.tabulated`): a function that mixed its entries would let a gradient
+    e^epsilon of that at any other record (`estimators.randomisers.vectors`), theta is public,
+    and a user reports once. A link is read off a table made before any record is looked at
+    (`estimators.core.links.Link.tabulated`): a function that mixed its entries would let a gradient
     depend on other users. Sequentially interactive: group t is asked about what the groups before
     it reported. The options and the number of users are public.
 
     **Risk.** WX21: Theorems 5 and 9: up to constants the l2 error is 2^-T |theta*| plus
     sqrt(T s* log p/n) (r/b^2) coth(epsilon/2), with r of order b sqrt(p) (C + b sqrt s), for
     y = f(<x, theta*>) + noise, x uniform on {-1, 1}^p, noise within [-C, C] of mean zero given x,
-    |theta*| <= radius, s = 8 s* and eta in the window of `estimators.links`.
+    |theta*| <= radius, s = 8 s* and eta in the window of `estimators.core.links`.
 
     **Source.** WX21: Algorithms 1 and 4, Theorems 5 and 9.
 
@@ -103,7 +103,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
 
     * Gradients are clipped to r, without which the randomiser's coin has a probability above 1:
       the paper's r supposes |<x, theta>| <= 1, and sqrt(s) is true (`gradient_bound`).
-    * The window of steps is corrected, see `estimators.links`.
+    * The window of steps is corrected, see `estimators.core.links`.
     * The paper's classes do not ask for noise of mean zero given x. Without it theta is not
       determined: theta = 0 and theta* = e_1 with noise -<x, theta*> give the same data.
     * ``randomiser="privunit"`` is not in the paper: the same kind of report with the least error.

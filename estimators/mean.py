@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, PrivateEstimator, ball_clipped_sum, clipped_sum, split
-from estimators.mechanisms import (
+from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.base import Array, PrivateEstimator, ball_clipped_sum, clipped_sum, split
+from estimators.core.mechanisms import (
     Calibration,
     Release,
     check_between,
@@ -20,7 +20,7 @@ from estimators.mechanisms import (
     gaussian_scale,
     laplace,
 )
-from estimators.truncation import LEVELS, TruncatingEstimator, Truncation
+from estimators.core.truncation import LEVELS, TruncatingEstimator, Truncation
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, noise_variance
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated

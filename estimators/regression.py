@@ -9,11 +9,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, LinearPredictor
-from estimators.design import SCALES, Design
-from estimators.mechanisms import check_between, check_positive, check_whole, gaussian
-from estimators.truncation import LEVELS, TruncatingEstimator, Truncation, theoretical_truncation
+from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.base import Array, LinearPredictor
+from estimators.core.design import SCALES, Design
+from estimators.core.mechanisms import check_between, check_positive, check_whole, gaussian
+from estimators.core.truncation import (
+    LEVELS,
+    TruncatingEstimator,
+    Truncation,
+    theoretical_truncation,
+)
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import (
     Budget,

@@ -15,10 +15,10 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from estimators.accounting import Guarantee
-from estimators.base import Array, LinearPredictor, PrivateEstimator
-from estimators.design import Design
-from estimators.losses import (
+from estimators.core.accounting import Guarantee
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.design import Design
+from estimators.core.losses import (
     LogisticLoss,
     Loss,
     SquaredLoss,
@@ -27,12 +27,7 @@ from estimators.losses import (
     record_by_record,
     slopes,
 )
-from estimators.mechanisms import (
-    check_between,
-    check_sparsity,
-    check_whole,
-    gaussian,
-)
+from estimators.core.mechanisms import check_between, check_sparsity, check_whole, gaussian
 from estimators.regression import projected
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, budget_of, paper_gradient_noise, repeated_noise
@@ -228,7 +223,7 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     privacy : Approximate, ZeroConcentrated or Gaussian, default Approximate(1, 1e-6)
     s : int
         Number of non-zero coefficients kept.
-    loss : {"squared", "logistic"} or an object like `estimators.losses.Loss`
+    loss : {"squared", "logistic"} or an object like `estimators.core.losses.Loss`
         "logistic" clips y to [0, 1] and makes `predict` return log-odds. A loss of your own is
         asked about one record at a time, which takes about five microseconds each.
     clip : float
@@ -319,7 +314,7 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
     ----------
     privacy, s, clip, steps, step_size, feature_scale, l2, radius, calibration, random_state
         As for `NoisyHardThresholding`.
-    loss : "logistic" or an object like `estimators.losses.Loss`
+    loss : "logistic" or an object like `estimators.core.losses.Loss`
         A function of the log-odds and of y in {0, 1}.
     classes : sequence of two labels, or None
         The labels, whichever occur in y. The second is the positive one; any other label than the

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, clipped_sum, equal_part, split
-from estimators.mechanisms import gaussian, gumbel_top_k, laplace, peeling
-from estimators.truncation import Truncation
-from estimators.tuning import (
+from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.base import Array, clipped_sum, equal_part, split
+from estimators.core.mechanisms import gaussian, gumbel_top_k, laplace, peeling
+from estimators.core.truncation import Truncation
+from estimators.core.tuning import (
     Method,
     SparseCalibration,
     SparseEstimator,

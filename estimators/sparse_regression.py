@@ -10,20 +10,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, LinearPredictor, equal_part, split
-from estimators.design import Design, clipped_entries
-from estimators.mechanisms import check_between, check_whole
-from estimators.regression import projected
-from estimators.sparse_mean import Indices, sparse_release
-from estimators.truncation import Truncation, theoretical_truncation
-from estimators.tuning import (
+from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.base import Array, LinearPredictor, equal_part, split
+from estimators.core.design import Design, clipped_entries
+from estimators.core.mechanisms import check_between, check_whole
+from estimators.core.truncation import Truncation, theoretical_truncation
+from estimators.core.tuning import (
     Method,
     SparseCalibration,
     SparseEstimator,
     choose_smallest_loss,
     tuning_grid,
 )
+from estimators.regression import projected
+from estimators.sparse_mean import Indices, sparse_release
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import (
     Budget,

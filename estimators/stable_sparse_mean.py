@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, clipped_sum
-from estimators.mechanisms import (
+from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.base import Array, clipped_sum
+from estimators.core.mechanisms import (
     check_sparsity,
     exponential_mechanism,
     laplace,
     propose_test_release,
 )
+from estimators.core.truncation import TruncatingEstimator, Truncation
 from estimators.sparse_mean import Indices
-from estimators.truncation import TruncatingEstimator, Truncation
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import Approximate
 from minimax.problems.sparse_mean.problem import SparseMeanProblem

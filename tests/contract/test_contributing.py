@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators.base import PrivateEstimator
+from estimators.core.base import PrivateEstimator
 from minimax.core.bound import LowerBound
 from tests.contract.hygiene import differing, fitted
 from tests.contract.walk import walk

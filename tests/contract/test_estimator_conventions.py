@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from estimators.base import PrivateEstimator
+from estimators.core.base import PrivateEstimator
 from tests.contract.estimator_examples import exported, sample
 
 pytestmark = pytest.mark.oldest
@@ -153,7 +153,7 @@ def test_nothing_is_released_when_accounting_fails(
     def fails(*_: Any) -> None:
         raise ValueError("no such guarantee")
 
-    monkeypatch.setattr("estimators.base.total", fails)
+    monkeypatch.setattr("estimators.core.base.total", fails)
     estimator: Any = KINDS[name](random_state=0)
     with pytest.raises(ValueError, match="no such guarantee"):
         estimator.fit(*sample(estimator, 40))

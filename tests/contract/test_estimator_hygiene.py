@@ -15,7 +15,7 @@ import pytest
 
 import estimators
 from estimators import NoisyMean
-from estimators.base import SECRET_SEED, PrivateEstimator
+from estimators.core.base import SECRET_SEED, PrivateEstimator
 from tests.contract.estimator_examples import FURTHER, examples, exported, sample
 from tests.contract.hygiene import (
     differing,

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimators import baselines, sparse_baselines
-from estimators.baselines import (
+from estimators.baselines import regression as baselines
+from estimators.baselines import sparse_regression as sparse_baselines
+from estimators.baselines.regression import (
     AdaptiveSufficientStatistics,
     JohnsonLindenstraussRegression,
     clipped_statistics,
@@ -23,9 +24,9 @@ from estimators.baselines import (
     joint_gram,
     least_eigenvalue,
 )
-from estimators.design import Design
-from estimators.mechanisms import Release, gumbel_top_k
-from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression
+from estimators.baselines.sparse_regression import PrivateFrankWolfe, TwoStageRegression
+from estimators.core.design import Design
+from estimators.core.mechanisms import Release, gumbel_top_k
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from tests.strategies import Data, neighbours
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimators.accounting import LedgerEntry, delta_at, total
+from estimators.core.accounting import LedgerEntry, delta_at, total
 from minimax.core.privacy import Approximate, Pure
 
 pytestmark = pytest.mark.oldest

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from attacks.one_report import index_tradeoff, tradeoff
 from estimators import LabelHardThresholding, LabelLasso
-from estimators.label_randomisers import BinaryLabels, GaussianLabels, LaplaceLabels
+from estimators.randomisers.labels import BinaryLabels, GaussianLabels, LaplaceLabels
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from tests.strategies import log_floats
 

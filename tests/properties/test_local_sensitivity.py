@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from estimators import SequentialHalving, local_regression
-from estimators.links import IDENTITY, Link
+from estimators.core.links import IDENTITY, Link
+from estimators.core.mechanisms import Release
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold, gradient_bound
-from estimators.mechanisms import Release
-from estimators.randomisers import Randomiser, mean_of_reports
-from estimators.sign_randomisers import HypercubeRandomiser
+from estimators.randomisers.signs import HypercubeRandomiser
+from estimators.randomisers.vectors import Randomiser, mean_of_reports
 from minimax.core.privacy import Pure
 from tests.strategies import Data, log_floats, neighbours
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from estimators.accounting import total
+from estimators.core.accounting import total
 from estimators.mean import (
     LAST_BIN,
     CoinPressMean,

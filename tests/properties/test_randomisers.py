@@ -19,14 +19,14 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from attacks.one_report import index_tradeoff, tradeoff
-from estimators.label_randomisers import (
+from estimators.randomisers.labels import (
     BinaryLabels,
     GaussianLabels,
     LaplaceLabels,
     PureFromApproximate,
 )
-from estimators.randomisers import Randomiser, SphereRandomiser, privunit
-from estimators.sign_randomisers import HypercubeRandomiser
+from estimators.randomisers.signs import HypercubeRandomiser
+from estimators.randomisers.vectors import Randomiser, SphereRandomiser, privunit
 from minimax.core.privacy import Scope
 from tests.strategies import log_floats
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from estimators import sparse_erm
-from estimators.losses import LogisticLoss, SquaredLoss
-from estimators.mechanisms import Release, gaussian
+from estimators.core.losses import LogisticLoss, SquaredLoss
+from estimators.core.mechanisms import Release, gaussian
 from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from minimax.core.privacy import ZeroConcentrated
 from tests.strategies import Data, neighbours

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from estimators import sparse_regression, tuning
-from estimators.accounting import LedgerEntry
-from estimators.mechanisms import Release, exponential_mechanism
+from estimators import sparse_regression
+from estimators.core import tuning
+from estimators.core.accounting import LedgerEntry
+from estimators.core.mechanisms import Release, exponential_mechanism
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.privacy import ZeroConcentrated
 from tests.strategies import Data, neighbours

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from estimators import sparse_mean, tuning
-from estimators.mechanisms import Release, exponential_mechanism, gumbel_top_k
+from estimators import sparse_mean
+from estimators.core import tuning
+from estimators.core.mechanisms import Release, exponential_mechanism, gumbel_top_k
 from estimators.sparse_mean import SparseMean, choose_sparsity
 from estimators.stable_sparse_mean import largest_first, stability_distances
 from minimax.core.privacy import ZeroConcentrated

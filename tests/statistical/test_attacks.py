@@ -26,9 +26,9 @@ from attacks import (
     release_sampler,
 )
 from attacks.audit import choose_event, lower_epsilon
+from estimators.controls.mean import HardThresholdedMean, SampleMean
+from estimators.core.mechanisms import gaussian, gaussian_scale, laplace
 from estimators.mean import NoisyMean
-from estimators.mechanisms import gaussian, gaussian_scale, laplace
-from estimators.nonprivate import HardThresholdedMean, SampleMean
 from minimax import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.methods.priors import CosinePrior, SignPrior
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attacks import GameResult, RegressionAttack, local_ceiling, play
-from estimators.links import Link
+from estimators.controls.regression import IterativeHardThresholding
+from estimators.core.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
-from estimators.nonprivate_regression import IterativeHardThresholding
 from minimax.core.privacy import Pure
 from minimax.methods.priors import RegressionPrior, TwoLabelPrior
 from minimax.problems.local_regression.randomised_response import randomised_response_risk

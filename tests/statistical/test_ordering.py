@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators.nonprivate_regression import IterativeHardThresholding
+from estimators.controls.regression import IterativeHardThresholding
 from verify.rates.special.ordering.experiments import (
     DP_IGHT,
     FRANK_WOLFE,

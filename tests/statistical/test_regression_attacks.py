@@ -23,7 +23,7 @@ from attacks.sparse_regression import (
     VisibleColumnsRegression,
     lemma_4_3_counterexample,
 )
-from estimators.nonprivate_regression import IterativeHardThresholding, LeastSquares
+from estimators.controls.regression import IterativeHardThresholding, LeastSquares
 from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from minimax import Approximate, Gaussian, Pure, ZeroConcentrated

@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from estimators.core.truncation import theoretical_truncation
 from estimators.stable_sparse_mean import StableSparseMean
-from estimators.truncation import theoretical_truncation
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate
 from minimax.problems.sparse_mean.problem import SparseMeanProblem

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from estimators.design import Design
-from estimators.label_randomisers import GaussianLabels, label_bound, paper_label_scale
+from estimators.core.design import Design
+from estimators.core.mechanisms import gaussian_scale
 from estimators.label_regression import thresholded_descent
-from estimators.mechanisms import gaussian_scale
+from estimators.randomisers.labels import GaussianLabels, label_bound, paper_label_scale
 from minimax.core.privacy import Approximate, Gaussian
 from verify.rates.special.worst_case_log_d import SHOWN, worst_case
 from verify.statements.cwz19.sparse_lower import displayed_sums

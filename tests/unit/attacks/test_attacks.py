@@ -22,8 +22,8 @@ from attacks import (
     play,
 )
 from attacks.sparse_mean import _derivative, claimed_sum
+from estimators.controls.mean import HardThresholdedMean, SampleMean
 from estimators.mean import NoisyMean
-from estimators.nonprivate import HardThresholdedMean, SampleMean
 from minimax import Approximate, Pure, ZeroConcentrated
 from minimax.methods.priors import CosinePrior, GaussianInstance, SignPrior
 from minimax.methods.tracing import GAUSSIAN, gain

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 from attacks import audit_epsilon, release_sampler
 from attacks.audit import choose_event, lower_epsilon
 from attacks.release import NoRandomness
+from estimators.controls.mean import SampleMean
 from estimators.mean import NoisyMean
-from estimators.nonprivate import SampleMean
 from minimax import ZeroConcentrated
 
 pytestmark = pytest.mark.oldest

@@ -16,7 +16,7 @@ from attacks.score import ball_gradient
 from attacks.sparse_regression import (
     SupportRegressionAttack,
 )
-from estimators.nonprivate_regression import LeastSquares
+from estimators.controls.regression import LeastSquares
 from minimax import ZeroConcentrated
 from minimax.core.bound import Labelled
 from minimax.methods.priors import (

@@ -19,7 +19,7 @@ from attacks.sparse_regression import (
     VisibleColumnsRegression,
     lemma_4_3_counterexample,
 )
-from estimators.nonprivate_regression import LeastSquares
+from estimators.controls.regression import LeastSquares
 from minimax import Approximate, Pure
 from minimax.core.bound import Labelled
 from minimax.methods.priors import RegressionBlockPrior

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from estimators.accounting import LedgerEntry, NotAccountable, delta_at, total
-from estimators.label_randomisers import GaussianLabels
+from estimators.core.accounting import LedgerEntry, NotAccountable, delta_at, total
 from estimators.mean import NoisyMean
-from estimators.randomisers import SphereRandomiser
+from estimators.randomisers.labels import GaussianLabels
+from estimators.randomisers.vectors import SphereRandomiser
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
 pytestmark = pytest.mark.oldest

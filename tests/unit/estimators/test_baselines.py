@@ -11,9 +11,9 @@ import pytest
 from scipy import integrate, sparse, stats
 from sklearn.utils.estimator_checks import check_estimator
 
-from estimators import sparse_baselines
-from estimators.accounting import delta_at, total
-from estimators.baselines import (
+from estimators.baselines import sparse_regression as sparse_baselines
+from estimators.baselines.objective_perturbation import quieter
+from estimators.baselines.regression import (
     AdaptiveSufficientStatistics,
     JohnsonLindenstraussRegression,
     from_half_vector,
@@ -24,8 +24,8 @@ from estimators.baselines import (
     sketch_log_delta,
     sketch_rows,
 )
-from estimators.objective_perturbation import quieter
-from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression, round_epsilon
+from estimators.baselines.sparse_regression import PrivateFrankWolfe, TwoStageRegression
+from estimators.core.accounting import delta_at, total
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 APPROXIMATE = Approximate(1.0, 1e-6)
@@ -364,11 +364,12 @@ def test_logistic_frank_wolfe_ranks_the_classes(sparse_regression: Any) -> None:
 
 
 def test_rounds_share_the_budget() -> None:
-    assert round_epsilon(Pure(2.0), 4, "exponential") == 0.5
-    assert round_epsilon(ZeroConcentrated(0.5), 4, "exponential") == pytest.approx(1.0)
-    assert round_epsilon(ZeroConcentrated(0.5), 4, "laplace") == pytest.approx(0.5)
-    assert round_epsilon(APPROXIMATE, 1, "laplace") == 1.0
-    assert round_epsilon(APPROXIMATE, 900, "laplace") > 1 / 900
+    share = sparse_baselines.round_epsilon
+    assert share(Pure(2.0), 4, "exponential") == 0.5
+    assert share(ZeroConcentrated(0.5), 4, "exponential") == pytest.approx(1.0)
+    assert share(ZeroConcentrated(0.5), 4, "laplace") == pytest.approx(0.5)
+    assert share(APPROXIMATE, 1, "laplace") == 1.0
+    assert share(APPROXIMATE, 900, "laplace") > 1 / 900
 
 
 @pytest.mark.parametrize(

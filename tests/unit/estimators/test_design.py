@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from estimators.design import LARGEST, Design, clamped
+from estimators.core.design import LARGEST, Design, clamped
 
 pytestmark = pytest.mark.oldest
 

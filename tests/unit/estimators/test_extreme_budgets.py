@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import estimators
-from estimators import loss_law
-from estimators.accounting import LedgerEntry, total
-from estimators.base import PrivateEstimator
+from estimators.core import loss_law
+from estimators.core.accounting import LedgerEntry, total
+from estimators.core.base import PrivateEstimator
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 X = np.random.default_rng(0).choice([-1.0, 1.0], size=(60, 4))

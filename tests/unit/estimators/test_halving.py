@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import SequentialHalving
-from estimators.accounting import total
+from estimators.core.accounting import total
 from minimax.calculator import problem_class
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated

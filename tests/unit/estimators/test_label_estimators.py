@@ -13,24 +13,24 @@ from sklearn.linear_model import Lasso
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import LabelHardThresholding, LabelLasso, Link
-from estimators.accounting import delta_at, total
-from estimators.design import Design
-from estimators.label_budget import (
+from estimators.controls.regression import IterativeHardThresholding
+from estimators.core.accounting import delta_at, total
+from estimators.core.design import Design
+from estimators.label_regression import thresholded_descent
+from estimators.randomisers.label_budget import (
     FAILURE,
     label_randomiser,
     noise_level,
     noise_tail,
     purified_labels,
 )
-from estimators.label_randomisers import (
+from estimators.randomisers.labels import (
     BinaryLabels,
     GaussianLabels,
     LaplaceLabels,
     PureFromApproximate,
     label_bound,
 )
-from estimators.label_regression import thresholded_descent
-from estimators.nonprivate_regression import IterativeHardThresholding
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 PURE = Pure(1.0, scope="label")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from estimators.label_randomisers import (
+from estimators.randomisers.labels import (
     SYMMETRIC_ACCEPTANCE,
     BinaryLabels,
     GaussianLabels,
@@ -21,7 +21,7 @@ from estimators.label_randomisers import (
     purified_epsilon,
     purifying_clip,
 )
-from estimators.randomisers import Array
+from estimators.randomisers.vectors import Array
 from minimax.core.privacy import Approximate, Pure
 
 pytestmark = pytest.mark.oldest

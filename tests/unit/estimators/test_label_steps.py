@@ -15,7 +15,7 @@ from estimators import (
     LocalHardThresholding,
     OneShotThreshold,
 )
-from estimators.design import Design
+from estimators.core.design import Design
 from estimators.label_regression import thresholded_descent
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.label_regression.problem import LabelRegressionProblem

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators.links import IDENTITY, Link, best_step, step_window
+from estimators.core.links import IDENTITY, Link, best_step, step_window
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime
 

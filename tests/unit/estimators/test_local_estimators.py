@@ -15,15 +15,15 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import local_regression
-from estimators.accounting import total
-from estimators.links import IDENTITY, Link
+from estimators.core.accounting import total
+from estimators.core.links import IDENTITY, Link
+from estimators.core.mechanisms import Release
 from estimators.local_regression import (
     LocalHardThresholding,
     OneShotThreshold,
     gradient_bound,
 )
-from estimators.mechanisms import Release
-from estimators.randomisers import Randomiser, privunit
+from estimators.randomisers.vectors import Randomiser, privunit
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
-from estimators.accounting import LedgerEntry, total
+from estimators.core.accounting import LedgerEntry, total
+from estimators.core.truncation import theoretical_truncation
 from estimators.mean import (
     LAST_BIN,
     CoinPressMean,
@@ -23,7 +24,6 @@ from estimators.mean import (
     stability_threshold,
     stable_argmax,
 )
-from estimators.truncation import theoretical_truncation
 from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 from minimax.problems.mean.problem import MeanProblem
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from estimators.accounting import LedgerEntry, NotAccountable, delta_at, total
-from estimators.mechanisms import (
+from estimators.core.accounting import LedgerEntry, NotAccountable, delta_at, total
+from estimators.core.mechanisms import (
     FractionBelow,
     above_threshold_quantile,
     exponential_mechanism,

@@ -10,9 +10,9 @@ import pytest
 from scipy import optimize, sparse
 from sklearn.utils.estimator_checks import check_estimator
 
-from estimators import nonprivate_regression
-from estimators.losses import LogisticLoss, SquaredLoss, chosen_loss
-from estimators.nonprivate_regression import IterativeHardThresholding, LeastSquares, Risk
+from estimators.controls import regression as nonprivate_regression
+from estimators.controls.regression import IterativeHardThresholding, LeastSquares, Risk
+from estimators.core.losses import LogisticLoss, SquaredLoss, chosen_loss
 from tests.contract.estimator_examples import Huber
 
 pytestmark = pytest.mark.oldest

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from estimators import objective_perturbation as module
-from estimators.accounting import LedgerEntry, total
-from estimators.objective_perturbation import (
+from estimators.baselines import objective_perturbation as module
+from estimators.baselines.objective_perturbation import (
     Perturbation,
     ball_least_squares,
     linear_term,
     logistic_minimum,
     objective_perturbation,
 )
+from estimators.core.accounting import LedgerEntry, total
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
 pytestmark = pytest.mark.oldest

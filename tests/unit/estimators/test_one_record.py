@@ -18,7 +18,7 @@ from estimators import (
     SquaredLoss,
     TwoStageRegression,
 )
-from estimators.losses import chosen_loss
+from estimators.core.losses import chosen_loss
 from minimax.core.privacy import Pure
 
 N = 40

@@ -17,7 +17,7 @@ import pytest
 from scipy import integrate, stats
 
 from attacks.one_report import cap_intersection, index_tradeoff, plot_curves, tradeoff
-from estimators.label_randomisers import (
+from estimators.randomisers.labels import (
     GaussianLabels,
     LaplaceLabels,
     PureFromApproximate,
@@ -25,7 +25,8 @@ from estimators.label_randomisers import (
     paper_label_scale,
     purifying_clip,
 )
-from estimators.randomisers import (
+from estimators.randomisers.signs import HypercubeRandomiser, randomised_response
+from estimators.randomisers.vectors import (
     Array,
     Randomiser,
     SphereRandomiser,
@@ -36,7 +37,6 @@ from estimators.randomisers import (
     mean_of_reports,
     privunit,
 )
-from estimators.sign_randomisers import HypercubeRandomiser, randomised_response
 from minimax.core.privacy import Gaussian, Pure
 
 ALPHA = 1e-6

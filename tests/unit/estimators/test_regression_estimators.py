@@ -12,7 +12,7 @@ from scipy import sparse, stats
 from sklearn.base import clone
 
 import estimators.regression as module
-from estimators.accounting import Guarantee, total
+from estimators.core.accounting import Guarantee, total
 from estimators.regression import (
     NoisyGradientRegression,
     best_schedule,

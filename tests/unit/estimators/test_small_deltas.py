@@ -14,11 +14,11 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
 import estimators
-from estimators import accounting, loss_law
-from estimators.accounting import Guarantee, LedgerEntry, delta_at, total
-from estimators.base import equal_part, split
-from estimators.label_budget import label_randomiser
-from estimators.mechanisms import gaussian_scale
+from estimators.core import accounting, loss_law
+from estimators.core.accounting import Guarantee, LedgerEntry, delta_at, total
+from estimators.core.base import equal_part, split
+from estimators.core.mechanisms import gaussian_scale
+from estimators.randomisers.label_budget import label_randomiser
 from minimax.core.privacy import (
     Approximate,
     Gaussian,

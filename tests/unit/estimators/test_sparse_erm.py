@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse, stats
 from sklearn.utils.estimator_checks import check_estimator
 
-from estimators.accounting import delta_at, total
-from estimators.losses import LogisticLoss, Loss, SquaredLoss, chosen_loss
+from estimators.core.accounting import delta_at, total
+from estimators.core.losses import LogisticLoss, Loss, SquaredLoss, chosen_loss
 from estimators.sparse_erm import (
     NoisyHardThresholding,
     NoisyHardThresholdingClassifier,

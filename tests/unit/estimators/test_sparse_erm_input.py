@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from estimators.losses import SquaredLoss
+from estimators.core.losses import SquaredLoss
 from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from minimax.core.privacy import Gaussian, Pure
 from tests.contract.estimator_examples import Huber

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 from sklearn.utils.estimator_checks import check_estimator
 
-from estimators.accounting import delta_at, total
-from estimators.nonprivate import HardThresholdedMean, SampleMean
+from estimators.controls.mean import HardThresholdedMean, SampleMean
+from estimators.core.accounting import delta_at, total
 from estimators.sparse_mean import SparseMean, sparse_scales
 from estimators.stable_sparse_mean import StableSparseMean, stable_release
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated

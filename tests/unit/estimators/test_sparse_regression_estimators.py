@@ -12,7 +12,7 @@ from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from estimators.accounting import delta_at, total
+from estimators.core.accounting import delta_at, total
 from estimators.sparse_regression import PrivateHardThresholding, clipped_entries
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated

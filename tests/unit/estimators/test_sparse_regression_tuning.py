@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from estimators import sparse_regression
-from estimators.accounting import total
+from estimators.core.accounting import total
 from estimators.sparse_regression import PrivateHardThresholding, choose_smallest_loss
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 

@@ -12,11 +12,11 @@ from typing import Literal
 
 import numpy as np
 
+from estimators.controls.regression import IterativeHardThresholding
+from estimators.core.links import Link
 from estimators.halving import SequentialHalving
 from estimators.label_regression import LabelHardThresholding
-from estimators.links import Link
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
-from estimators.nonprivate_regression import IterativeHardThresholding
 from minimax.core.bound import LowerBound, Point, UpperBound
 from minimax.core.privacy import (
     Approximate,

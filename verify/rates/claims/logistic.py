@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from estimators.nonprivate_regression import IterativeHardThresholding
+from estimators.controls.regression import IterativeHardThresholding
 from estimators.sparse_erm import NoisyHardThresholdingClassifier
 from minimax.core.bound import Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, ZeroConcentrated, at_point

@@ -7,10 +7,10 @@ response, can only be seen at work where n is large against d^(3/2)/G.
 
 from __future__ import annotations
 
-from estimators.baselines import AdaptiveSufficientStatistics
-from estimators.nonprivate_regression import LeastSquares
+from estimators.baselines.regression import AdaptiveSufficientStatistics
+from estimators.controls.regression import LeastSquares
+from estimators.core.truncation import theoretical_truncation
 from estimators.regression import NoisyGradientRegression
-from estimators.truncation import theoretical_truncation
 from minimax.core.bound import Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, ZeroConcentrated, at_point
 from minimax.problems.regression import lower as regression

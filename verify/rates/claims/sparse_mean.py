@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from estimators.nonprivate import HardThresholdedMean
+from estimators.controls.mean import HardThresholdedMean
 from estimators.sparse_mean import SparseMean
 from estimators.stable_sparse_mean import StableSparseMean
 from minimax.core.bound import LowerBound, Point

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 
-from estimators.nonprivate_regression import IterativeHardThresholding
+from estimators.controls.regression import IterativeHardThresholding
+from estimators.core.truncation import theoretical_truncation
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
-from estimators.truncation import theoretical_truncation
 from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.regression import lower as regression

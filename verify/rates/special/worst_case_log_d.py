@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from scipy import special
 
+from estimators.core.truncation import theoretical_truncation
 from estimators.stable_sparse_mean import stable_release
-from estimators.truncation import theoretical_truncation
 from minimax.core.privacy import Approximate
 from minimax.methods.blocks import information_formula, information_search
 from minimax.methods.couplings import BlockPacking

@@ -116,7 +116,7 @@ def _peelings(rng: Rng) -> list[tuple[Array, Array, NDArray[np.intp], NDArray[np
     expected=Status.HOLDS,
     printed=Case("8 on the noise", on_noise=8.0),
     mutant=Case("7 on the noise", on_noise=7.0),
-    code=("estimators.mechanisms.peeling", "minimax.methods.recursion.selection_error"),
+    code=("estimators.core.mechanisms.peeling", "minimax.methods.recursion.selection_error"),
 )
 def missed_mass(rng: Rng, *, on_noise: float) -> Result:
     """(A.3): is |v_{S* - S}|^2 <= 2|v_{S - S*}|^2 + on_noise sum_i |w_i|_inf^2 for peeling?"""

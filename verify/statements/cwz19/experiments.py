@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from scipy import integrate, stats
 
+from estimators.core.truncation import theoretical_truncation
 from estimators.regression import NoisyGradientRegression
-from estimators.truncation import theoretical_truncation
 from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate
 from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
@@ -238,7 +238,7 @@ def _over(a: float) -> float:
         "K in R = Kσ√log n is large enough only if R exceeds c = 10 by several σ, which 4√log n"
         " does not for n ≤ 2000. Adding the bound c on the means removes the bias."
     ),
-    code=("estimators.truncation.theoretical_truncation",),
+    code=("estimators.core.truncation.theoretical_truncation",),
 )
 def truncation_bias(*, centre: float) -> Result:
     """Is the squared bias of clipping at R at most the variance 1/n, mu uniform on (-10, 10)?
@@ -276,7 +276,7 @@ def truncation_bias(*, centre: float) -> Result:
         " the paper says, but not regression: clipping takes 5 % off the response to x^⊤β, a"
         " bias that no n removes."
     ),
-    code=("estimators.truncation.private_truncation",),
+    code=("estimators.core.truncation.private_truncation",),
 )
 def attenuation(*, n: int | None, share: float = 1.0) -> Result:
     """Does least squares on clipped responses still tend to beta, within 1 %?

@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 
-from estimators.accounting import delta_at
+from estimators.core.accounting import delta_at
+from estimators.core.mechanisms import Calibration, gaussian_scale
 from estimators.mean import NoisyMean
-from estimators.mechanisms import Calibration, gaussian_scale
 from minimax.core.calibration import noise_variance
 from minimax.core.privacy import Approximate, Gaussian
 from minimax.methods.priors import SignPrior
@@ -274,7 +274,7 @@ BUDGETS = ((0.5, 1e-5), (0.5, 1e-8), (0.1, 1e-8), (0.9, 1e-8), (0.5, 1e-2))
         " small δ the algorithm as printed is not private at the stated level; for δ = .01 it"
         " happens to be. With that variance it is, and the rates of Theorem 3.2 stay."
     ),
-    code=("estimators.mean.NoisyMean", "estimators.mechanisms.gaussian_scale"),
+    code=("estimators.mean.NoisyMean", "estimators.core.mechanisms.gaussian_scale"),
 )
 def real_privacy(*, calibration: Calibration, share: float = 1.0) -> Result:
     """The delta that NoisyMean reports for itself at the epsilon asked for, over the delta asked.

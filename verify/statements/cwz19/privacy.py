@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from estimators.base import clipped_sum
+from estimators.core.base import clipped_sum
+from estimators.core.mechanisms import gaussian_scale, laplace, real_delta
 from estimators.mean import NoisyMean
-from estimators.mechanisms import gaussian_scale, laplace, real_delta
 from minimax.core.privacy import Approximate, Pure
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
@@ -114,7 +114,7 @@ def _largest_change(norm: float) -> float:
     expected=Status.HOLDS,
     printed=Case("2 R d^(1/p)/n", factor=1.0),
     mutant=Case("half of it (a record removed)", factor=0.5),
-    code=("estimators.mean.NoisyMean", "estimators.base.clipped_sum"),
+    code=("estimators.mean.NoisyMean", "estimators.core.base.clipped_sum"),
 )
 def definition_2(*, factor: float) -> Result:
     """Are the sensitivities that NoisyMean records the suprema of the definition?"""
@@ -157,7 +157,7 @@ def strictness(*, strict: bool, share: float = 1.0) -> Result:
     expected=Status.HOLDS,
     printed=Case("scale Δ₁/ε", norm=1),
     mutant=Case("scale Δ₂/ε", norm=2),
-    code=("estimators.mechanisms.laplace",),
+    code=("estimators.core.mechanisms.laplace",),
 )
 def laplace_mechanism(*, norm: int) -> Result:
     """The largest log-density ratio of Laplace noise over shifts of l_p norm one.
@@ -201,7 +201,7 @@ DELTAS = np.concatenate([np.geomspace(1e-280, 0.1, 300), np.linspace(0.1, 0.999,
         "The classical formula is proved for ε < 1 and false for large ε: the real δ is 1.2"
         " times the stated one at ε = 5, δ = .64. The paper uses it for ε < 1 only."
     ),
-    code=("estimators.mechanisms.gaussian_scale", "estimators.mechanisms.real_delta"),
+    code=("estimators.core.mechanisms.gaussian_scale", "estimators.core.mechanisms.real_delta"),
 )
 def gaussian_mechanism(*, largest_epsilon: float, share: float = 1.0) -> Result:
     """Is the real delta of N(0, 2 (Delta/eps)^2 log(1.25/delta)) at most delta, eps below a level?
@@ -275,7 +275,7 @@ def product(first: Pair, second: Pair) -> Pair:
     expected=Status.HOLDS,
     printed=Case("δ₁ + δ₂", delta_of_two=lambda a, b: a + b),
     mutant=Case("the larger δ", delta_of_two=max),
-    code=("estimators.accounting.total",),
+    code=("estimators.core.accounting.total",),
 )
 def composition(*, delta_of_two: Callable[[Fraction, Fraction], Fraction]) -> Result:
     """The delta at eps_1 + eps_2 of the two worst mechanisms together, against a stated one."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from scipy import stats
 
+from estimators.core.truncation import theoretical_truncation
 from estimators.regression import NoisyGradientRegression
-from estimators.truncation import theoretical_truncation
 from minimax.core.bound import Bound
 from minimax.core.privacy import Approximate
 from minimax.problems.regression.upper import claimed_theorem_4_2
@@ -190,7 +190,7 @@ def theorem_4_2(rng: np.random.Generator, *, R: str, rate: str) -> Result:
         " use 4σ√log n. For fixed σ few responses are cut, and by little, so that (4.4) itself"
         " is not in doubt."
     ),
-    code=("estimators.truncation.theoretical_truncation",),
+    code=("estimators.core.truncation.theoretical_truncation",),
 )
 def truncation(*, multiple: float, reach: float, power: float) -> Result:
     """Is P(some |y_i| > R) <= n^-power, n = 10^3 to 10^300, R = `reach` + multiple sqrt(log n)?

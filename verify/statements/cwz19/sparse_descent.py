@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 from scipy.linalg import hadamard
 
-from estimators.mechanisms import peeling
+from estimators.core.mechanisms import peeling
 from minimax.core.calibration import paper_peeling_scale
 from minimax.problems.sparse_mean.upper import laplace_maximum_rms
 from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
@@ -322,7 +322,7 @@ def _cut_chance(n: float, level: float, mean: float = 0.0) -> float:
         " not 0. So the proof does not give the probability that Theorem 4.4 states. A larger"
         " constant mends it: R ≥ c₀c_x + σ√(2(1 + c) log n)."
     ),
-    code=("estimators.truncation.theoretical_truncation",),
+    code=("estimators.core.truncation.theoretical_truncation",),
     echoes="CWZ19:Theorem 4.2, truncation",
 )
 def truncated_labels(*, extra: float, mean: float) -> Result:

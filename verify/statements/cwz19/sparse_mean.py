@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from estimators.accounting import delta_at
-from estimators.mechanisms import peeling
+from estimators.core.accounting import delta_at
+from estimators.core.mechanisms import peeling
 from estimators.sparse_mean import SparseMean
 from minimax.core.calibration import paper_peeling_scale, sparse_scales
 from minimax.core.closeness import kl_pure
@@ -42,7 +42,7 @@ CHAPTER = Chapter("CWZ19")
     expected=Status.HOLDS,
     printed=Case("the printed scale", share=1.0),
     mutant=Case("half of it", share=0.5),
-    code=("estimators.mechanisms.peeling", "minimax.core.calibration.paper_peeling_scale"),
+    code=("estimators.core.mechanisms.peeling", "minimax.core.calibration.paper_peeling_scale"),
 )
 def first_choice(rng: np.random.Generator, *, share: float) -> Result:
     """How often peeling, run, prefers 1 to 0, against the law of Laplace noise at a scale b.
@@ -115,7 +115,7 @@ def _advanced(epsilon: float, delta: float, s: int) -> float:
         " (5/24) ε²/log(1/δ). Advanced composition, which the constants suggest, ends earlier:"
         " it gives 1.086 at ε = 1, δ = .3, where peeling is still private."
     ),
-    code=("estimators.mechanisms.peeling", "minimax.core.calibration.sparse_scales"),
+    code=("estimators.core.mechanisms.peeling", "minimax.core.calibration.sparse_scales"),
 )
 def peeling_privacy(*, longest: float, most: float, share: float = 1.0) -> Result:
     """Is peeling (eps, delta)-private for eps <= longest and eps <= most log(1/delta)?
@@ -171,7 +171,7 @@ class GivenNoise:
     expected=Status.HOLDS,
     printed=Case("factor 4", factor=4.0),
     mutant=Case("factor 3.9", factor=3.9),
-    code=("estimators.mechanisms.peeling",),
+    code=("estimators.core.mechanisms.peeling",),
 )
 def peeling_accuracy(rng: np.random.Generator, *, factor: float) -> Result:
     """|v_R2|^2 <= (1+c)|v_R1|^2 + factor (1+1/c) sum |w_i|_inf^2, on a grid of v and noise.
@@ -357,7 +357,7 @@ class Reused:
     printed=Case("the mechanism's noise", reused=False),
     mutant=Case("the noise that chose the value", reused=True),
     by="simulation",
-    code=("estimators.mechanisms.peeling",),
+    code=("estimators.core.mechanisms.peeling",),
     expected=Status.HOLDS,
 )
 def fresh_noise(rng: np.random.Generator, *, reused: bool) -> Result:

@@ -24,7 +24,7 @@ from attacks.sparse_regression import (
     SupportRegressionAttack,
     VisibleColumnsRegression,
 )
-from estimators.truncation import theoretical_truncation
+from estimators.core.truncation import theoretical_truncation
 from minimax.core.privacy import Approximate
 from minimax.problems.mean.upper import clip_bias
 from minimax.problems.sparse_regression.lower import claimed_theorem_4_3, known_support

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.nonprivate_regression import IterativeHardThresholding
+from estimators.controls.regression import IterativeHardThresholding
 from estimators.regression import projected
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.calibration import paper_peeling_scale
@@ -94,7 +94,7 @@ def algorithm_4_2(rng: np.random.Generator, *, factor: float) -> Result:
     expected=Status.HOLDS,
     printed=Case("3 entries, s = 5", true=3, kept=5),
     mutant=Case("8 entries, s = 5", true=8, kept=5),
-    code=("estimators.nonprivate_regression.IterativeHardThresholding",),
+    code=("estimators.controls.regression.IterativeHardThresholding",),
 )
 def recovery(rng: np.random.Generator, *, true: int, kept: int) -> Result:
     """Does hard thresholding to `kept` entries find beta with `true` entries, without noise?"""

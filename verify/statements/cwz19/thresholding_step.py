@@ -33,7 +33,7 @@ CHAPTER = Chapter("CWZ19")
     expected=Status.HOLDS,
     printed=Case("4 on the noise", on_noise=4.0),
     mutant=Case("3.5 on the noise", on_noise=3.5),
-    code=("estimators.mechanisms.peeling", "minimax.methods.recursion.thresholding_factor"),
+    code=("estimators.core.mechanisms.peeling", "minimax.methods.recursion.thresholding_factor"),
 )
 def peeling_error(rng: Rng, *, on_noise: float) -> Result:
     """Lemma A.3: |P_s(v) - v|^2 <= (1+1/c)(|I|-s)/(|I|-s^)|v^ - v|^2 + on_noise (1+c) sum |w_i|^2?

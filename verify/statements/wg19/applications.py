@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from estimators.accounting import total
-from estimators.design import Design
-from estimators.losses import SquaredLoss
+from estimators.core.accounting import total
+from estimators.core.design import Design
+from estimators.core.losses import SquaredLoss
 from estimators.sparse_erm import (
     NoisyHardThresholding,
     clipped_gradient,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.linalg import hadamard
 
-from estimators.sparse_baselines import best_rounds
+from estimators.baselines.sparse_regression import best_rounds
 from estimators.sparse_erm import paper_noise
 from minimax.problems.erm.upper import theorem_5_4
 from verify.proofs.entry import Case, Chapter, Result, Status, result
@@ -167,7 +167,7 @@ def row_length(rng: Rng, *, constant: bool, share: float = 1.0) -> Result:
     rate=True,
     printed=Case("−2/3", exponent=-2 / 3),
     mutant=Case("−3/2, as in §2", exponent=-1.5),
-    code=("estimators.sparse_baselines.PrivateFrankWolfe",),
+    code=("estimators.baselines.sparse_regression.PrivateFrankWolfe",),
 )
 def frank_wolfe(*, exponent: float) -> Result:
     """Table 1: exponent of 2/(T + 2) + sqrt(T)/(n eps) in n eps at the best number of rounds T."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from estimators.nonprivate_regression import IterativeHardThresholding
+from estimators.controls.regression import IterativeHardThresholding
 from estimators.sparse_erm import paper_noise
 from minimax.core.privacy import Approximate, Gaussian
 from verify.proofs.entry import Case, Chapter, Result, Status, result

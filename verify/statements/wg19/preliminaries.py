@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, optimize, special
 
-from estimators.losses import LogisticLoss
+from estimators.core.losses import LogisticLoss
 from minimax.core.privacy import Gaussian
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
@@ -63,7 +63,7 @@ def private(*, epsilon: float) -> Result:
     expected=Status.HOLDS,
     printed=Case("G = |x|", constant=1.0),
     mutant=Case("G = |x|/2", constant=0.5),
-    code=("estimators.losses.LogisticLoss",),
+    code=("estimators.core.losses.LogisticLoss",),
 )
 def lipschitz(*, constant: float) -> Result:
     """Definition 3.1: is the logistic loss constant |x|-Lipschitz, and its gradient that short?
@@ -337,7 +337,7 @@ def sensitivity(rng: Rng, *, factor: float) -> Result:
     expected=Status.HOLDS,
     printed=Case("Δ²/2σ²", factor=1.0),
     mutant=Case("Δ²/4σ²", factor=0.5),
-    code=("estimators.mechanisms.gaussian", "minimax.core.privacy.Gaussian.to_zcdp"),
+    code=("estimators.core.mechanisms.gaussian", "minimax.core.privacy.Gaussian.to_zcdp"),
 )
 def gaussian_mechanism(*, factor: float) -> Result:
     """Lemma 3.6: is the Renyi divergence of N(Delta, sigma^2) from N(0, sigma^2) at most
@@ -369,7 +369,7 @@ def gaussian_mechanism(*, factor: float) -> Result:
     expected=Status.HOLDS,
     printed=Case("ρ₁ + ρ₂", largest_only=False),
     mutant=Case("max(ρ₁, ρ₂)", largest_only=True),
-    code=("estimators.accounting.total",),
+    code=("estimators.core.accounting.total",),
 )
 def composition(rng: Rng, *, largest_only: bool) -> Result:
     """Lemma 3.7 for finite mechanisms, the second chosen by the output of the first.

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from estimators.losses import LogisticLoss, SquaredLoss
-from estimators.nonprivate_regression import IterativeHardThresholding
+from estimators.controls.regression import IterativeHardThresholding
+from estimators.core.losses import LogisticLoss, SquaredLoss
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
 Array = NDArray[np.float64]
@@ -39,7 +39,7 @@ def best_subset(X: Array, y: Array, s: int) -> tuple[float, Array]:
     expected=Status.HOLDS,
     printed=Case("s = s* and s* + 1", sparsities=(3, 4)),
     mutant=Case("s = s* − 1", sparsities=(2,)),
-    code=("estimators.nonprivate_regression.IterativeHardThresholding",),
+    code=("estimators.controls.regression.IterativeHardThresholding",),
 )
 def recovers(rng: Rng, *, sparsities: tuple[int, ...]) -> Result:
     """Squared loss, labels without noise, d = 7 > n = 6 and s* = 3: is the minimiser theta*?"""
@@ -61,8 +61,8 @@ def recovers(rng: Rng, *, sparsities: tuple[int, ...]) -> Result:
     printed=Case("200 steps", steps=200),
     mutant=Case("2 steps", steps=2),
     code=(
-        "estimators.losses.SquaredLoss",
-        "estimators.nonprivate_regression.IterativeHardThresholding",
+        "estimators.core.losses.SquaredLoss",
+        "estimators.controls.regression.IterativeHardThresholding",
     ),
 )
 def least_squares(rng: Rng, *, steps: int) -> Result:
@@ -92,7 +92,7 @@ def least_squares(rng: Rng, *, steps: int) -> Result:
     expected=Status.HOLDS,
     printed=Case("the model of §5.2", sign=1.0),
     mutant=Case("the model printed in §6, 1/(1 + e^⟨x,θ*⟩)", sign=-1.0),
-    code=("estimators.losses.LogisticLoss",),
+    code=("estimators.core.losses.LogisticLoss",),
 )
 def likelihood(rng: Rng, *, sign: float) -> Result:
     """Is the loss minus the log-likelihood of P(y = 1) = 1/(1 + exp(-sign u)), with score zero?

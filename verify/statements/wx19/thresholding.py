@@ -12,7 +12,7 @@ import math
 import numpy as np
 import sympy as sp
 
-from estimators.links import IDENTITY, RATE, step_window
+from estimators.core.links import IDENTITY, RATE, step_window
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.methods.recursion import Interval, contraction
@@ -163,7 +163,7 @@ CHAPTER.repeats(
         " up to 7/4, so that 2^(−T) needs δ′ ≤ 2/7, as Theorem 5 asks and Theorem 4 (WX21:"
         " Theorem 5) does not. Rows are random, so it costs a constant in n."
     ),
-    code=("estimators.links.step_window", "minimax.methods.recursion.contraction"),
+    code=("estimators.core.links.step_window", "minimax.methods.recursion.contraction"),
 )
 def contracts(Delta: float) -> Result:
     """Has some step |I - eta H| <= 2/7 for every H with eigenvalues in [1 - Delta, 1 + Delta]?"""

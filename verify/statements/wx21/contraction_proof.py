@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from estimators.links import IDENTITY, RATE, Link
-from estimators.randomisers import SphereRandomiser
+from estimators.core.links import IDENTITY, RATE, Link
+from estimators.randomisers.vectors import SphereRandomiser
 from estimators.regression import projected
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.rates.claims.local import PAPER_LINK
@@ -39,7 +39,7 @@ CHAPTER = Chapter("WX21")
         " Besides, the class (11) does not repeat E[σ|x] = 0 of (1), and the noise term has to"
         " be mended as in Theorem 5."
     ),
-    code=("estimators.links.step_window", "estimators.links.Link.largest_isometry"),
+    code=("estimators.core.links.step_window", "estimators.core.links.Link.largest_isometry"),
     echoes="WX21:Assumption 1, range of Delta",
 )
 def window(isometry: Callable[[Link], float]) -> Result:
@@ -113,7 +113,7 @@ def halved(isometry: Callable[[Link], float]) -> Result:
         " three supports, and |F| ≤ 2s + s* shows that this is meant. 'supp(DΔ) ⊂ F by"
         " assumption' is false, as D is full; supp Δ ⊂ F is what is used."
     ),
-    code=("estimators.links.step_window",),
+    code=("estimators.core.links.step_window",),
 )
 def noiseless_step(rng: np.random.Generator, *, with_target: bool, share: float = 1.0) -> Result:
     """(27): is A at most share max{1 - eta low, eta high - 1} |theta - theta*|?
@@ -212,7 +212,7 @@ def noise_share(rng: np.random.Generator, factor: float) -> Result:
         "By Lemma 1 the variance is r²T/(nε²), and r = bC√p. Theorem 5 has C outside the root,"
         " as it must be."
     ),
-    code=("estimators.randomisers.SphereRandomiser",),
+    code=("estimators.randomisers.vectors.SphereRandomiser",),
 )
 def report_variance(power: float, constant: float) -> Result:
     """(29): is a coordinate of zeta sub-Gaussian with constant (bC)^power p T/(n eps^2)?

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from estimators.label_randomisers import paper_label_scale
-from estimators.links import Link
+from estimators.core.links import Link
 from estimators.local_regression import gradient_bound
-from estimators.randomisers import SphereRandomiser
+from estimators.randomisers.labels import paper_label_scale
+from estimators.randomisers.vectors import SphereRandomiser
 from minimax.problems.local_regression.lower import null_against_mixture, wx21_theorem_1_fano
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.wx21.local_bounds import CLASS, lower_bound
@@ -125,7 +125,10 @@ NOISE_TERM = (
     corrected=Case("(C + √s*) coth(ε/2), constant 165", mended, 165.0),
     mutant=Case("(C + s*^(1/8)) coth(ε/2), constant 165", less_sparsity, 165.0),
     wrong=NOISE_TERM,
-    code=("estimators.randomisers.SphereRandomiser", "estimators.local_regression.gradient_bound"),
+    code=(
+        "estimators.randomisers.vectors.SphereRandomiser",
+        "estimators.local_regression.gradient_bound",
+    ),
     echoes="WX21:Theorem 5",
 )
 @MONOTONE.states(
@@ -145,7 +148,10 @@ NOISE_TERM = (
         NOISE_TERM + " With f, gradients reach b√p(C + b(√s + √s*)) and steps are of order 1/b²:"
         " (C/b + √s*) for C + √s*. The display leaves out the bC that its proof has."
     ),
-    code=("estimators.randomisers.SphereRandomiser", "estimators.local_regression.gradient_bound"),
+    code=(
+        "estimators.randomisers.vectors.SphereRandomiser",
+        "estimators.local_regression.gradient_bound",
+    ),
     echoes="WX21:Theorem 5",
 )
 def second_term(stated: Stated, constant: float, *, fixed: bool = False) -> Result:
@@ -213,7 +219,7 @@ def root(delta: float) -> float:
         " noise does not (no constant does for all 0 < δ < 1), and too large by √log(1/δ) for"
         " small δ."
     ),
-    code=("estimators.label_randomisers.paper_label_scale",),
+    code=("estimators.randomisers.labels.paper_label_scale",),
 )
 def label_noise(stated: Callable[[float], float], constant: float) -> Result:
     """Is the standard deviation of Algorithm 2's label noise at most constant stated(delta) C/eps?

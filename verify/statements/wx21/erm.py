@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.linalg import hadamard
 
-from estimators.losses import LogisticLoss
-from estimators.mechanisms import gaussian_scale
+from estimators.core.losses import LogisticLoss
+from estimators.core.mechanisms import gaussian_scale
 from estimators.sparse_erm import hard_threshold
 from minimax.core.privacy import Approximate, Gaussian
 from minimax.methods.recursion import gaussian_top
@@ -37,7 +37,7 @@ CHAPTER = Chapter("WX21")
     expected=Status.HOLDS,
     printed=Case("ε-DP, excess in its bound", claimed=1.0),
     mutant=Case("claimed ε/2", claimed=0.5),
-    code=("estimators.mechanisms.exponential_mechanism",),
+    code=("estimators.core.mechanisms.exponential_mechanism",),
 )
 def private_minimiser(*, claimed: float) -> Result:
     """The exponential mechanism for a mean of records in {0, 1/2, 1}, loss (x - z)^2, x on a grid.
@@ -76,7 +76,7 @@ def private_minimiser(*, claimed: float) -> Result:
     expected=Status.HOLDS,
     printed=Case("calibrated noise", shrink=1.0),
     mutant=Case("5 % less", shrink=0.95),
-    code=("minimax.core.privacy.Approximate", "estimators.mechanisms.gaussian_scale"),
+    code=("minimax.core.privacy.Approximate", "estimators.core.mechanisms.gaussian_scale"),
 )
 def gaussian_release(*, shrink: float) -> Result:
     """Gaussian noise calibrated to (eps, delta): P(S) <= e^eps Q(S) + delta for half-lines S?
@@ -133,7 +133,7 @@ def _sparse_steps(rng: np.random.Generator, d: int, s: int) -> list[Array]:
     expected=Status.HOLDS,
     printed=Case("least eigenvalue", factor=1.0),
     mutant=Case("1 % more", factor=1.01),
-    code=("estimators.losses.SquaredLoss", "minimax.problems.erm.upper.theorem_5_4"),
+    code=("estimators.core.losses.SquaredLoss", "minimax.problems.erm.upper.theorem_5_4"),
 )
 def squared_curvature(rng: np.random.Generator, *, factor: float) -> Result:
     """Is factor * (least eigenvalue on s coordinates) an RSC constant of |Xb - y|^2/2n?
@@ -174,7 +174,7 @@ RIDGE = 1e-3
     expected=Status.HOLDS,
     printed=Case("λ_max/4 + λ", factor=1.0),
     mutant=Case("1 % less", factor=0.99),
-    code=("estimators.losses.LogisticLoss",),
+    code=("estimators.core.losses.LogisticLoss",),
 )
 def logistic_smoothness(rng: np.random.Generator, *, factor: float) -> Result:
     """Is factor (L/4 + lambda), L the largest eigenvalue on s coordinates, an RSS constant?

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from estimators.core.links import IDENTITY, Link, step_window
 from estimators.label_regression import LabelHardThresholding
-from estimators.links import IDENTITY, Link, step_window
 from estimators.local_regression import LocalHardThresholding
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure
@@ -169,7 +169,7 @@ def reported_error(rng: np.random.Generator, report: Callable[[Array], Array]) -
         " step, and after log(n/p) steps 0.59 of the error is left at n/p = 100, 0.35 at"
         " n/p = 10⁴: the figures show the step size as much as the noise."
     ),
-    code=("estimators.links.step_window",),
+    code=("estimators.core.links.step_window",),
 )
 def step_size(eta: float) -> Result:
     """Is eta in the window of the theorems, and is (1 - eta)^T, T = log(n/p), small?
@@ -203,7 +203,7 @@ FLATTER = Link(lambda t: 6 * t + np.cos(t), lambda t: 6 - np.sin(t), 5.0, 7.0)
     expected=Status.HOLDS,
     printed=Case("8x + cos x", link=PAPER_LINK),
     mutant=Case("6x + cos x", link=FLATTER),
-    code=("estimators.links.Link", "verify.rates.claims.local.PAPER_LINK"),
+    code=("estimators.core.links.Link", "verify.rates.claims.local.PAPER_LINK"),
 )
 def admissible(link: Link) -> Result:
     """Is f (a, b)-monotone with 9 a^2 > 5 b^2, so that there is a step that contracts?

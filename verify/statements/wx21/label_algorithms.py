@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.design import Design
-from estimators.label_randomisers import GaussianLabels, paper_label_scale
+from estimators.core.design import Design
+from estimators.core.links import IDENTITY, Link, best_step
 from estimators.label_regression import LabelHardThresholding, thresholded_descent
-from estimators.links import IDENTITY, Link, best_step
+from estimators.randomisers.labels import GaussianLabels, paper_label_scale
 from minimax.core.privacy import Approximate, Gaussian
 from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 from verify.rates.claims.local import PAPER_LINK
@@ -130,7 +130,7 @@ LARGE_NOISE = [(1, 1.0), (4, 2.0), (8, 3.0)]
         " real ε is 12 at s* = 1 and 52 at s* = 8."
     ),
     code=(
-        "estimators.label_randomisers.paper_label_scale",
+        "estimators.randomisers.labels.paper_label_scale",
         "estimators.label_regression.LabelHardThresholding",
     ),
 )
@@ -232,7 +232,7 @@ def _error(
     ),
     code=(
         "estimators.label_regression.LabelHardThresholding",
-        "estimators.label_budget.noise_level",
+        "estimators.randomisers.label_budget.noise_level",
     ),
     echoes="WX21:(8)",
 )
@@ -328,7 +328,7 @@ CHAPTER.states(
         " Theorem 9's window corrected the linear model is proved; for non-linear f (32) and"
         " (33) do not follow. The proof ends with 1/(nε) for 1/(√n ε)."
     ),
-    code=("estimators.links.step_window", "estimators.links.Link.largest_isometry"),
+    code=("estimators.core.links.step_window", "estimators.core.links.Link.largest_isometry"),
     echoes="WX21:Assumption 1, range of Delta",
 )(halved)
 
@@ -381,7 +381,7 @@ CHAPTER.states(
         "y lies within C of f(⟨x,θ*⟩), which is not public: labels range over f(0) ± (b√s* + C)."
     ),
     code=(
-        "estimators.label_randomisers.paper_label_scale",
+        "estimators.randomisers.labels.paper_label_scale",
         "estimators.label_regression.LabelHardThresholding",
     ),
     echoes="WX21:Theorem 6, privacy",

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.label_randomisers import BinaryLabels, label_bound, purified_epsilon
+from estimators.randomisers.labels import BinaryLabels, label_bound, purified_epsilon
 from minimax.core.bound import Bound
 from minimax.core.privacy import Pure
 from minimax.problems.label_regression.problem import LabelRegressionProblem
@@ -116,7 +116,7 @@ def lower_bound(
         " Theorem 7 has log p too."
     ),
     code=(
-        "estimators.label_randomisers.BinaryLabels",
+        "estimators.randomisers.labels.BinaryLabels",
         "minimax.problems.label_regression.lower.label_contraction",
     ),
 )
@@ -156,7 +156,7 @@ def report_cost(constant: float, *, least: float = 0.0) -> Result:
         " as the public samples grow. To be ε-LDP the reports must be (ε/8, δ)-LDP, with 64"
         " times the variance: more than noise that is pure from the start."
     ),
-    code=("estimators.label_randomisers.PureFromApproximate",),
+    code=("estimators.randomisers.labels.PureFromApproximate",),
 )
 def purification(multiple: float) -> Result:
     """Is GenProt over (eps, delta)-LDP reports, with its clip 2 eps, (multiple eps)-LDP?

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from estimators.label_randomisers import paper_label_scale
-from estimators.links import IDENTITY, Link, best_step
+from estimators.core.links import IDENTITY, Link, best_step
+from estimators.randomisers.labels import paper_label_scale
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.rates.claims.local import PAPER_LINK
 
@@ -139,7 +139,7 @@ def repaired(*, gaussian: bool, share: float = 1.0) -> Result:
     expected=Status.HOLDS,
     printed=Case("5τ²n", multiple=5.0),
     mutant=Case("3τ²n", multiple=3.0),
-    code=("estimators.label_randomisers.GaussianLabels",),
+    code=("estimators.randomisers.labels.GaussianLabels",),
 )
 def concentration(multiple: float) -> Result:
     """Is sum z_i^2 <= multiple tau^2 n but for chance e^-n (Lemma 6 at x = n: 5)? Exactly."""

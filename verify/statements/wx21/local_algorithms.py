@@ -10,9 +10,9 @@ import numpy as np
 import sympy as sp
 from scipy import stats
 
-from estimators.links import IDENTITY, Link
+from estimators.core.links import IDENTITY, Link
 from estimators.local_regression import LocalHardThresholding, gradient_bound
-from estimators.randomisers import SphereRandomiser
+from estimators.randomisers.vectors import SphereRandomiser
 from minimax.core.privacy import Pure
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.rates.claims.local import PAPER_LINK
@@ -176,7 +176,7 @@ def partition(*, first: int, last: int) -> Result:
     ),
     code=(
         "estimators.local_regression.LocalHardThresholding",
-        "estimators.randomisers.SphereRandomiser",
+        "estimators.randomisers.vectors.SphereRandomiser",
     ),
 )
 def report_noise(stated: Callable[[float, float, float], float], constant: float) -> Result:

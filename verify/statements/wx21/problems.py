@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.design import Design
+from estimators.core.design import Design
+from estimators.core.links import IDENTITY, Link, best_step
 from estimators.label_regression import thresholded_descent
-from estimators.links import IDENTITY, Link, best_step
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from verify.proofs.entry import Case, Chapter, Result, Status, result
@@ -68,7 +68,7 @@ def sparse_projection(rng: np.random.Generator, *, truncate_first: bool) -> Resu
     expected=Status.HOLDS,
     printed=Case("f = 8x + cos x in the loss", PAPER_LINK),
     mutant=Case("without f, as printed before Theorem 11", IDENTITY),
-    code=("estimators.local_regression.LocalHardThresholding", "estimators.links.Link"),
+    code=("estimators.local_regression.LocalHardThresholding", "estimators.core.links.Link"),
 )
 def gradient_and_minimiser(rng: np.random.Generator, link: Link) -> Result:
     """Is the mean of what users send half the gradient of L with this link, and L least at the end?

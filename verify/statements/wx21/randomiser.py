@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from attacks.one_report import tradeoff
-from estimators.randomisers import SphereRandomiser, cap_mass
+from estimators.randomisers.vectors import SphereRandomiser, cap_mass
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
 CHAPTER = Chapter("WX21")
@@ -65,7 +65,7 @@ def _coordinate(p: int, epsilon: float, share: float, angle: float) -> tuple[flo
         " E R(x) = x (Lemma 1) needs a length of order r√p coth(ε/2), about 2r√p/ε; unless O"
         " hides ε, O(r√p) also contradicts the variance r²/ε² of Lemma 1."
     ),
-    code=("estimators.randomisers.SphereRandomiser", "attacks.one_report.tradeoff"),
+    code=("estimators.randomisers.vectors.SphereRandomiser", "attacks.one_report.tradeoff"),
 )
 def unbiased(*, printed: bool, stretch: float = 1.0) -> Result:
     """Is one length c r sqrt(p), c free of eps, unbiased for all eps; and is the report private?
@@ -120,7 +120,7 @@ def _grid() -> list[tuple[int, float, float, float]]:
         " asks. True: r² max(1, 1/ε²) up to constants. (And it is R(x) − x that is"
         " sub-Gaussian: Definition 10 wants mean zero.)"
     ),
-    code=("estimators.randomisers.SphereRandomiser",),
+    code=("estimators.randomisers.vectors.SphereRandomiser",),
 )
 def sub_gaussian(*, printed: bool, constant: float) -> Result:
     """Is a coordinate of R(x) - x sub-Gaussian with constant r^2/eps^2, or constant r^2 coth^2?"""

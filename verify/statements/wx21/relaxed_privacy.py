@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from estimators.label_randomisers import GaussianLabels
+from estimators.randomisers.labels import GaussianLabels
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 
 Array = NDArray[np.float64]

@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from estimators.baselines import AdaptiveSufficientStatistics, JohnsonLindenstraussRegression
-from estimators.nonprivate_regression import IterativeHardThresholding, LeastSquares
+from estimators.baselines.regression import (
+    AdaptiveSufficientStatistics,
+    JohnsonLindenstraussRegression,
+)
+from estimators.baselines.sparse_regression import PrivateFrankWolfe, TwoStageRegression
+from estimators.controls.regression import IterativeHardThresholding, LeastSquares
 from estimators.regression import NoisyGradientRegression
-from estimators.sparse_baselines import PrivateFrankWolfe, TwoStageRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.privacy import Approximate

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from joblib import Parallel, delayed
 
-from estimators.accounting import total
+from estimators.core.accounting import total
 from minimax.core.privacy import Approximate
 from verify.rates.measure import cell_seed, interval
 from verify.rates.special.ordering.experiments import (

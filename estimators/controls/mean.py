@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from estimators.base import Array, validated
-from estimators.mechanisms import check_sparsity
+from estimators.core.base import Array, validated
+from estimators.core.mechanisms import check_sparsity
 
 
 class SampleMean(BaseEstimator):

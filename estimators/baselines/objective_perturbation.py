@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize, special
 
-from estimators.base import Array
+from estimators.core.base import Array
 from minimax.core.privacy import Approximate, Pure
 
 ROUNDING = 4 * float(np.finfo(float).eps)

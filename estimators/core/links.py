@@ -40,8 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline
 
-from estimators.base import LinearPredictor
-from estimators.mechanisms import check_positive
+from estimators.core.base import LinearPredictor
+from estimators.core.mechanisms import check_positive
 from minimax.core.bound import OutsideRegime
 
 Array = NDArray[np.float64]

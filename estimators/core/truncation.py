@@ -7,9 +7,9 @@ from typing import Literal
 
 from numpy.random import Generator as Rng
 
-from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, PrivateEstimator, split
-from estimators.mechanisms import (
+from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.base import Array, PrivateEstimator, split
+from estimators.core.mechanisms import (
     FractionBelow,
     Release,
     above_threshold_quantile,

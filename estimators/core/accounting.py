@@ -3,7 +3,7 @@
 A `LedgerEntry` documents one mechanism call completely: what was released, how sensitive it is,
 how much noise it got and which guarantees that gives. `total` composes a ledger in the definition
 asked for. Pure, zCDP and Gaussian guarantees add up; an (epsilon, delta) guarantee is the smallest
-of several upper bounds, each proved (`estimators.loss_law`), and never below what randomised
+of several upper bounds, each proved (`estimators.core.loss_law`), and never below what randomised
 responses that keep every promise of the ledger really lose.
 
 Calls on disjoint records compose in parallel: a record is in one part, and what other parts release
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from estimators import loss_law
+from estimators.core import loss_law
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 from minimax.core.randomised_response import randomised_response_epsilon
 

@@ -13,10 +13,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import optimize, special
 
-from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, LinearPredictor, PrivateEstimator
-from estimators.design import SCALES, Design
-from estimators.mechanisms import check_between, check_whole, gaussian, propose_test_release
+from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.design import SCALES, Design
+from estimators.core.mechanisms import check_between, check_whole, gaussian, propose_test_release
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 RELEASES = 3

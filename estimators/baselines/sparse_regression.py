@@ -16,25 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from estimators.accounting import Guarantee, LedgerEntry
-from estimators.base import Array, LinearPredictor, PrivateEstimator
-from estimators.baselines import ROOM
-from estimators.design import SCALES, Design, clipped_entries
-from estimators.losses import accepted_responses, chosen_loss
-from estimators.mechanisms import (
+from estimators.baselines.objective_perturbation import (
+    ball_least_squares,
+    linear_term,
+    logistic_minimum,
+    objective_perturbation,
+    quieter,
+)
+from estimators.baselines.regression import ROOM
+from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.design import SCALES, Design, clipped_entries
+from estimators.core.losses import accepted_responses, chosen_loss
+from estimators.core.mechanisms import (
     check_between,
     check_sparsity,
     check_whole,
     exponential_mechanism,
     gumbel_top_k,
     report_noisy_max,
-)
-from estimators.objective_perturbation import (
-    ball_least_squares,
-    linear_term,
-    logistic_minimum,
-    objective_perturbation,
-    quieter,
 )
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 

@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from estimators.accounting import LedgerEntry
-from estimators.mechanisms import Release, check_positive, check_whole
+from estimators.core.accounting import LedgerEntry
+from estimators.core.mechanisms import Release, check_positive, check_whole
 from minimax.core.privacy import Pure
 
 Array = NDArray[np.float64]

@@ -1,7 +1,7 @@
 r"""Local randomisers of signs: randomised response, and the hypercube randomiser.
 
 WX21: Theorem 1's problem needs one report of w = sign(y) x in {-1, 1}^p. See
-`estimators.randomisers` for what these randomisers share with those of vectors on a sphere.
+`estimators.randomisers.vectors` for what these randomisers share with those of vectors on a sphere.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from estimators.accounting import LedgerEntry
-from estimators.mechanisms import Release, check_positive
-from estimators.randomisers import Array, Randomiser, checked_rows
+from estimators.core.accounting import LedgerEntry
+from estimators.core.mechanisms import Release, check_positive
+from estimators.randomisers.vectors import Array, Randomiser, checked_rows
 from minimax.core.privacy import Pure
 
 

@@ -23,8 +23,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from estimators.accounting import Guarantee, LedgerEntry, check_guarantee, delta_at, total
-from estimators.design import clamped
+from estimators.core.accounting import Guarantee, LedgerEntry, check_guarantee, delta_at, total
+from estimators.core.design import clamped
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope
 
 Array = NDArray[np.float64]

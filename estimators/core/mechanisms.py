@@ -14,8 +14,8 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.accounting import LedgerEntry
-from estimators.design import SCALES
+from estimators.core.accounting import LedgerEntry
+from estimators.core.design import SCALES
 from minimax.core import calibration as calibration_of
 from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from estimators.accounting import Guarantee, LedgerEntry, total
-from estimators.base import Array
-from estimators.mechanisms import (
+from estimators.core.accounting import Guarantee, LedgerEntry, total
+from estimators.core.base import Array
+from estimators.core.mechanisms import (
     FractionBelow,
     above_threshold_quantile,
     check_between,
@@ -17,7 +17,7 @@ from estimators.mechanisms import (
     check_whole,
     exponential_mechanism,
 )
-from estimators.truncation import TruncatingEstimator, pure_share
+from estimators.core.truncation import TruncatingEstimator, pure_share
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
 Method = Literal["gumbel", "peeling"]

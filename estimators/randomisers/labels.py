@@ -4,7 +4,7 @@ The label range is part of the model: labels are clipped to [-bound, bound] befo
 randomised, so two labels differ by at most 2 bound whatever the data are. In the linear model of
 WX21, |y| <= |<x, theta>| + C <= sqrt(s) + C (`label_bound`), and not 2C as its noise supposes.
 
-`estimators.label_budget` chooses one for a budget.
+`estimators.randomisers.label_budget` chooses one for a budget.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from estimators.accounting import LedgerEntry
-from estimators.mechanisms import (
+from estimators.core.accounting import LedgerEntry
+from estimators.core.mechanisms import (
     Calibration,
     Release,
     check_positive,
     check_whole,
     gaussian_scale,
 )
-from estimators.randomisers import blocks
+from estimators.randomisers.vectors import blocks
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 from minimax.core.randomised_response import randomised_response_epsilon
 

@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 from scipy import optimize, sparse, special
 
-from estimators.accounting import Guarantee, Ledger, check_guarantee, total
-from estimators.design import Design
-from estimators.label_randomisers import (
+from estimators.core.accounting import Guarantee, Ledger, check_guarantee, total
+from estimators.core.design import Design
+from estimators.core.mechanisms import check_between, check_positive, check_whole
+from estimators.randomisers.labels import (
     BinaryLabels,
     GaussianLabels,
     LaplaceLabels,
@@ -19,7 +20,6 @@ from estimators.label_randomisers import (
     paper_label_scale,
     purifying_clip,
 )
-from estimators.mechanisms import check_between, check_positive, check_whole
 from minimax.core.privacy import Approximate, Pure
 
 LabelRandomiser = LaplaceLabels | GaussianLabels | BinaryLabels | PureFromApproximate

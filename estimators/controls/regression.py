@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from estimators.base import Array, LinearPredictor, validated_pair
-from estimators.losses import Loss, SquaredLoss, accepted_responses, chosen_loss, slopes
-from estimators.mechanisms import check_between, check_sparsity, check_whole
+from estimators.core.base import Array, LinearPredictor, validated_pair
+from estimators.core.losses import Loss, SquaredLoss, accepted_responses, chosen_loss, slopes
+from estimators.core.mechanisms import check_between, check_sparsity, check_whole
 
 Indices = NDArray[np.intp]
 WELL_CONDITIONED = 1e-8
@@ -121,7 +121,7 @@ class IterativeHardThresholding(LinearPredictor):
     ----------
     s : int
         Largest number of non-zero coefficients.
-    loss : {"squared", "logistic"} or an object like `estimators.losses.Loss`
+    loss : {"squared", "logistic"} or an object like `estimators.core.losses.Loss`
         "logistic" clips y to [0, 1] and makes `predict` return log-odds.
     method : {"pursuit", "gradient"}
     refit : bool

@@ -1,0 +1,1 @@
+"""What others do for the papers' problems: private estimators to compare with."""

@@ -1,0 +1,1 @@
+"""Local randomisers: what a user sends instead of a record, a sign vector or a label."""
