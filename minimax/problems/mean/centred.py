@@ -20,7 +20,7 @@ from scipy import optimize
 from minimax.core.bound import Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget
 from minimax.core.privacy import Privacy, Pure
-from minimax.core.symbolic import LETTERS, Number, library, lift
+from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.ball_clip import gamma_excess, norm_excess, shortened_gaussian
 from minimax.papers import THIS_WORK
 
@@ -95,13 +95,18 @@ def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "sub-Gauss
         risk = course(at, pure, found).root_risk ** 2
         return Terms(statistical, risk - statistical)
 
+    def expression() -> Expression:
+        strength = LETTERS["epsilon"] if pure else Budget(model, LETTERS).mu()
+        found = {**optimise({**point, **budget}), "strength": strength}
+        return formula(LETTERS, found).total
+
     return UpperBound(
         name=f"centre, clip to a ball, noise ({tails} vectors)",
         source=f"{THIS_WORK}: centred_mean_upper",
         parameters=(*NUMBERS, *budget),
         formula=formula,
         optimise=optimise,
-        expression=lambda: formula(LETTERS, optimise({**point, **budget})).total,
+        expression=expression,
         closed_formula=lambda at, found: formula(at, found).total,
         defaults={**point, **budget},
         estimator="NoisyMean",
@@ -363,7 +368,7 @@ def _polished(
         objective,
         start,
         method="Nelder-Mead",
-        options={"xatol": 1e-2, "fatol": 1e-5, "maxfev": 150 * len(names)},
+        options={"xatol": 2e-2, "fatol": 1e-4, "maxfev": 60 * len(names)},
     )
     return settings(min(start, list(found.x), key=objective))
 
