@@ -368,7 +368,12 @@ def _polished(
         objective,
         start,
         method="Nelder-Mead",
-        options={"xatol": 2e-2, "fatol": 1e-4, "maxfev": 60 * len(names)},
+        options={
+            "xatol": 2e-2,
+            "fatol": 1e-4,
+            "maxfev": 60 * len(names),
+            "initial_simplex": np.vstack([start, start - 0.2 * np.eye(len(names))]),
+        },
     )
     return settings(min(start, list(found.x), key=objective))
 
