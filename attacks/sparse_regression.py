@@ -19,13 +19,13 @@ from attacks.estimate import Estimate, check_confidence, check_count, plain
 from attacks.sparse_mean import TopNormalPrior, claimed_sum
 from estimators.baselines.regression import AdaptiveSufficientStatistics
 from estimators.controls.regression import LeastSquares
-from estimators.core.accounting import Guarantee
-from estimators.core.base import LinearPredictor, PrivateEstimator, split
-from estimators.core.mechanisms import check_between, propose_test_release
+from estimators.core.base import LinearPredictor, PrivateEstimator, split_budget
+from estimators.core.checks import SAFE_RANGE, check_between
+from estimators.core.mechanisms import propose_test_release
 from estimators.core.truncation import theoretical_truncation
-from estimators.regression import SCALES, projected
+from estimators.regression import projected
 from minimax.core.bound import Instance, Labelled
-from minimax.core.privacy import Approximate
+from minimax.core.privacy import Approximate, SpendablePrivacy
 from minimax.methods.priors import LinearInstance
 from minimax.methods.tracing import GAUSSIAN_PRODUCT, Tail
 from minimax.problems.sparse_regression.lower import refuted_lemma_4_3
@@ -188,7 +188,7 @@ class VisibleColumnsRegression(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         row_bound: float = 1.0,
         R: float = 1.0,
         radius: float = 1.0,
@@ -201,9 +201,9 @@ class VisibleColumnsRegression(LinearPredictor, PrivateEstimator):
     def fit(self, X: Any, y: Any) -> VisibleColumnsRegression:
         """Release private coefficients of y on the visible columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
-        check_between(*SCALES, row_bound=self.row_bound, R=self.R, radius=self.radius)
+        check_between(*SAFE_RANGE, row_bound=self.row_bound, R=self.R, radius=self.radius)
         budget = self._budget(Approximate)
-        search, rest = split(budget, SEARCH_SHARE, 1 - SEARCH_SHARE)
+        search, rest = split_budget(budget, SEARCH_SHARE, 1 - SEARCH_SHARE)
         assert isinstance(search, Approximate)
         if not search.delta < 0.5:
             raise ValueError(f"privacy.delta is too large, got {budget}")

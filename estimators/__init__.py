@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from estimators.baselines.sparse_regression import PrivateFrankWolfe, TwoStageRegression
     from estimators.controls.mean import HardThresholdedMean, SampleMean
     from estimators.controls.regression import IterativeHardThresholding, LeastSquares
-    from estimators.core.accounting import LedgerEntry, delta_at, total
+    from estimators.core.accounting import LedgerEntry, compose, delta_at
     from estimators.core.links import Link
     from estimators.core.losses import LogisticLoss, SquaredLoss
     from estimators.halving import SequentialHalving
@@ -55,8 +55,8 @@ __all__ = [
     "SquaredLoss",
     "StableSparseMean",
     "TwoStageRegression",
+    "compose",
     "delta_at",
-    "total",
 ]
 
 _HOMES = {
@@ -87,7 +87,7 @@ _HOMES = {
     "StableSparseMean": "stable_sparse_mean",
     "TwoStageRegression": "baselines.sparse_regression",
     "delta_at": "core.accounting",
-    "total": "core.accounting",
+    "compose": "core.accounting",
 }
 """The module of each name. It is imported when the name is first asked for: scikit-learn takes
 longer to start than most of what is done with it."""

@@ -7,14 +7,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from estimators.core.accounting import Guarantee
 from estimators.core.base import LinearPredictor, PrivateEstimator
-from estimators.core.design import SCALES
-from estimators.core.mechanisms import check_between, number_or_auto
+from estimators.core.checks import SAFE_RANGE, check_between, number_or_auto
 from estimators.local_regression import coordinate_means, report_epsilon
 from estimators.randomisers.signs import HypercubeRandomiser
 from minimax.core.bound import UpperBound
-from minimax.core.privacy import Pure, Scope
+from minimax.core.privacy import Pure, Scope, SpendablePrivacy
 from minimax.problems.local_regression.halving import halving_upper, rounds
 from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
 
@@ -83,7 +81,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         C: float = 1.0,
         radius: float = 1.0,
         bound: float | Literal["auto"] = "auto",
@@ -137,7 +135,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
     def _plan(self) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
         epsilon = report_epsilon(self._budget(Pure))
-        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        check_between(*SAFE_RANGE, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         scale = float(self.feature_scale)
         bound = number_or_auto("bound", self.bound)
         if bound is None:

@@ -13,12 +13,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from estimators.controls.regression import Risk
-from estimators.core.accounting import Guarantee
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
-from estimators.core.design import LARGEST, SCALES, Design
+from estimators.core.checks import (
+    SAFE_RANGE,
+    check_between,
+    check_sparsity,
+    check_whole,
+    number_or_auto,
+)
+from estimators.core.design import LARGEST, Design
 from estimators.core.links import Link, LinkPredictor, evaluated
 from estimators.core.losses import SquaredLoss
-from estimators.core.mechanisms import check_between, check_sparsity, check_whole, number_or_auto
 from estimators.randomisers.label_budget import (
     LabelCalibration,
     LabelRandomiser,
@@ -32,7 +37,14 @@ from estimators.randomisers.labels import BinaryLabels, label_bound
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import UpperBound
-from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    Scope,
+    SpendablePrivacy,
+    ZeroConcentrated,
+)
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
 
@@ -157,7 +169,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         C: float = 1.0,
         bound: float | Literal["auto"] = "auto",
@@ -232,7 +244,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         check_sparsity(self.s, p, dimension="p")
         number_or_auto("bound", self.bound)
         check_whole(steps=self.steps)
-        check_between(*SCALES, C=self.C, radius=self.radius)
+        check_between(*SAFE_RANGE, C=self.C, radius=self.radius)
         if self.loss not in ("matching", "squared"):
             raise ValueError(f"loss must be 'matching' or 'squared', got {self.loss!r}")
         number_or_auto("step_size", self.step_size)
@@ -288,7 +300,7 @@ class LabelLasso(LabelEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         C: float = 1.0,
         bound: float | Literal["auto"] = "auto",
@@ -334,7 +346,7 @@ class LabelLasso(LabelEstimator):
     def _check_options(self, p: int) -> None:
         check_sparsity(self.s, p, dimension="p")
         number_or_auto("bound", self.bound)
-        check_between(*SCALES, C=self.C)
+        check_between(*SAFE_RANGE, C=self.C)
         check_between(0, 1, chance=self.chance)
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")

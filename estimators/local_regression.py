@@ -15,17 +15,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
-from estimators.core.accounting import Guarantee
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
-from estimators.core.design import LARGEST, SCALES
-from estimators.core.links import Link, LinkPredictor, best_step
-from estimators.core.mechanisms import (
-    Release,
+from estimators.core.checks import (
+    SAFE_RANGE,
     check_between,
     check_sparsity,
     check_whole,
     number_or_auto,
 )
+from estimators.core.design import LARGEST
+from estimators.core.links import Link, LinkPredictor, best_step
+from estimators.core.mechanisms import Release
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import (
     LARGEST_EPSILON,
@@ -37,7 +37,7 @@ from estimators.randomisers.vectors import (
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime, UpperBound
-from minimax.core.privacy import Pure, Scope
+from minimax.core.privacy import Pure, Scope, SpendablePrivacy
 from minimax.problems.local_regression.problem import LocalRegressionProblem, Loss
 from minimax.problems.local_regression.upper import one_shot_upper
 
@@ -160,7 +160,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         s_star: int | None = None,
         C: float = 1.0,
@@ -246,9 +246,9 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
             check_whole(s_star=self.s_star)
             if self.s_star > self.s:
                 raise ValueError(f"s_star must be at most s = {self.s}, got {self.s_star}")
-        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        check_between(*SAFE_RANGE, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         link = self._link
-        check_between(*SCALES, **{"link.a": link.a, "link.b": link.b})
+        check_between(*SAFE_RANGE, **{"link.a": link.a, "link.b": link.b})
         if self.link is not None:
             farthest = float(self.feature_scale) * float(self.radius) * math.sqrt(self.s)
             link.check(farthest)
@@ -333,7 +333,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         C: float = 1.0,
         radius: float = 1.0,
@@ -381,7 +381,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         """Every option checked; B, and what randomises a report."""
         epsilon = report_epsilon(self._budget(Pure))
         check_sparsity(self.s, p, dimension="p")
-        check_between(*SCALES, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
+        check_between(*SAFE_RANGE, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         if self.report not in ("coordinate", "hypercube"):
             raise ValueError(f"report must be 'coordinate' or 'hypercube', got {self.report!r}")
         scale = float(self.feature_scale)
@@ -392,7 +392,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         return bound, HypercubeRandomiser(width, epsilon, bound / scale, "best")
 
 
-def report_epsilon(budget: Guarantee) -> float:
+def report_epsilon(budget: SpendablePrivacy) -> float:
     """What a report may spend, checked to be within the randomisers' range."""
     assert isinstance(budget, Pure)
     if budget.epsilon > LARGEST_EPSILON:

@@ -9,21 +9,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.core.accounting import Guarantee, LedgerEntry
-from estimators.core.base import Array, PrivateEstimator, ball_clipped_sum, clipped_sum, split
-from estimators.core.mechanisms import (
-    Calibration,
-    Release,
-    check_between,
-    check_positive,
-    gaussian,
-    gaussian_scale,
-    laplace,
+from estimators.core.accounting import LedgerEntry
+from estimators.core.base import (
+    Array,
+    PrivateEstimator,
+    ball_clipped_sum,
+    clipped_sum,
+    split_budget,
 )
-from estimators.core.truncation import LEVELS, TruncatingEstimator, Truncation
+from estimators.core.checks import check_between, check_positive
+from estimators.core.mechanisms import Calibration, Release, gaussian, gaussian_scale, laplace
+from estimators.core.truncation import SAFE_RANGE, TruncatingEstimator, Truncation
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, noise_variance
-from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.mean.problem import MeanProblem
@@ -37,7 +36,7 @@ Histogram = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def noisy_mean(
-    mean: Array, l1: float, l2: float, budget: Guarantee, rng: Rng, calibration: Calibration
+    mean: Array, l1: float, l2: float, budget: SpendablePrivacy, rng: Rng, calibration: Calibration
 ) -> Release[Array]:
     """The mean with noise that spends the budget: Laplace if it is pure, else Gaussian."""
     if isinstance(budget, Pure):
@@ -93,7 +92,7 @@ class NoisyMean(TruncatingEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         R: Truncation = "theory",
         clip: Literal["coordinate", "ball"] = "coordinate",
         sigma: float = 1.0,
@@ -158,7 +157,7 @@ class NoisyMean(TruncatingEstimator):
             return clipped_sum(X, np.float64(-level), np.float64(level)) / len(X)
         return ball_clipped_sum(X, np.zeros(X.shape[1]), level) / len(X)
 
-    def _noise(self, n: int, d: int, level: float, budget: Guarantee) -> tuple[float, float]:
+    def _noise(self, n: int, d: int, level: float, budget: SpendablePrivacy) -> tuple[float, float]:
         """Noise scale, and the variance it puts on each coordinate."""
         if isinstance(budget, Pure):
             scale = self._l1(n, d, level) / budget.epsilon
@@ -219,7 +218,7 @@ class KarwaVadhanMean(PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         sigma: float = 1.0,
         radius: float | None = None,
         factor: float = 2.0,
@@ -260,17 +259,19 @@ class KarwaVadhanMean(PrivateEstimator):
         return self
 
     def _check_options(self) -> None:
-        check_between(*LEVELS, sigma=self.sigma)
+        check_between(*SAFE_RANGE, sigma=self.sigma)
         check_between(0, 1000, factor=self.factor)
         check_between(0, 1, range_share=self.range_share)
         if self.radius is not None:
-            check_between(*LEVELS, radius=self.radius)
+            check_between(*SAFE_RANGE, radius=self.radius)
             if float(self.radius) / float(self.sigma) > LAST_BIN:
                 raise ValueError(f"radius must be at most 2^50 sigma, got {self.radius!r}")
         elif isinstance(self._asked, (Pure, ZeroConcentrated)):
             raise ValueError(f"radius must be given for a budget without delta, {self._asked}")
 
-    def _split(self, budget: Guarantee, d: int) -> tuple[Pure | Approximate, Pure | Gaussian]:
+    def _split(
+        self, budget: SpendablePrivacy, d: int
+    ) -> tuple[Pure | Approximate, Pure | Gaussian]:
         """The guarantee of one coordinate's histogram, and that of the release of all means."""
         share = float(self.range_share)
         kept = (1 - share) * (1 - 1e-12)  # room for rounding
@@ -388,7 +389,7 @@ class CoinPressMean(PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         sigma: float = 1.0,
         radius: float = 1.0,
         ball_radius: float | None = None,
@@ -412,7 +413,7 @@ class CoinPressMean(PrivateEstimator):
         n, d = X.shape
         t, sigma = int(self.iterations), float(self.sigma)
         first = [(1 - float(self.last_share)) / max(t - 1, 1)] * (t - 1)
-        parts = split(budget, *first, 1 - sum(first))
+        parts = split_budget(budget, *first, 1 - sum(first))
         gamma = sigma * _gaussian_length(d, self.beta / (2 * t * n))
         tail = _gaussian_length(d, self.beta / (2 * t))
         r = float(self.radius) * math.sqrt(d) if self.ball_radius is None else self.ball_radius
@@ -434,9 +435,9 @@ class CoinPressMean(PrivateEstimator):
         return self
 
     def _check_options(self) -> None:
-        check_between(*LEVELS, sigma=self.sigma, radius=self.radius)
+        check_between(*SAFE_RANGE, sigma=self.sigma, radius=self.radius)
         if self.ball_radius is not None:
-            check_between(*LEVELS, ball_radius=self.ball_radius)
+            check_between(*SAFE_RANGE, ball_radius=self.ball_radius)
         check_between(0, 1, last_share=self.last_share, beta=self.beta)
         check_positive(iterations=self.iterations)
         if not isinstance(self.iterations, (int, np.integer)):

@@ -9,12 +9,18 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor
-from estimators.core.design import SCALES, Design
-from estimators.core.mechanisms import check_between, check_positive, check_whole, gaussian
+from estimators.core.checks import (
+    SAFE_RANGE,
+    check_between,
+    check_positive,
+    check_whole,
+    safe_range,
+)
+from estimators.core.design import Design
+from estimators.core.mechanisms import gaussian
 from estimators.core.truncation import (
-    LEVELS,
     TruncatingEstimator,
     Truncation,
     theoretical_truncation,
@@ -26,7 +32,14 @@ from minimax.core.calibration import (
     gradient_sensitivity,
     repeated_noise,
 )
-from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated, at_point
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    SpendablePrivacy,
+    ZeroConcentrated,
+    at_point,
+)
 from minimax.core.symbolic import Number
 from minimax.problems.regression.problem import RegressionProblem
 from minimax.problems.regression.upper import noisy_gradient_upper
@@ -182,7 +195,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         R: Truncation = "theory",
         row_bound: float = 1.0,
         radius: float = 1.0,
@@ -210,7 +223,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         search, budget = self._split_for_range(self._check_options())
         rng, (n, d) = self._rng(), X.shape
         ledger: list[LedgerEntry] = []
-        level = min(self._level(y, search, rng, ledger), SCALES[1])
+        level = min(self._level(y, search, rng, ledger), SAFE_RANGE[1])
         plan = self._plan(n, d, level, budget)
         gram = d <= GRAM_FEATURES and plan.steps >= GRAM_STEPS
         gradient = clipped_gradient(X, y, level, float(self.row_bound), gram=gram)
@@ -264,7 +277,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
             return theoretical_truncation(n, self.sigma, reach)
         return float(self.R)
 
-    def _plan(self, n: int, d: int, level: float, budget: Guarantee) -> _Plan:
+    def _plan(self, n: int, d: int, level: float, budget: SpendablePrivacy) -> _Plan:
         """Step, number of steps and noise: functions of public numbers and of R."""
         assert not isinstance(budget, Pure)
         c, radius = float(self.row_bound), float(self.radius)
@@ -293,19 +306,19 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         simple = 2 * (level + radius * c) * c / n
         return simple, 2 * simple
 
-    def _check_options(self) -> Guarantee:
+    def _check_options(self) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
         self._check_truncation()
-        check_between(*SCALES, row_bound=self.row_bound, radius=self.radius, sigma=self.sigma)
+        check_between(*SAFE_RANGE, row_bound=self.row_bound, radius=self.radius, sigma=self.sigma)
         if not isinstance(self.R, str):
-            check_between(*SCALES, R=self.R)
+            check_between(*SAFE_RANGE, R=self.R)
         check_positive(L=self.L)
-        if not 1 <= self.L < SCALES[1]:
-            raise ValueError(f"L must lie in [1, {SCALES[1]:g}), got {self.L!r}")
+        if not 1 <= self.L < SAFE_RANGE[1]:
+            raise ValueError(f"L must lie in [1, {SAFE_RANGE[1]:g}), got {self.L!r}")
         if isinstance(self.step_size, str):
             _check_theory(step_size=self.step_size)
         else:
-            check_between(*LEVELS, step_size=self.step_size)
+            check_between(*safe_range(2), step_size=self.step_size)
         if isinstance(self.steps, str):
             _check_theory(steps=self.steps)
         else:

@@ -15,8 +15,8 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from estimators.core.accounting import Guarantee
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.checks import check_between, check_sparsity, check_whole
 from estimators.core.design import Design
 from estimators.core.losses import (
     LogisticLoss,
@@ -27,11 +27,11 @@ from estimators.core.losses import (
     record_by_record,
     slopes,
 )
-from estimators.core.mechanisms import check_between, check_sparsity, check_whole, gaussian
+from estimators.core.mechanisms import gaussian
 from estimators.regression import projected
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, budget_of, paper_gradient_noise, repeated_noise
-from minimax.core.privacy import Approximate, Gaussian, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.logistic.upper import noisy_logistic_upper
@@ -216,7 +216,7 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     for zCDP really spends 2 rho; T G^2 log(1/delta)/(n eps)^2 for (epsilon, delta) spends
     rho = 2 eps^2/log(1/delta), which at eps = 1, delta = 1e-5 is .174 and an epsilon of 3.0 by
     WG19: Lemma 3.4 (2.40 by the exact Gaussian curve). `privacy_` then reports the budget's
-    epsilon with its real delta; ``accounting.total(ledger_, Approximate, delta)`` the reverse.
+    epsilon with its real delta; ``accounting.compose(ledger_, Approximate, delta)`` the reverse.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         loss: str | Loss = "squared",
         clip: float = 1.0,
@@ -328,7 +328,7 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         loss: str | Loss = "logistic",
         clip: float = 1.0,

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.core.accounting import Guarantee, LedgerEntry
-from estimators.core.base import Array, clipped_sum, equal_part, split
+from estimators.core.accounting import LedgerEntry
+from estimators.core.base import Array, clipped_sum, equal_part, split_budget
 from estimators.core.mechanisms import gaussian, gumbel_top_k, laplace, peeling
 from estimators.core.truncation import Truncation
 from estimators.core.tuning import (
@@ -22,7 +22,7 @@ from estimators.core.tuning import (
 )
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, Scales, sparse_scales
-from minimax.core.privacy import Pure, ZeroConcentrated
+from minimax.core.privacy import Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.upper import sparse_mean_upper
@@ -102,7 +102,7 @@ def choose_sparsity(
     records: their noise is K/sqrt(K-1) times (5 folds: 2.5) that of one fit with their budget, so
     a signal must exceed several times the final noise before the choice can see it.
     """
-    training, search, choice = split(budget, 0.80, 0.05, 0.15)
+    training, search, choice = split_budget(budget, 0.80, 0.05, 0.15)
     pure, n, longest = isinstance(budget, Pure), len(X), grid[-1]
     complement = n - math.ceil(n / n_folds)
     each = equal_part(training, n_folds - 1)
@@ -194,7 +194,7 @@ class SparseMean(SparseEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int | Literal["cv"] = 1,
         R: Truncation = "theory",
         method: Method = "gumbel",
@@ -234,7 +234,7 @@ class SparseMean(SparseEstimator):
         level = self._level(X, search, rng, ledger)
         s = self.s
         if s == "cv":
-            tuning, budget = split(budget, self.tuning_share, 1 - self.tuning_share)
+            tuning, budget = split_budget(budget, self.tuning_share, 1 - self.tuning_share)
             grid = tuning_grid(self.s_grid)
             final = [self._scales(len(X), s, level, budget).value_variance for s in grid]
             s, entries = choose_sparsity(
@@ -289,7 +289,9 @@ class SparseMean(SparseEstimator):
             privacy=asked,
         )
 
-    def _scales(self, n: Number, s: int, level: Number, budget: Guarantee | Budget) -> Scales:
+    def _scales(
+        self, n: Number, s: int, level: Number, budget: SpendablePrivacy | Budget
+    ) -> Scales:
         return sparse_scales(
             n,
             s,
@@ -300,7 +302,7 @@ class SparseMean(SparseEstimator):
             selection_share=self.selection_share,
         )
 
-    def _check_options(self, n: int, d: int) -> Guarantee:
+    def _check_options(self, n: int, d: int) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
         self._check_truncation()
         return self._check_selection(n, d)

@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from estimators.core.accounting import Guarantee, LedgerEntry
-from estimators.core.base import Array, LinearPredictor, equal_part, split
+from estimators.core.accounting import LedgerEntry
+from estimators.core.base import Array, LinearPredictor, equal_part, split_budget
+from estimators.core.checks import check_between, check_whole, safe_range
 from estimators.core.design import Design, clipped_entries
-from estimators.core.mechanisms import check_between, check_whole
 from estimators.core.truncation import Truncation, theoretical_truncation
 from estimators.core.tuning import (
     Method,
@@ -34,12 +34,12 @@ from minimax.core.calibration import (
     laplace_maximum_rms,
     step_scales,
 )
-from minimax.core.privacy import Approximate, Pure, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated, at_point
 from minimax.core.symbolic import Number
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import private_thresholding_upper
 
-LIMITS = (1e-20, 1e20)
+SAFE_RANGE = safe_range(15)
 """Where bounds and step sizes must lie, so that products of a few of them can be squared."""
 MOST_STEPS = 100
 
@@ -88,7 +88,7 @@ def choose_regression_sparsity(
     y: Array,
     grid: tuple[int, ...],
     *,
-    plan: Callable[[int, Guarantee], Descent],
+    plan: Callable[[int, SpendablePrivacy], Descent],
     budget: Pure | ZeroConcentrated,
     n_folds: int,
     smallest_loss: float,
@@ -115,7 +115,7 @@ def choose_regression_sparsity(
     s = max(grid). Noise on the values makes large s look worse than they are, and noise in the
     selection small s, so that the choice is only as good as the lists are.
     """
-    training, search, choice = split(budget, 0.80, 0.05, 0.15)
+    training, search, choice = split_budget(budget, 0.80, 0.05, 0.15)
     n = design.n
     each = equal_part(training, n_folds - 1)
     descent = plan(n - math.ceil(n / n_folds), each)
@@ -220,7 +220,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int | Literal["cv"] = 1,
         entry_bound: float | None = None,
         R: Truncation = "theory",
@@ -266,12 +266,12 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         rng = self._rng()
         ledger: list[LedgerEntry] = []
         search, budget = self._split_for_range(budget)
-        level = min(self._level(y, search, rng, ledger), LIMITS[1])
+        level = min(self._level(y, search, rng, ledger), SAFE_RANGE[1])
         y = np.clip(y, -level, level)
         design = Design(clipped_entries(X, self._entry_bound))
         s = self._grid[-1]
         if self.s == "cv":
-            tuning, budget = split(budget, self.tuning_share, 1 - self.tuning_share)
+            tuning, budget = split_budget(budget, self.tuning_share, 1 - self.tuning_share)
             s, entries = choose_regression_sparsity(
                 design,
                 y,
@@ -306,7 +306,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             raise ValueError("risk_bound covers a given s")
         asked, s = self._asked, self.s
 
-        def spendable(at: Point) -> Guarantee:
+        def spendable(at: Point) -> SpendablePrivacy:
             spent = at_point(type(asked), at)
             return spent if isinstance(budget, (Pure, Approximate)) else spent.to_zcdp()
 
@@ -352,7 +352,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         return float(self.R)
 
     def _scales(
-        self, n: Number, s: int, level: Number, budget: Guarantee | Budget, steps: int
+        self, n: Number, s: int, level: Number, budget: SpendablePrivacy | Budget, steps: int
     ) -> Scales:
         """The noise of one of `steps` steps. The printed calibration divides epsilon and delta,
         and takes records for twice as large as they can be; a part of a budget that was divided
@@ -372,7 +372,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             selection_share=self.selection_share,
         )
 
-    def _steps(self, n: int, d: int, budget: Guarantee) -> int:
+    def _steps(self, n: int, d: int, budget: SpendablePrivacy) -> int:
         """The number of steps. Public: what was found or chosen privately plays no part in it."""
         if not isinstance(self.steps, str):
             return int(self.steps)
@@ -389,7 +389,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
 
         return min(range(1, MOST_STEPS + 1), key=error)
 
-    def _descent(self, n: int, d: int, s: int, level: float, budget: Guarantee) -> Descent:
+    def _descent(self, n: int, d: int, s: int, level: float, budget: SpendablePrivacy) -> Descent:
         steps = self._steps(n, d, budget)
         largest = gradient_bound(s, self._entry_bound, self.radius, level)
         return Descent(
@@ -403,18 +403,18 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             pure=isinstance(budget, Pure),
         )
 
-    def _check_options(self, n: int, d: int) -> Guarantee:
+    def _check_options(self, n: int, d: int) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
         self._check_truncation()
-        check_between(*LIMITS, radius=self.radius, sigma=self.sigma, L=self.L)
+        check_between(*SAFE_RANGE, radius=self.radius, sigma=self.sigma, L=self.L)
         if self.L < 1:
             raise ValueError(f"L must be at least 1, got {self.L!r}")
         if not isinstance(self.R, str):
-            check_between(*LIMITS, R=self.R)
+            check_between(*SAFE_RANGE, R=self.R)
         if self.entry_bound is not None:
-            check_between(*LIMITS, entry_bound=self.entry_bound)
+            check_between(*SAFE_RANGE, entry_bound=self.entry_bound)
         if not isinstance(self.step_size, str):
-            check_between(*LIMITS, step_size=self.step_size)
+            check_between(*SAFE_RANGE, step_size=self.step_size)
         elif self.step_size != "theory":
             raise ValueError(f"step_size must be a number or 'theory', got {self.step_size!r}")
         if not isinstance(self.steps, str):

@@ -8,18 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, clipped_sum
-from estimators.core.mechanisms import (
-    check_sparsity,
-    exponential_mechanism,
-    laplace,
-    propose_test_release,
-)
+from estimators.core.checks import check_sparsity
+from estimators.core.mechanisms import exponential_mechanism, laplace, propose_test_release
 from estimators.core.truncation import TruncatingEstimator, Truncation
 from estimators.sparse_mean import Indices
 from minimax.core.bound import UpperBound
-from minimax.core.privacy import Approximate
+from minimax.core.privacy import Approximate, SpendablePrivacy
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.stable_upper import stable_upper
 
@@ -148,7 +144,7 @@ class StableSparseMean(TruncatingEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         R: Truncation = "theory",
         sigma: float = 1.0,

@@ -13,11 +13,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import optimize, special
 
-from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
-from estimators.core.design import SCALES, Design
-from estimators.core.mechanisms import check_between, check_whole, gaussian, propose_test_release
-from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from estimators.core.checks import SAFE_RANGE, check_between, check_whole
+from estimators.core.design import Design
+from estimators.core.mechanisms import gaussian, propose_test_release
+from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 RELEASES = 3
 """AdaSSP releases an eigenvalue, a matrix and a vector, each with a third of the budget."""
@@ -145,7 +146,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         row_bound: float = 1.0,
         R: float = 1.0,
         failure: float = 0.05,
@@ -162,7 +163,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
     def fit(self, X: Any, y: Any) -> AdaptiveSufficientStatistics:
         """Release private coefficients of the regression of y on X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
-        check_between(*SCALES, row_bound=self.row_bound, R=self.R)
+        check_between(*SAFE_RANGE, row_bound=self.row_bound, R=self.R)
         check_between(0, 1, failure=self.failure)
         budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
         bound, R, d = float(self.row_bound), float(self.R), X.shape[1]
@@ -189,7 +190,9 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         self.coef_ = np.asarray(np.linalg.solve(matrix, correlation.value), dtype=float)
         return self
 
-    def _noise(self, moves: StatisticsNoise, budget: Guarantee) -> tuple[StatisticsNoise, float]:
+    def _noise(
+        self, moves: StatisticsNoise, budget: SpendablePrivacy
+    ) -> tuple[StatisticsNoise, float]:
         """The noise of each release, and the margin of the eigenvalue in units of its noise."""
         if self.calibration == "analytic":
             assert not isinstance(budget, Pure)
@@ -314,7 +317,7 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         row_bound: float = 1.0,
         projections: int | Literal["theory"] = "theory",
         test_share: float = 0.25,
@@ -330,7 +333,7 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
         """Release private coefficients of the regression of y on X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, d = X.shape
-        check_between(*SCALES, row_bound=self.row_bound)
+        check_between(*SAFE_RANGE, row_bound=self.row_bound)
         check_between(0, 1, test_share=self.test_share)
         budget = self._budget(Approximate)
         assert isinstance(budget, Approximate)

@@ -24,19 +24,13 @@ from estimators.baselines.objective_perturbation import (
     quieter,
 )
 from estimators.baselines.regression import ROOM
-from estimators.core.accounting import Guarantee, LedgerEntry
+from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator
-from estimators.core.design import SCALES, Design, clipped_entries
+from estimators.core.checks import SAFE_RANGE, check_between, check_sparsity, check_whole
+from estimators.core.design import Design, clipped_entries
 from estimators.core.losses import accepted_responses, chosen_loss
-from estimators.core.mechanisms import (
-    check_between,
-    check_sparsity,
-    check_whole,
-    exponential_mechanism,
-    gumbel_top_k,
-    report_noisy_max,
-)
-from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from estimators.core.mechanisms import exponential_mechanism, gumbel_top_k, report_noisy_max
+from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
 
 LossName = Literal["squared", "logistic"]
 Selection = Literal["exponential", "laplace"]
@@ -64,7 +58,7 @@ def frank_wolfe_sensitivity(
 
 
 def round_epsilon(
-    budget: Guarantee, rounds: int, selection: Selection, calibration: str = "zcdp"
+    budget: SpendablePrivacy, rounds: int, selection: Selection, calibration: str = "zcdp"
 ) -> float:
     """epsilon of each of `rounds` selections that spend the budget together.
 
@@ -145,7 +139,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         loss: LossName = "squared",
         l1_radius: float = 1.0,
         entry_bound: float = 1.0,
@@ -193,8 +187,8 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         self.coef_, self.n_iter_, self.selection_scale_ = coef, rounds, entry.scale
         return self
 
-    def _check_options(self) -> Guarantee:
-        check_between(*SCALES, l1_radius=self.l1_radius, entry_bound=self.entry_bound, R=self.R)
+    def _check_options(self) -> SpendablePrivacy:
+        check_between(*SAFE_RANGE, l1_radius=self.l1_radius, entry_bound=self.entry_bound, R=self.R)
         if self.selection not in ("exponential", "laplace"):
             raise ValueError(
                 f"selection must be 'exponential' or 'laplace', got {self.selection!r}"
@@ -216,7 +210,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
             check_whole(1, steps=self.steps)
         return budget
 
-    def _rounds(self, d: int, moved: float, reach: float, budget: Guarantee) -> int:
+    def _rounds(self, d: int, moved: float, reach: float, budget: SpendablePrivacy) -> int:
         if not isinstance(self.steps, str):
             return int(self.steps)
 
@@ -337,7 +331,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: Guarantee | None = None,
+        privacy: SpendablePrivacy | None = None,
         s: int = 1,
         loss: LossName = "squared",
         row_bound: float = 1.0,
@@ -394,7 +388,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
     def _check_options(self, n: int, d: int) -> tuple[float, Pure | Approximate]:
         """epsilon of each of the s selections, and the guarantee of stage 2."""
         check_sparsity(self.s, d)
-        check_between(*SCALES, row_bound=self.row_bound, R=self.R, radius=self.radius)
+        check_between(*SAFE_RANGE, row_bound=self.row_bound, R=self.R, radius=self.radius)
         check_between(0, 1, penalty=self.penalty, selection_share=self.selection_share)
         if isinstance(self.blocks, str):
             if self.blocks != "theory":

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from estimators.core.base import Array, validated
-from estimators.core.mechanisms import check_sparsity
+from estimators.core.checks import check_sparsity
 
 
 class SampleMean(BaseEstimator):

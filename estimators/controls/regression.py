@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from estimators.core.base import Array, LinearPredictor, validated_pair
+from estimators.core.checks import check_between, check_sparsity, check_whole
 from estimators.core.losses import Loss, SquaredLoss, accepted_responses, chosen_loss, slopes
-from estimators.core.mechanisms import check_between, check_sparsity, check_whole
 
 Indices = NDArray[np.intp]
 WELL_CONDITIONED = 1e-8

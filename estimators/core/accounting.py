@@ -1,7 +1,7 @@
 """From a ledger of mechanism calls to the guarantee of the whole.
 
 A `LedgerEntry` documents one mechanism call completely: what was released, how sensitive it is,
-how much noise it got and which guarantees that gives. `total` composes a ledger in the definition
+how much noise it got and which guarantees that gives. `compose` adds a ledger up in the definition
 asked for. Pure, zCDP and Gaussian guarantees add up; an (epsilon, delta) guarantee is the smallest
 of several upper bounds, each proved (`estimators.core.loss_law`), and never below what randomised
 responses that keep every promise of the ledger really lose.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, get_args
 
@@ -24,25 +25,40 @@ from numpy.typing import NDArray
 from scipy import special
 
 from estimators.core import loss_law
-from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    Scope,
+    SpendablePrivacy,
+    ZeroConcentrated,
+)
 from minimax.core.randomised_response import randomised_response_epsilon
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
 Array = NDArray[np.float64]
-Guarantee = Pure | Approximate | ZeroConcentrated | Gaussian
 Ledger = tuple["LedgerEntry", ...]
 SMALLEST_EPSILON = 1e-12
 """What is reported where epsilon may be 0, which no definition has."""
 
 
-def check_guarantee(**named: object) -> None:
+def check_composable(**named: object) -> None:
     """Raise naming the first argument that is not a guarantee that can be composed."""
     for name, value in named.items():
-        if not isinstance(value, Guarantee):
-            kinds = ", ".join(kind.__name__ for kind in get_args(Guarantee))
+        if not isinstance(value, SpendablePrivacy):
+            kinds = ", ".join(kind.__name__ for kind in get_args(SpendablePrivacy))
             raise TypeError(f"{name} must be one of {kinds}; got {value!r}")
+
+
+class LossLaw(Enum):
+    """The law of a call's privacy loss, given its epsilon: what dominates it."""
+
+    WORST = "any mechanism with these guarantees"
+    """At worst randomised response."""
+    LAPLACE = "Laplace noise in proportion to the l1 sensitivity"
+    """One shift by all of the sensitivity; it loses less than randomised response does."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +73,21 @@ class LedgerEntry:
     sensitivity: float
     norm: str
     scale: float
-    guarantees: tuple[Guarantee, ...]
+    guarantees: tuple[SpendablePrivacy, ...]
     count: int = 1
     about: str = ""
     part: str = ""
     """The records that were read, by name: two names are disjoint records, "" is all of them."""
+    law: LossLaw = LossLaw.WORST
+    """What is known of the privacy loss beyond the guarantees. Names and remarks decide nothing."""
 
     def __post_init__(self) -> None:
         for guarantee in self.guarantees:
-            check_guarantee(guarantees=guarantee)
+            check_composable(guarantees=guarantee)
+        if not isinstance(self.law, LossLaw):
+            raise TypeError(f"law must be a LossLaw, got {self.law!r}")
+        if self.law is LossLaw.LAPLACE and not self.guarantee(Pure):
+            raise ValueError("law: Laplace noise has a Pure guarantee, which guarantees lacks")
         if isinstance(self.count, bool) or not isinstance(self.count, (int, np.integer)):
             raise TypeError(f"count must be an integer, got {self.count!r}")
         if self.count < 1:
@@ -78,7 +100,7 @@ class LedgerEntry:
 
         An epsilon-DP call is dominated by binary randomised response. An (epsilon, delta) call is
         dominated by the same with a chance delta of revealing everything, which is not part of the
-        event. (`total` composes itself: the library's transform of loss distributions has an
+        event. (`compose` does without: the library's transform of loss distributions has an
         absolute error, near 1e-15, which is more than a small delta.)
         """
         import dp_accounting  # slow to import, and needed for nothing else
@@ -86,14 +108,14 @@ class LedgerEntry:
         gaussian = self.guarantee(Gaussian)
         if isinstance(gaussian, Gaussian):
             one: DpEvent = dp_accounting.GaussianDpEvent(1 / gaussian.mu)
-        elif _is_laplace(self):
+        elif self.law is LossLaw.LAPLACE:
             one = dp_accounting.LaplaceDpEvent(1 / _epsilon(self))
         else:
             chance = 2 * float(special.expit(-_epsilon_of_core(self)))
             one = dp_accounting.RandomizedResponseDpEvent(chance, 2)
         return dp_accounting.ComposedDpEvent([one] * self.count)
 
-    def guarantee(self, kind: type[Guarantee]) -> Guarantee | None:
+    def guarantee(self, kind: type[SpendablePrivacy]) -> SpendablePrivacy | None:
         """The guarantee of this kind, if the call has one."""
         return next((g for g in self.guarantees if isinstance(g, kind)), None)
 
@@ -102,15 +124,17 @@ class NotAccountable(ValueError):
     """The ledger's mechanisms do not give a guarantee of the kind asked for."""
 
 
-def total(ledger: Ledger, kind: type[Guarantee], delta: float | None = None) -> Guarantee:
+def compose(
+    ledger: Ledger, kind: type[SpendablePrivacy], delta: float | None = None
+) -> SpendablePrivacy:
     """The guarantee of running every mechanism of the ledger on the same data.
 
     `kind` is the definition wanted; `Approximate` needs the `delta` at which to report epsilon. The
     scope is that of the ledger's guarantees; a record gets the guarantee of the worst of the parts.
     """
     ledger = tuple(ledger)
-    if kind not in get_args(Guarantee):
-        kinds = ", ".join(known.__name__ for known in get_args(Guarantee))
+    if kind not in get_args(SpendablePrivacy):
+        kinds = ", ".join(known.__name__ for known in get_args(SpendablePrivacy))
         raise TypeError(f"kind must be one of {kinds}; got {kind!r}")
     if not ledger:
         raise NotAccountable("the ledger is empty: nothing was released")
@@ -127,12 +151,14 @@ def total(ledger: Ledger, kind: type[Guarantee], delta: float | None = None) -> 
     return replace(worst, scope=scope)
 
 
-def _composition(ledger: Ledger, kind: type[Guarantee], delta: float | None) -> Guarantee:
+def _composition(
+    ledger: Ledger, kind: type[SpendablePrivacy], delta: float | None
+) -> SpendablePrivacy:
     """Calls on the same records, whatever the scope."""
     if kind is Pure:
         return Pure(loss_law.added(tuple((_epsilon(entry), entry.count) for entry in ledger)))
     if kind is ZeroConcentrated:
-        return ZeroConcentrated(sum(entry.count * _rho(entry) for entry in ledger))
+        return ZeroConcentrated(loss_law.added(tuple((_rho(e), e.count) for e in ledger)))
     if kind is Gaussian:
         return _composed_gaussian(ledger)
     assert delta is not None
@@ -140,7 +166,7 @@ def _composition(ledger: Ledger, kind: type[Guarantee], delta: float | None) -> 
 
 
 def _composed_gaussian(ledger: Ledger) -> Gaussian:
-    return Gaussian(math.sqrt(sum(entry.count * _mu(entry) ** 2 for entry in ledger)))
+    return Gaussian(loss_law.root_of_added_squares(tuple((_mu(e), e.count) for e in ledger)))
 
 
 def _scope(ledger: Ledger) -> Scope:
@@ -225,7 +251,7 @@ def _log_moment(ledger: Ledger, order: Array) -> Array:
     found = np.zeros_like(order)
     for entry in ledger:
         options = [loss_law.gaussian_log_moment(rho, order) for rho in _rhos(entry)]
-        if _is_laplace(entry):
+        if entry.law is LossLaw.LAPLACE:
             options.append(loss_law.laplace_log_moment(_epsilon(entry), order))
         elif _has_epsilon(entry) and not entry.guarantee(Gaussian):
             options.append(loss_law.response_log_moment(_epsilon_of_core(entry), order))
@@ -238,8 +264,8 @@ def _losses(ledger: Ledger) -> loss_law.Losses | None:
     gaussians, others = _divided(ledger)
     if not all(_has_epsilon(entry) for entry in others):
         return None
-    laplaces = [entry for entry in others if _is_laplace(entry)]
-    responses = [entry for entry in others if not _is_laplace(entry)]
+    laplaces = [entry for entry in others if entry.law is LossLaw.LAPLACE]
+    responses = [entry for entry in others if entry.law is not LossLaw.LAPLACE]
     return loss_law.Losses(
         _counted((_epsilon_of_core(entry), entry.count) for entry in responses),
         _counted((_epsilon(entry), entry.count) for entry in laplaces),
@@ -278,7 +304,7 @@ def _floor(ledger: Ledger) -> tuple[loss_law.Group, ...]:
     """
 
     def response(entry: LedgerEntry) -> float:
-        if _is_laplace(entry):
+        if entry.law is LossLaw.LAPLACE:
             half = _epsilon(entry) / 2
             return half + math.log1p(-math.expm1(-half))
         return min(randomised_response_epsilon(guarantee) for guarantee in entry.guarantees)
@@ -311,10 +337,6 @@ def _least_log_delta(ledger: Ledger, epsilon: float) -> float:
 
 
 # --- One entry ------------------------------------------------------------------------------------
-
-
-def _is_laplace(entry: LedgerEntry) -> bool:
-    return entry.mechanism == "laplace" and entry.norm == "l1"
 
 
 def _leak(entry: LedgerEntry) -> float:

@@ -23,12 +23,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from estimators.core.accounting import Guarantee, LedgerEntry, check_guarantee, delta_at, total
+from estimators.core.accounting import LedgerEntry, check_composable, compose, delta_at
 from estimators.core.design import clamped
-from minimax.core.privacy import Approximate, Gaussian, Pure, Scope
+from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, SpendablePrivacy
 
 Array = NDArray[np.float64]
-DEFAULT_PRIVACY: dict[Scope, Guarantee] = {
+DEFAULT_PRIVACY: dict[Scope, SpendablePrivacy] = {
     "central": Approximate(epsilon=1.0, delta=1e-6),
     "local": Pure(epsilon=1.0, scope="local"),
     "label": Pure(epsilon=1.0, scope="label"),
@@ -45,13 +45,13 @@ SECRET_SEED = "random_state is secret: whoever knows it, or has this object, kno
 class PrivateEstimator(BaseEstimator):
     """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out."""
 
-    privacy: Guarantee | None
+    privacy: SpendablePrivacy | None
     random_state: Any
     scope: ClassVar[Scope] = "central"
     """Who is trusted with the data: the budget must be of this scope."""
     releases: ClassVar[tuple[str, ...]]
     """The attributes that depend on the data. All others are functions of public numbers."""
-    privacy_: Guarantee
+    privacy_: SpendablePrivacy
     ledger_: tuple[LedgerEntry, ...]
 
     def _validated(self, X: Any, *, minimum_records: int = 1) -> Array:
@@ -62,7 +62,7 @@ class PrivateEstimator(BaseEstimator):
         """X and y as finite real arrays of equal length, clamped; X may be CSR if `sparse_rows`."""
         return validated_pair(self, X, y, sparse_rows=sparse_rows)
 
-    def _budget(self, *allowed: type[Guarantee]) -> Guarantee:
+    def _budget(self, *allowed: type[SpendablePrivacy]) -> SpendablePrivacy:
         """The privacy parameter, checked to be of a kind this estimator can spend."""
         budget = self._asked
         if not isinstance(budget, allowed):
@@ -79,7 +79,7 @@ class PrivateEstimator(BaseEstimator):
         return budget
 
     @property
-    def _asked(self) -> Guarantee:
+    def _asked(self) -> SpendablePrivacy:
         """The budget given, or the default one."""
         return DEFAULT_PRIVACY[self.scope] if self.privacy is None else self.privacy
 
@@ -101,7 +101,7 @@ class PrivateEstimator(BaseEstimator):
         spent = tuple(ledger)
         asked = self._asked
         delta = asked.delta if isinstance(asked, Approximate) else None
-        reported = total(spent, type(asked), delta)
+        reported = compose(spent, type(asked), delta)
         if isinstance(asked, Approximate):
             assert isinstance(reported, Approximate)
             if reported.epsilon > asked.epsilon * (1 + 1e-9):
@@ -185,7 +185,7 @@ def validated_pair(
     return clamped(X), clamped(y)
 
 
-def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:
+def split_budget(privacy: SpendablePrivacy, *shares: float) -> list[SpendablePrivacy]:
     """Divide a budget into parts, of its scope, that compose back to it.
 
     epsilon and delta add up, rho adds up, mu^2 adds up.
@@ -195,13 +195,13 @@ def split(privacy: Guarantee, *shares: float) -> list[Guarantee]:
     return [_part(privacy, share) for share in shares]
 
 
-def equal_part(privacy: Guarantee, parts: int) -> Guarantee:
+def equal_part(privacy: SpendablePrivacy, parts: int) -> SpendablePrivacy:
     """One of so many equal parts of a budget."""
     return _part(privacy, 1 / parts)
 
 
-def _part(privacy: Guarantee, share: float) -> Guarantee:
-    check_guarantee(privacy=privacy)
+def _part(privacy: SpendablePrivacy, share: float) -> SpendablePrivacy:
+    check_composable(privacy=privacy)
     power = 0.5 if isinstance(privacy, Gaussian) else 1.0
     return replace(
         privacy, **{name: value * share**power for name, value in privacy.parameters.items()}

@@ -18,8 +18,6 @@ Array = NDArray[np.float64]
 LARGEST = 1e100
 """Entries beyond this are taken as this, so that squares and products stay finite. A function of
 the record alone, like every other clip."""
-SCALES = (1e-30, 1e30)
-"""Where bounds on rows, responses and coefficients must lie: products of all of them are formed."""
 
 
 def clamped(values: Any) -> Any:

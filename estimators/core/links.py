@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicHermiteSpline
 
 from estimators.core.base import LinearPredictor
-from estimators.core.mechanisms import check_positive
+from estimators.core.checks import check_positive
 from minimax.core.bound import OutsideRegime
 
 Array = NDArray[np.float64]

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from scipy import fft, optimize, special
 
 from minimax.core.closeness import log_gaussian_hockey_stick, log_gaussian_hockey_sticks
-from minimax.core.conversions import OUTWARD, order_saving
+from minimax.core.conversions import OUTWARD, order_saving, rounded_up
 
 Array = NDArray[np.float64]
 Group = tuple[float, int]
@@ -88,9 +88,21 @@ class Losses:
 
 def added(terms: tuple[Group, ...]) -> float:
     """The sum of count * epsilon, rounded upwards."""
-    exact = sum((count * Fraction(epsilon) for epsilon, count in terms), Fraction(0))
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+    return rounded_up(sum((count * Fraction(epsilon) for epsilon, count in terms), Fraction(0)))
+
+
+def root_of_added_squares(terms: tuple[Group, ...]) -> float:
+    """The root of the sum of count * mu^2, rounded upwards: the least float that is not below."""
+    exact = sum((count * Fraction(mu) ** 2 for mu, count in terms), Fraction(0))
+    size = max(mu for mu, _ in terms)  # squares of small numbers are no floats, their quotients are
+    root = size * math.sqrt(rounded_up(exact / Fraction(size) ** 2))
+    if math.isinf(root):
+        return root
+    while Fraction(root) ** 2 < exact:
+        root = math.nextafter(root, math.inf)
+    while Fraction(smaller := math.nextafter(root, 0.0)) ** 2 >= exact:
+        root = smaller
+    return root
 
 
 # --- Moments --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from estimators.core.mechanisms import check_positive
+from estimators.core.checks import check_positive
 
 Array = NDArray[np.float64]
 

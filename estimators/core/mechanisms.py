@@ -8,16 +8,16 @@ privacy over the real numbers; it is not hardened against floating-point attacks
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.core.accounting import LedgerEntry
-from estimators.core.design import SCALES
+from estimators.core.accounting import LedgerEntry, LossLaw
+from estimators.core.checks import check_positive, check_sparsity
 from minimax.core import calibration as calibration_of
 from minimax.core.closeness import gaussian_hockey_stick
+from minimax.core.conversions import half_square
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Array = NDArray[np.float64]
@@ -30,42 +30,6 @@ class Release(NamedTuple, Generic[T]):
 
     value: T
     entry: LedgerEntry
-
-
-def check_positive(**named: float) -> None:
-    """Raise naming the first argument that is not a positive finite number."""
-    for name, value in named.items():
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise TypeError(f"{name} must be a number, got {value!r}")
-        if not (value > 0 and math.isfinite(value)):
-            raise ValueError(f"{name} must be positive and finite, got {value!r}")
-
-
-def check_between(low: float, high: float, **named: float) -> None:
-    """Raise naming the first argument that is not a number strictly between two others."""
-    check_positive(**named)
-    for name, value in named.items():
-        if not low < value < high:
-            raise ValueError(f"{name} must lie in ({low:g}, {high:g}), got {value!r}")
-
-
-def number_or_auto(name: str, value: float | Literal["auto"]) -> float | None:
-    """The number that an option is, checked, or None if it is "auto"."""
-    if isinstance(value, str):
-        if value != "auto":
-            raise ValueError(f"{name} must be 'auto' or a number, got {value!r}")
-        return None
-    check_between(*SCALES, **{name: value})
-    return float(value)
-
-
-def check_whole(least: int = 1, **named: int) -> None:
-    """Raise naming the first argument that is not a whole number of at least `least`."""
-    for name, value in named.items():
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"{name} must be an integer, got {value!r}")
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}")
 
 
 def laplace(
@@ -83,9 +47,9 @@ def laplace(
     check_positive(l1_sensitivity=l1_sensitivity, epsilon=epsilon)
     scale = l1_sensitivity / epsilon
     noisy = value + rng.laplace(scale=scale, size=np.shape(value))
-    return Release(
-        noisy, LedgerEntry("laplace", l1_sensitivity, "l1", scale, (Pure(epsilon),), about=about)
-    )
+    guarantee, law = Pure(epsilon), LossLaw.LAPLACE
+    entry = LedgerEntry("laplace", l1_sensitivity, "l1", scale, (guarantee,), about=about, law=law)
+    return Release(noisy, entry)
 
 
 def gaussian_scale(
@@ -148,7 +112,7 @@ def _exponential_guarantees(epsilon: float) -> tuple[Pure, ZeroConcentrated]:
 
     (Cesar and Rogers, 2021: bounded-range mechanisms.)
     """
-    return Pure(epsilon), ZeroConcentrated(epsilon**2 / 8)
+    return Pure(epsilon), ZeroConcentrated(half_square(epsilon / 2))
 
 
 def exponential_mechanism(
@@ -237,9 +201,8 @@ def peeling(
     rounds = LedgerEntry(
         "noisy max", sensitivity, "linf", scale, (Pure(2 * epsilon),), s, "peeling: support"
     )
-    released = LedgerEntry(
-        "laplace", sensitivity, "l1", scale, (Pure(epsilon),), s, "peeling: one value each"
-    )
+    about, law = "peeling: one value each", LossLaw.LAPLACE
+    released = LedgerEntry("laplace", sensitivity, "l1", scale, (Pure(epsilon),), s, about, law=law)
     return Peeled(support, values), (rounds, released)
 
 
@@ -323,11 +286,3 @@ def propose_test_release(
         about=about,
     )
     return Release(passed, entry)
-
-
-def check_sparsity(k: int, d: int, name: str = "s", dimension: str = "d") -> None:
-    """Raise unless k is a whole number of coordinates between 1 and d, by the names of both."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {k!r}")
-    if not 1 <= k <= d:
-        raise ValueError(f"{name} must lie between 1 and {dimension} = {d}, got {k}")

@@ -7,22 +7,18 @@ from typing import Literal
 
 from numpy.random import Generator as Rng
 
-from estimators.core.accounting import Guarantee, LedgerEntry
-from estimators.core.base import Array, PrivateEstimator, split
-from estimators.core.mechanisms import (
-    FractionBelow,
-    Release,
-    above_threshold_quantile,
-    check_between,
-)
-from minimax.core.privacy import Approximate, Gaussian, Pure
+from estimators.core.accounting import LedgerEntry
+from estimators.core.base import Array, PrivateEstimator, split_budget
+from estimators.core.checks import check_between, safe_range
+from estimators.core.mechanisms import FractionBelow, Release, above_threshold_quantile
+from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy
 from minimax.core.symbolic import Number, library
 
 Truncation = float | Literal["theory", "quantile"]
 THEORY_FACTOR = 4.0
 """K in R = radius + K sigma sqrt(log n); CWZ19 §5.1 uses 4."""
-LEVELS = (1e-150, 1e150)
-"""Where levels and scales must lie, so that squares and sums stay in the floating-point range."""
+SAFE_RANGE = safe_range(2)
+"""For levels and scales of means, of which squares are formed."""
 
 
 def theoretical_truncation(n: Number, sigma: float, radius: float) -> Number:
@@ -45,10 +41,10 @@ def private_truncation(X: Array, epsilon: float, quantile: float, rng: Rng) -> R
     level, entry = above_threshold_quantile(
         below, quantile, records=n, start=1e-6, growth=1.1, epsilon=epsilon, rng=rng, about=about
     )
-    return Release(min(level, LEVELS[1]), entry)
+    return Release(min(level, SAFE_RANGE[1]), entry)
 
 
-def pure_share(budget: Guarantee) -> float:
+def pure_share(budget: SpendablePrivacy) -> float:
     """epsilon of a pure mechanism that spends exactly this budget."""
     if isinstance(budget, (Pure, Approximate)):
         return budget.epsilon
@@ -69,11 +65,13 @@ class TruncatingEstimator(PrivateEstimator):
             if self.R not in ("theory", "quantile"):
                 raise ValueError(f"R must be a number, 'theory' or 'quantile', got {self.R!r}")
         else:
-            check_between(*LEVELS, R=self.R)
-        check_between(*LEVELS, sigma=self.sigma, radius=self.radius)
+            check_between(*SAFE_RANGE, R=self.R)
+        check_between(*SAFE_RANGE, sigma=self.sigma, radius=self.radius)
         check_between(0, 1, range_share=self.range_share, quantile=self.quantile)
 
-    def _split_for_range(self, budget: Guarantee) -> tuple[Guarantee | None, Guarantee]:
+    def _split_for_range(
+        self, budget: SpendablePrivacy
+    ) -> tuple[SpendablePrivacy | None, SpendablePrivacy]:
         """What the search for R gets, if there is one, and what is left.
 
         The search is pure, so all of delta stays with the release.
@@ -86,7 +84,7 @@ class TruncatingEstimator(PrivateEstimator):
             return search, Approximate(budget.epsilon - search.epsilon, budget.delta)
         if isinstance(budget, Gaussian):
             raise TypeError("R='quantile' needs a Pure, Approximate or ZeroConcentrated budget")
-        first, second = split(budget, share, 1 - share)
+        first, second = split_budget(budget, share, 1 - share)
         return first, second
 
     def _fixed_level(self, n: Number) -> Number:
@@ -96,7 +94,7 @@ class TruncatingEstimator(PrivateEstimator):
         return float(self.R)
 
     def _level(
-        self, X: Array, search: Guarantee | None, rng: Rng, ledger: list[LedgerEntry]
+        self, X: Array, search: SpendablePrivacy | None, rng: Rng, ledger: list[LedgerEntry]
     ) -> float:
         """R; the search for it, if there is one, goes on the ledger."""
         if search is None:

@@ -7,18 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from estimators.core.accounting import Guarantee, LedgerEntry, total
+from estimators.core.accounting import LedgerEntry, compose
 from estimators.core.base import Array
+from estimators.core.checks import check_between, check_sparsity, check_whole
 from estimators.core.mechanisms import (
     FractionBelow,
     above_threshold_quantile,
-    check_between,
-    check_sparsity,
-    check_whole,
     exponential_mechanism,
 )
 from estimators.core.truncation import TruncatingEstimator, pure_share
-from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
 
 Method = Literal["gumbel", "peeling"]
 SparseCalibration = Literal["zcdp", "paper"]
@@ -33,8 +31,8 @@ def choose_smallest_loss(
     losses: Array,
     *,
     start: float,
-    search: Guarantee,
-    choice: Guarantee,
+    search: SpendablePrivacy,
+    choice: SpendablePrivacy,
     rng: np.random.Generator,
     public: Array | float = 0.0,
 ) -> tuple[int, list[LedgerEntry]]:
@@ -79,7 +77,7 @@ class SparseEstimator(TruncatingEstimator):
     s_grid: Any
     n_folds: int
 
-    def _check_selection(self, n: int, d: int) -> Guarantee:
+    def _check_selection(self, n: int, d: int) -> SpendablePrivacy:
         """The options of selection and tuning, checked; the budget to spend."""
         if self.method not in ("gumbel", "peeling"):
             raise ValueError(f"method must be 'gumbel' or 'peeling', got {self.method!r}")
@@ -120,7 +118,7 @@ class SparseEstimator(TruncatingEstimator):
         `privacy_` of an (epsilon, delta) budget is read from that total alone.
         """
         if self.s == "cv" and isinstance(self._asked, Approximate):
-            rho = total(tuple(ledger), ZeroConcentrated).to_zcdp()
+            rho = compose(tuple(ledger), ZeroConcentrated).to_zcdp()
             reported = rho.to_approximate(self._asked.delta).assuming(*self._assumptions)
             self.ledger_, self.privacy_ = tuple(ledger), reported
         else:

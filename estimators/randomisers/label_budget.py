@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from scipy import optimize, sparse, special
 
-from estimators.core.accounting import Guarantee, Ledger, check_guarantee, total
+from estimators.core.accounting import Ledger, check_composable, compose
+from estimators.core.checks import check_between, check_positive, check_whole
 from estimators.core.design import Design
-from estimators.core.mechanisms import check_between, check_positive, check_whole
 from estimators.randomisers.labels import (
     BinaryLabels,
     GaussianLabels,
@@ -20,7 +20,7 @@ from estimators.randomisers.labels import (
     paper_label_scale,
     purifying_clip,
 )
-from minimax.core.privacy import Approximate, Pure
+from minimax.core.privacy import Approximate, Pure, SpendablePrivacy
 
 LabelRandomiser = LaplaceLabels | GaussianLabels | BinaryLabels | PureFromApproximate
 Mechanism = Literal["auto", "laplace", "binary", "gaussian", "genprot"]
@@ -32,7 +32,7 @@ FAILURE = 0.01
 
 
 def label_randomiser(
-    privacy: Guarantee,
+    privacy: SpendablePrivacy,
     bound: float,
     n: int,
     *,
@@ -55,7 +55,7 @@ def label_randomiser(
     """
     check_positive(bound=bound)
     check_whole(n=n)
-    check_guarantee(privacy=privacy)
+    check_composable(privacy=privacy)
     choices = ("auto", "gaussian", *PURE)
     if mechanism not in choices:
         raise ValueError(f"mechanism must be one of {choices}, got {mechanism!r}")
@@ -79,7 +79,7 @@ def label_randomiser(
     return min(candidates, key=lambda candidate: candidate.error())
 
 
-def _named(mechanism: str, privacy: Guarantee, bound: float, n: int) -> LabelRandomiser:
+def _named(mechanism: str, privacy: SpendablePrivacy, bound: float, n: int) -> LabelRandomiser:
     if mechanism in PURE:
         if not isinstance(privacy, (Pure, Approximate)):
             raise ValueError(f"mechanism={mechanism!r} spends an epsilon, not {privacy}")
@@ -156,10 +156,10 @@ def noise_level(design: Design, tail: SubGamma, chance: float) -> float:
     return float(deviations.max()) / design.n
 
 
-def real_epsilon(ledger: Ledger, asked: Guarantee) -> float | None:
+def real_epsilon(ledger: Ledger, asked: SpendablePrivacy) -> float | None:
     """The epsilon really given at the delta of an (epsilon, delta) budget; None for others."""
     if not isinstance(asked, Approximate):
         return None
-    given = total(ledger, Approximate, asked.delta)
+    given = compose(ledger, Approximate, asked.delta)
     assert isinstance(given, Approximate)
     return given.epsilon

@@ -18,14 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from estimators.core.accounting import LedgerEntry
-from estimators.core.mechanisms import (
-    Calibration,
-    Release,
-    check_positive,
-    check_whole,
-    gaussian_scale,
-)
+from estimators.core.accounting import LedgerEntry, LossLaw
+from estimators.core.checks import check_positive, check_whole
+from estimators.core.mechanisms import Calibration, Release, gaussian_scale
 from estimators.randomisers.vectors import blocks
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 from minimax.core.randomised_response import randomised_response_epsilon
@@ -116,7 +111,13 @@ class LaplaceLabels:
         """One report for each label."""
         y = clipped(y, self.bound)
         entry = LedgerEntry(
-            "laplace", 2 * self.bound, "l1", self.scale, (self.guarantee,), about=_users(y)
+            "laplace",
+            2 * self.bound,
+            "l1",
+            self.scale,
+            (self.guarantee,),
+            about=_users(y),
+            law=LossLaw.LAPLACE,
         )
         return Release(y + rng.laplace(scale=self.scale, size=y.shape), entry)
 

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.mechanisms import Release, check_positive
+from estimators.core.checks import check_positive
+from estimators.core.mechanisms import Release
 from estimators.randomisers.vectors import Array, Randomiser, checked_rows
 from minimax.core.privacy import Pure
 

@@ -32,12 +32,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.mechanisms import Release, check_positive, check_whole
+from estimators.core.checks import check_positive, check_whole
+from estimators.core.mechanisms import Release
 from minimax.core.privacy import Pure
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-LARGEST_EPSILON = 600.0
+LARGEST_EPSILON = 700.0
 """e^epsilon and the mass of the smallest cap are still floating-point numbers."""
 BLOCK = 2**17
 """Numbers randomised at a time: what a block needs stays in the processor's cache."""

@@ -6,6 +6,7 @@ An epsilon is rounded upwards, a budget downwards.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +17,20 @@ from minimax.core.closeness import log_gaussian_hockey_stick, log_gaussian_overl
 
 OUTWARD = 1 + 1e-12
 """A stated epsilon is rounded upwards by this factor: more than rounding errors can have taken."""
+
+
+def rounded_up(exact: Fraction) -> float:
+    """The least float that is not below."""
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def half_square(value: float) -> float:
+    """value^2/2, rounded upwards: the rho of mu-GDP, and of epsilon-DP."""
+    return rounded_up(Fraction(value) ** 2 / 2)
 
 
 def order_saving(g: ArrayLike) -> NDArray[np.float64]:

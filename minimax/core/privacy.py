@@ -24,7 +24,14 @@ from minimax.core.closeness import (
     group_delta,
     kl_pure,
 )
-from minimax.core.conversions import OUTWARD, gaussian_excess, gdp_budget, zcdp_budget, zcdp_epsilon
+from minimax.core.conversions import (
+    OUTWARD,
+    gaussian_excess,
+    gdp_budget,
+    half_square,
+    zcdp_budget,
+    zcdp_epsilon,
+)
 
 Scope = Literal["central", "local", "label"]
 SCOPES: tuple[Scope, ...] = ("central", "local", "label")
@@ -92,7 +99,7 @@ class Pure(_Numbers):
 
     def to_zcdp(self) -> ZeroConcentrated:
         """epsilon-DP implies (epsilon^2 / 2)-zCDP (Bun and Steinke, 2016)."""
-        return ZeroConcentrated(self.epsilon**2 / 2, self.scope)
+        return ZeroConcentrated(half_square(self.epsilon), self.scope)
 
     def to_approximate(self, delta: float) -> Approximate:
         """The smallest epsilon' at this delta: 1 + e^eps' = (1 + e^eps)(1 - delta).
@@ -226,7 +233,7 @@ class Gaussian(_Numbers):
         return np.asarray(special.ndtr(self.mu + quantile))
 
     def to_zcdp(self) -> ZeroConcentrated:
-        return ZeroConcentrated(self.mu**2 / 2, self.scope)
+        return ZeroConcentrated(half_square(self.mu), self.scope)
 
     def to_gaussian(self) -> Gaussian:
         return self
@@ -280,7 +287,11 @@ class Renyi(_Numbers):
         return np.asarray(np.exp(np.minimum(log_bound, 0.0)))
 
 
-Privacy: TypeAlias = Pure | Approximate | ZeroConcentrated | OffsetConcentrated | Gaussian | Renyi
+SpendablePrivacy: TypeAlias = Pure | Approximate | ZeroConcentrated | Gaussian
+"""The kinds of `Privacy` to which noise is calibrated and in which mechanism calls add up. The two
+others occur in lower bounds only."""
+
+Privacy: TypeAlias = SpendablePrivacy | OffsetConcentrated | Renyi
 """A privacy definition with its numbers. All answer `scope` (who is trusted), `parameters`, `kl`,
 `group` and `tradeoff_log`; ``type[Privacy]`` is a definition before it has numbers."""
 

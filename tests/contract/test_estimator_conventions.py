@@ -153,7 +153,7 @@ def test_nothing_is_released_when_accounting_fails(
     def fails(*_: Any) -> None:
         raise ValueError("no such guarantee")
 
-    monkeypatch.setattr("estimators.core.base.total", fails)
+    monkeypatch.setattr("estimators.core.base.compose", fails)
     estimator: Any = KINDS[name](random_state=0)
     with pytest.raises(ValueError, match="no such guarantee"):
         estimator.fit(*sample(estimator, 40))

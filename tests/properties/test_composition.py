@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimators.core.accounting import LedgerEntry, delta_at, total
+from estimators.core.accounting import LedgerEntry, compose, delta_at
 from minimax.core.privacy import Approximate, Pure
 
 pytestmark = pytest.mark.oldest
@@ -50,7 +50,7 @@ def test_reported_is_never_below_what_is_lost(
         first = LedgerEntry("any", 1.0, "l1", 1.0, (Approximate(groups[0][0], leak),))
         ledger = (first, *ledger)
         groups = [(groups[0][0], groups[0][1] + 1), *groups[1:]]
-    epsilon = total(ledger, Approximate, delta).parameters["epsilon"]
+    epsilon = compose(ledger, Approximate, delta).parameters["epsilon"]
     with mpmath.workdps(50):
         assert exact_delta(groups, leak, epsilon) <= delta
         if epsilon > 1e-12 and delta < 0.01:
@@ -66,7 +66,8 @@ def test_more_calls_lose_more(groups: list[tuple[float, int]], delta: float) -> 
     """To within the grid; and no more than the epsilons added up."""
     ledger = tuple(LedgerEntry("any", 1.0, "l1", 1.0, (Pure(e),), count) for e, count in groups)
     found = [
-        total(ledger[: i + 1], Approximate, delta).parameters["epsilon"] for i in range(len(ledger))
+        compose(ledger[: i + 1], Approximate, delta).parameters["epsilon"]
+        for i in range(len(ledger))
     ]
     assert all(after >= before * (1 - 1e-3) for before, after in itertools.pairwise(found))
     assert found[-1] <= max(math.fsum(e * count for e, count in groups) * (1 + 1e-15), 1e-12)

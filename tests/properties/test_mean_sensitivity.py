@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from estimators.core.accounting import total
+from estimators.core.accounting import compose
 from estimators.mean import (
     LAST_BIN,
     CoinPressMean,
@@ -256,7 +256,7 @@ def test_histograms_are_charged_what_randomised_response_costs(d: int) -> None:
         gain = -np.expm1(np.minimum(epsilon - (2 * heads - d) * core.epsilon, 0.0))
         return float(chance @ gain)
 
-    reported = total(ledger, Approximate, BUDGET.delta)
+    reported = compose(ledger, Approximate, BUDGET.delta)
     assert isinstance(reported, Approximate)
     assert coins(reported.epsilon) <= BUDGET.delta
     assert coins(reported.epsilon / 2) > BUDGET.delta

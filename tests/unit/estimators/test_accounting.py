@@ -1,15 +1,17 @@
-"""Scopes and parts of a ledger: what is composed, and what is not."""
+"""Scopes, parts and laws of a ledger: what is composed, what is not; no sum is too small."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from estimators.core.accounting import LedgerEntry, NotAccountable, delta_at, total
+from estimators.core.accounting import LedgerEntry, LossLaw, NotAccountable, compose, delta_at
+from estimators.core.mechanisms import exponential_mechanism, laplace, peeling
 from estimators.mean import NoisyMean
-from estimators.randomisers.labels import GaussianLabels
+from estimators.randomisers.labels import GaussianLabels, LaplaceLabels
 from estimators.randomisers.vectors import SphereRandomiser
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 
@@ -27,9 +29,9 @@ def test_disjoint_records_compose_in_parallel_and_shared_ones_in_sequence() -> N
         call(1.0, "second half"),
         call(0.5, "first half"),
     )
-    assert total(ledger, Pure) == Pure(1.25)  # either half: .25 + 1
-    assert total((*ledger, call(0.5, "first half")), Pure) == Pure(1.75)
-    assert total(tuple(call(e.guarantees[0].epsilon) for e in ledger), Pure) == Pure(2.25)
+    assert compose(ledger, Pure) == Pure(1.25)  # either half: .25 + 1
+    assert compose((*ledger, call(0.5, "first half")), Pure) == Pure(1.75)
+    assert compose(tuple(call(e.guarantees[0].epsilon) for e in ledger), Pure) == Pure(2.25)
 
 
 def test_many_parts_cost_what_one_costs_in_every_definition() -> None:
@@ -42,9 +44,9 @@ def test_many_parts_cost_what_one_costs_in_every_definition() -> None:
     )
     together = tuple(LedgerEntry(entry.mechanism, 1.0, "l2", 1.0, entry.guarantees) for _ in groups)
     for kind, delta in ((Gaussian, None), (ZeroConcentrated, None), (Approximate, 1e-5)):
-        assert total(groups, kind, delta) == total((entry,), kind, delta)
-        larger = next(iter(total(together, kind, delta).parameters.values()))
-        assert larger > 2 * next(iter(total(groups, kind, delta).parameters.values()))
+        assert compose(groups, kind, delta) == compose((entry,), kind, delta)
+        larger = next(iter(compose(together, kind, delta).parameters.values()))
+        assert larger > 2 * next(iter(compose(groups, kind, delta).parameters.values()))
     assert delta_at(groups, 1.0) == pytest.approx(1e-5, rel=1e-6)
     assert delta_at(together, 1.0) > 1e-2
 
@@ -53,7 +55,7 @@ def test_the_worst_of_the_parts_decides() -> None:
     """delta of epsilon-DP randomised response at a smaller e: (e^eps - e^e)/(1 + e^eps)."""
     ledger = (call(0.5, "first half"), call(1.0, "second half"))
     for parts in (ledger, ledger[::-1]):
-        assert total(parts, Approximate, 1e-9).epsilon == pytest.approx(1.0, rel=1e-3)  # type: ignore[union-attr]
+        assert compose(parts, Approximate, 1e-9).epsilon == pytest.approx(1.0, rel=1e-3)  # type: ignore[union-attr]
         for e in (0.2, 0.7):
             exact = (math.exp(1.0) - math.exp(e)) / (1 + math.exp(1.0))
             assert delta_at(parts, e) == pytest.approx(exact, rel=1e-3)
@@ -62,21 +64,91 @@ def test_the_worst_of_the_parts_decides() -> None:
 
 @pytest.mark.parametrize("scope", ["central", "local", "label"])
 def test_the_whole_has_the_scope_of_its_calls(scope: Scope) -> None:
-    assert total((call(0.5, scope=scope), call(0.5, scope=scope)), Pure) == Pure(1.0, scope)
-    found = total((call(0.5, scope=scope),), Approximate, 1e-6)
+    assert compose((call(0.5, scope=scope), call(0.5, scope=scope)), Pure) == Pure(1.0, scope)
+    found = compose((call(0.5, scope=scope),), Approximate, 1e-6)
     assert found.scope == scope
 
 
 def test_scopes_do_not_mix() -> None:
     with pytest.raises(NotAccountable, match="central and label"):
-        total((call(0.5), call(0.5, scope="label")), Pure)
+        compose((call(0.5), call(0.5, scope="label")), Pure)
 
 
 def test_a_local_randomiser_reports_local_privacy() -> None:
     release = SphereRandomiser(3, 0.7).randomise(np.eye(3), np.random.default_rng(0))
-    assert total((release.entry,), Pure) == Pure(0.7, scope="local")
+    assert compose((release.entry,), Pure) == Pure(0.7, scope="local")
 
 
 def test_a_central_estimator_refuses_a_local_budget() -> None:
     with pytest.raises(ValueError, match=r"privacy\.scope must be 'central', got 'local'"):
         NoisyMean(privacy=Pure(1.0, scope="local"), R=1.0).fit(np.zeros((4, 2)))
+
+
+# --- What is known of a call's loss is data; its name is for people
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_the_name_of_a_mechanism_decides_nothing(norm: str) -> None:
+    """It would let whoever calls a randomised response "laplace" report less than it loses."""
+    named = LedgerEntry("laplace", 1.0, norm, 1.0, (Pure(0.5),), 5)
+    plain = LedgerEntry("any", 1.0, norm, 1.0, (Pure(0.5),), 5)
+    assert compose((named,), Approximate, 1e-3) == compose((plain,), Approximate, 1e-3)
+    assert delta_at((named,), 1.0) == delta_at((plain,), 1.0)
+    assert type(named.event.events[0]) is type(plain.event.events[0])
+
+
+def test_laplace_noise_loses_less_than_the_worst_and_says_so_itself() -> None:
+    worst = LedgerEntry("any", 1.0, "l1", 1.0, (Pure(0.5),), 5)
+    noise = LedgerEntry("any", 1.0, "l1", 1.0, (Pure(0.5),), 5, law=LossLaw.LAPLACE)
+    assert delta_at((noise,), 1.0) < 0.9 * delta_at((worst,), 1.0)
+    rng, zeros = np.random.default_rng(0), np.zeros(4)
+    entries = [laplace(zeros, l1_sensitivity=1.0, epsilon=1.0, rng=rng).entry]
+    entries += [peeling(zeros, 2, sensitivity=1.0, scale=1.0, rng=rng)[1][1]]
+    entries += [LaplaceLabels(1.0, 1.0).randomise(zeros, rng).entry]
+    assert {entry.law for entry in entries} == {LossLaw.LAPLACE}
+    chosen = exponential_mechanism(zeros, sensitivity=1.0, epsilon=1.0, rng=rng).entry
+    assert chosen.law is LossLaw.WORST
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "law", "error"),
+    [(Gaussian(1.0), LossLaw.LAPLACE, ValueError), (Pure(1.0), "laplace", TypeError)],
+)
+def test_a_law_that_cannot_be_is_refused(
+    guarantee: Pure | Gaussian, law: LossLaw, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=r"^law"):
+        LedgerEntry("any", 1.0, "l1", 1.0, (guarantee,), law=law)
+
+
+# --- Sums are never below the truth
+
+
+def test_sums_of_rho_and_of_squares_are_rounded_upwards() -> None:
+    """Rounded to nearest, half of these would be below the sum in exact arithmetic."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        numbers, counts = rng.uniform(1e-3, 2.0, size=4), rng.integers(1, 9, size=4)
+        groups = [
+            (float(number), int(count)) for number, count in zip(numbers, counts, strict=True)
+        ]
+
+        def ledger(kind: type, groups: list[tuple[float, int]] = groups) -> tuple[LedgerEntry, ...]:
+            return tuple(LedgerEntry("any", 1.0, "l2", 1.0, (kind(x),), k) for x, k in groups)
+
+        linear = sum(k * Fraction(x) for x, k in groups)
+        squares = sum(k * Fraction(x) ** 2 for x, k in groups)
+        rho = compose(ledger(ZeroConcentrated), ZeroConcentrated).parameters["rho"]
+        mu = compose(ledger(Gaussian), Gaussian).parameters["mu"]
+        assert Fraction(math.nextafter(rho, 0)) < linear <= Fraction(rho)
+        assert Fraction(math.nextafter(mu, 0)) ** 2 < squares <= Fraction(mu) ** 2
+        for kind in (Pure, Gaussian):
+            rho = compose(ledger(kind), ZeroConcentrated).parameters["rho"]
+            assert squares / 2 <= Fraction(rho) <= squares / 2 * Fraction(1 + 1e-15)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 0.1, 1e150, 1e300])
+def test_one_call_composes_to_itself_whatever_its_size(size: float) -> None:
+    for kind in (Pure, ZeroConcentrated, Gaussian):
+        entry = LedgerEntry("any", 1.0, "l2", 1.0, (kind(size),))
+        assert compose((entry,), kind) == kind(size)

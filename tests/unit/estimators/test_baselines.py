@@ -25,7 +25,7 @@ from estimators.baselines.regression import (
     sketch_rows,
 )
 from estimators.baselines.sparse_regression import PrivateFrankWolfe, TwoStageRegression
-from estimators.core.accounting import delta_at, total
+from estimators.core.accounting import compose, delta_at
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 APPROXIMATE = Approximate(1.0, 1e-6)
@@ -136,7 +136,7 @@ def test_the_ledger_reproduces_the_budget(estimator: Any) -> None:
     fitted = estimator.set_params(random_state=0).fit(X_SMALL, y)
     asked = estimator.privacy
     delta = asked.delta if isinstance(asked, Approximate) else None
-    assert total(fitted.ledger_, type(asked), delta) == fitted.privacy_
+    assert compose(fitted.ledger_, type(asked), delta) == fitted.privacy_
     spent = fitted.privacy_.parameters
     for name, value in asked.parameters.items():
         assert 0.4 * value < spent[name] <= value * (1 + 1e-9)

@@ -9,7 +9,7 @@ import pytest
 
 import estimators
 from estimators.core import loss_law
-from estimators.core.accounting import LedgerEntry, total
+from estimators.core.accounting import LedgerEntry, LossLaw, compose
 from estimators.core.base import PrivateEstimator
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
@@ -88,7 +88,7 @@ def test_the_grid_of_losses_is_no_coarser_than_the_losses_are_wide(epsilon: floa
     wide = LedgerEntry("gaussian", 1.0, "l2", 1.0, (mu,))
     loss = 1e-3 * epsilon
     narrow = LedgerEntry("response", 1.0, "linf", 1.0, (Pure(loss),))
-    spent = total((wide, narrow), Approximate, 1e-6)
+    spent = compose((wide, narrow), Approximate, 1e-6)
     assert isinstance(spent, Approximate)
     assert epsilon * (1 - 1e-6) < spent.epsilon <= (epsilon + loss) * (1 + 1e-6)
 
@@ -109,8 +109,9 @@ def test_the_time_of_accounting_does_not_grow_with_the_budget(
         estimators.PrivateHardThresholding(
             privacy=Approximate(epsilon, 1.25e-6), random_state=0
         ).fit(X, Y)
-        values = LedgerEntry("laplace", 1.0, "l1", 1.0, (Pure(0.1 * epsilon),), 7)
+        noise = Pure(0.1 * epsilon)
+        values = LedgerEntry("laplace", 1.0, "l1", 1.0, (noise,), 7, law=LossLaw.LAPLACE)
         rounds = LedgerEntry("noisy max", 1.0, "linf", 1.0, (Pure(0.2 * epsilon),), 7)
-        total((values, rounds), Approximate, 1.25e-6)
+        compose((values, rounds), Approximate, 1.25e-6)
     assert len(kept) == 4
     assert max(kept) <= 2**14

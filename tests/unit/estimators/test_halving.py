@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import SequentialHalving
-from estimators.core.accounting import total
+from estimators.core.accounting import compose
 from minimax.calculator import problem_class
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
@@ -233,8 +233,8 @@ def test_each_round_pays_once() -> None:
         f"one report from each of {size} users" for size in (10, 8, 6)
     ]
     assert {entry.mechanism for entry in fitted.ledger_} == {"randomised response"}
-    assert fitted.privacy_ == local(0.7) == total(fitted.ledger_, Pure)
-    together = total(tuple(replace(entry, part="") for entry in fitted.ledger_), Pure)
+    assert fitted.privacy_ == local(0.7) == compose(fitted.ledger_, Pure)
+    together = compose(tuple(replace(entry, part="") for entry in fitted.ledger_), Pure)
     assert together.parameters["epsilon"] == pytest.approx(2.1)
     assert SequentialHalving().fit(X, X[:, 0]).privacy_ == local(1.0)
 

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import LabelHardThresholding, LabelLasso, Link
 from estimators.controls.regression import IterativeHardThresholding
-from estimators.core.accounting import delta_at, total
+from estimators.core.accounting import compose, delta_at
 from estimators.core.design import Design
 from estimators.label_regression import thresholded_descent
 from estimators.randomisers.label_budget import (
@@ -214,7 +214,7 @@ def test_the_ledger_reproduces_the_guarantee(kind: Any, budget: Any) -> None:
     X, y = signs()
     fitted = kind(budget, s=2, C=0.1, random_state=0).fit(X, y)
     delta = budget.delta if isinstance(budget, Approximate) else None
-    assert total(fitted.ledger_, type(budget), delta) == fitted.privacy_
+    assert compose(fitted.ledger_, type(budget), delta) == fitted.privacy_
     assert fitted.privacy_.scope == "label"
     spent, asked = (next(iter(g.parameters.values())) for g in (fitted.privacy_, budget))
     assert 0.99 * asked < spent <= asked * (1 + 1e-9)

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import local_regression
-from estimators.core.accounting import total
+from estimators.core.accounting import compose
 from estimators.core.links import IDENTITY, Link
 from estimators.core.mechanisms import Release
 from estimators.local_regression import (
@@ -255,7 +255,7 @@ def test_each_group_pays_once() -> None:
     sizes = [entry.about for entry in fitted.ledger_]
     assert sizes == [f"one report from each of {size} users" for size in (3, 3, 5)]
     assert fitted.privacy_ == local(0.7)
-    assert total(fitted.ledger_, Pure) == fitted.privacy_
+    assert compose(fitted.ledger_, Pure) == fitted.privacy_
     for entry in fitted.ledger_:
         assert entry.guarantees == (local(0.7),)
         assert (entry.sensitivity, entry.scale) == (
@@ -263,7 +263,7 @@ def test_each_group_pays_once() -> None:
             fitted.randomiser_.length,
         )
     # the same reports, had every user sent all of them
-    together = total(tuple(replace(entry, part="") for entry in fitted.ledger_), Pure)
+    together = compose(tuple(replace(entry, part="") for entry in fitted.ledger_), Pure)
     assert together.parameters["epsilon"] == pytest.approx(2.1)
 
 
@@ -273,7 +273,7 @@ def test_one_shot_pays_once(report: Any) -> None:
     fitted = OneShotThreshold(local(0.7), report=report, random_state=0).fit(X, y)
     (entry,) = fitted.ledger_
     assert entry.about == "one report from each of 11 users"
-    assert fitted.privacy_ == local(0.7) == total(fitted.ledger_, Pure)
+    assert fitted.privacy_ == local(0.7) == compose(fitted.ledger_, Pure)
     assert OneShotThreshold().fit(X, y).privacy_ == local(1.0)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
-from estimators.core.accounting import LedgerEntry, total
+from estimators.core.accounting import LedgerEntry, compose
 from estimators.core.truncation import theoretical_truncation
 from estimators.mean import (
     LAST_BIN,
@@ -247,8 +247,8 @@ def test_the_papers_noise_gives_a_larger_delta(epsilon: float, delta: float, rat
 @each
 def test_the_ledger_reproduces_the_guarantee(kind: type[Estimator]) -> None:
     fitted = kind(BUDGET, random_state=0).fit(GOOD)
-    assert total(fitted.ledger_, Approximate, BUDGET.delta) == fitted.privacy_
-    assert total(fitted.ledger_ * 2, Approximate, BUDGET.delta * 2) != fitted.privacy_
+    assert compose(fitted.ledger_, Approximate, BUDGET.delta) == fitted.privacy_
+    assert compose(fitted.ledger_ * 2, Approximate, BUDGET.delta * 2) != fitted.privacy_
 
 
 def test_the_risk_bound_uses_the_noise_that_is_drawn() -> None:

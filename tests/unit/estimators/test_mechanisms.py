@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from estimators.core.accounting import LedgerEntry, NotAccountable, delta_at, total
+from estimators.core.accounting import LedgerEntry, NotAccountable, compose, delta_at
 from estimators.core.mechanisms import (
     FractionBelow,
     above_threshold_quantile,
@@ -275,14 +275,14 @@ def test_one_laplace_release_is_accounted_exactly() -> None:
 
 def test_totals_are_the_closed_forms() -> None:
     pure, gauss = entry(Pure(0.2), ZeroConcentrated(0.005), count=3), entry(Gaussian(0.3), count=2)
-    assert total((pure, pure), Pure) == Pure(6 * 0.2)
-    rho = total((pure, gauss), ZeroConcentrated)
+    assert compose((pure, pure), Pure) == Pure(6 * 0.2)
+    rho = compose((pure, gauss), ZeroConcentrated)
     assert isinstance(rho, ZeroConcentrated)
     assert rho.rho == pytest.approx(3 * 0.005 + 2 * 0.045)
-    mu = total((gauss,), Gaussian)
+    mu = compose((gauss,), Gaussian)
     assert isinstance(mu, Gaussian)
     assert mu.mu == pytest.approx(0.3 * math.sqrt(2))
-    approximate = total((gauss,), Approximate, 1e-5)
+    approximate = compose((gauss,), Approximate, 1e-5)
     assert isinstance(approximate, Approximate)
     assert oracle_delta(0.3 * math.sqrt(2), approximate.epsilon) == pytest.approx(1e-5, rel=1e-6)
 
@@ -290,16 +290,16 @@ def test_totals_are_the_closed_forms() -> None:
 def test_a_leak_is_added_and_cannot_be_composed_away() -> None:
     test = entry(Approximate(0.5, 1e-6), mechanism="propose-test-release")
     value = entry(Pure(0.5), mechanism="laplace")
-    assert total((test, value), Approximate, 1e-6) == Approximate(1.0, 1e-6)
+    assert compose((test, value), Approximate, 1e-6) == Approximate(1.0, 1e-6)
     with pytest.raises(NotAccountable, match="delta"):
-        total((test, test), Approximate, 1.5e-6)
+        compose((test, test), Approximate, 1.5e-6)
     for kind in (Pure, ZeroConcentrated, Gaussian):
         with pytest.raises(NotAccountable):
-            total((test, value), kind)
+            compose((test, value), kind)
     with pytest.raises(NotAccountable, match="empty"):
-        total((), Pure)
+        compose((), Pure)
     with pytest.raises(ValueError, match="delta is needed"):
-        total((value,), Approximate)
+        compose((value,), Approximate)
 
 
 def paper_peeling(epsilon: float, delta: float, s: int) -> tuple[LedgerEntry, ...]:
@@ -313,7 +313,7 @@ def test_printed_peeling_scale_is_private(epsilon: float, delta: float, s: int) 
     # rho = (5/24) epsilon^2/log(1/delta) whatever s: enough for epsilon <= 0.418 log(1/delta),
     # and here also at (1, .3), outside that range.
     ledger = paper_peeling(epsilon, delta, s)
-    rho = total(ledger, ZeroConcentrated)
+    rho = compose(ledger, ZeroConcentrated)
     assert isinstance(rho, ZeroConcentrated)
     assert rho.rho == pytest.approx(5 / 24 * epsilon**2 / math.log(1 / delta))
     assert delta_at(ledger, epsilon) <= delta
@@ -321,7 +321,7 @@ def test_printed_peeling_scale_is_private(epsilon: float, delta: float, s: int) 
 
 def test_printed_peeling_scale_has_a_range() -> None:
     assert delta_at(paper_peeling(10.0, 0.3, 20), 10.0) > 0.3
-    at_the_paper_s_point = total(paper_peeling(0.5, 4e-4, 20), Approximate, 4e-4)
+    at_the_paper_s_point = compose(paper_peeling(0.5, 4e-4, 20), Approximate, 4e-4)
     assert isinstance(at_the_paper_s_point, Approximate)
     assert 0.25 < at_the_paper_s_point.epsilon < 0.317
 

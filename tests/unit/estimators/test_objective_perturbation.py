@@ -16,7 +16,7 @@ from estimators.baselines.objective_perturbation import (
     logistic_minimum,
     objective_perturbation,
 )
-from estimators.core.accounting import LedgerEntry, total
+from estimators.core.accounting import LedgerEntry, compose
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
 pytestmark = pytest.mark.oldest
@@ -170,10 +170,10 @@ def test_concentrated_calls_beside_a_leaking_one() -> None:
         "exponential", 1.0, "linf", 1.0, (Pure(0.3), ZeroConcentrated(0.3**2 / 8)), 20
     )
     other = LedgerEntry("objective perturbation", 1.0, "l2", 1.0, (Approximate(1.0, 1e-6),))
-    together = total((selection, other), Approximate, 2e-6)
+    together = compose((selection, other), Approximate, 2e-6)
     alone = ZeroConcentrated(20 * 0.3**2 / 8).to_approximate(1e-6).epsilon
     assert isinstance(together, Approximate)
     assert 0.9 * (1.0 + alone) < together.epsilon < 1.0 + alone
-    tighter = total((selection, other), Approximate, 1.5e-6)
+    tighter = compose((selection, other), Approximate, 1.5e-6)
     assert isinstance(tighter, Approximate)
     assert tighter.epsilon > together.epsilon

@@ -12,7 +12,7 @@ from scipy import sparse, stats
 from sklearn.base import clone
 
 import estimators.regression as module
-from estimators.core.accounting import Guarantee, total
+from estimators.core.accounting import compose
 from estimators.regression import (
     NoisyGradientRegression,
     best_schedule,
@@ -21,7 +21,7 @@ from estimators.regression import (
     projected,
 )
 from minimax.core.calibration import gradient_sensitivity
-from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.regression.problem import RegressionProblem
 
 pytestmark = pytest.mark.oldest
@@ -192,7 +192,7 @@ def test_units_do_not_matter() -> None:
 # --- recovery
 
 
-def distance_to_least_squares(privacy: Guarantee, **options: Any) -> float:
+def distance_to_least_squares(privacy: SpendablePrivacy, **options: Any) -> float:
     X, y = sample(5000)
     exact = np.linalg.lstsq(X, y, rcond=None)[0]
     fits = (
@@ -250,14 +250,14 @@ def test_each_step_has_fresh_noise() -> None:
 @pytest.mark.parametrize(
     "privacy", [BUDGET, Approximate(5.0, 1e-3), ZeroConcentrated(0.1), Gaussian(0.7)], ids=str
 )
-def test_the_ledger_reproduces_the_budget(privacy: Guarantee, steps: Any) -> None:
+def test_the_ledger_reproduces_the_budget(privacy: SpendablePrivacy, steps: Any) -> None:
     fitted = NoisyGradientRegression(privacy, steps=steps, random_state=0).fit(*GOOD)
     delta = getattr(privacy, "delta", None)
-    assert total(fitted.ledger_, type(privacy), delta) == fitted.privacy_
+    assert compose(fitted.ledger_, type(privacy), delta) == fitted.privacy_
     assert fitted.privacy_.parameters == pytest.approx(privacy.parameters, rel=1e-8)
     (entry,) = fitted.ledger_
     assert (entry.count, entry.scale) == (fitted.n_iter_, fitted.noise_scale_)
-    assert total(fitted.ledger_ * 2, type(privacy), delta) != fitted.privacy_
+    assert compose(fitted.ledger_ * 2, type(privacy), delta) != fitted.privacy_
 
 
 @pytest.mark.parametrize("steps", [1, 20])

@@ -15,8 +15,8 @@ from dp_accounting.pld import privacy_loss_distribution
 
 import estimators
 from estimators.core import accounting, loss_law
-from estimators.core.accounting import Guarantee, LedgerEntry, delta_at, total
-from estimators.core.base import equal_part, split
+from estimators.core.accounting import LedgerEntry, LossLaw, compose, delta_at
+from estimators.core.base import equal_part, split_budget
 from estimators.core.mechanisms import gaussian_scale
 from estimators.randomisers.label_budget import label_randomiser
 from minimax.core.privacy import (
@@ -25,6 +25,7 @@ from minimax.core.privacy import (
     OffsetConcentrated,
     Pure,
     Renyi,
+    SpendablePrivacy,
     ZeroConcentrated,
 )
 
@@ -35,12 +36,14 @@ NEAR_ONE = 1 - 1e-12
 Curve = Callable[[float], mpmath.mpf]
 
 
-def entry(*guarantees: Guarantee, count: int = 1, mechanism: str = "any") -> LedgerEntry:
-    return LedgerEntry(mechanism, 1.0, "l1", 1.0, guarantees, count)
+def entry(
+    *guarantees: SpendablePrivacy, count: int = 1, law: LossLaw = LossLaw.WORST
+) -> LedgerEntry:
+    return LedgerEntry("any", 1.0, "l1", 1.0, guarantees, count, law=law)
 
 
 def epsilon_of(ledger: tuple[LedgerEntry, ...], delta: float) -> float:
-    found = total(ledger, Approximate, delta)
+    found = compose(ledger, Approximate, delta)
     assert isinstance(found, Approximate)
     return found.epsilon
 
@@ -191,7 +194,7 @@ def test_mixtures_lose_what_all_their_outcomes_add_up_to(
 @pytest.mark.parametrize(("each", "count"), [(1.0, 1), (0.5, 30), (2.0, 120), (0.25, 400)])
 def test_laplace_releases_near_their_largest_loss(each: float, count: int) -> None:
     """And the responses that dominate them lose more: the account is not of those."""
-    ledger = (entry(Pure(each), count=count, mechanism="laplace"),)
+    ledger = (entry(Pure(each), count=count, law=LossLaw.LAPLACE),)
     curve = laplace_curve(each, count)
     for below in (0.1, 0.3, 0.49) if count == 1 else (0.1, 0.5, 0.9):
         epsilon = count * each - 2 * each * below
@@ -226,7 +229,7 @@ def test_parts_that_report_at_two_deltas_are_both_covered() -> None:
     """One call of (.5, 1e-9) beside records that lose .4 at 1e-3, but more at 1e-9."""
     small = LedgerEntry("any", 1.0, "l1", 1.0, (Approximate(0.5, 1e-9),), part="first half")
     other = LedgerEntry("any", 1.0, "l1", 1.0, (Gaussian(0.16),), part="second half")
-    found = total((small, other), Approximate, 1e-3)
+    found = compose((small, other), Approximate, 1e-3)
     assert epsilon_of((other,), 1e-3) < 0.5 < epsilon_of((other,), 1e-9)
     assert found == Approximate(0.5, 1e-3)
 
@@ -250,7 +253,7 @@ def test_any_number_of_calls_is_composed(count: int) -> None:
 
 
 def test_delta_lies_between_0_and_1_and_falls_with_epsilon() -> None:
-    ledger = (entry(Pure(0.01), count=300), entry(Pure(0.02), count=100, mechanism="laplace"))
+    ledger = (entry(Pure(0.01), count=300), entry(Pure(0.02), count=100, law=LossLaw.LAPLACE))
     levels = np.linspace(0, 5.5, 45)
     deltas = np.array([delta_at(ledger, float(epsilon)) for epsilon in levels])
     assert np.all((deltas >= 0) & (deltas <= 1))
@@ -264,7 +267,7 @@ def test_delta_lies_between_0_and_1_and_falls_with_epsilon() -> None:
             delta_at(ledger, bad)
     for bad in (0.0, 1.0, math.nan):
         with pytest.raises(ValueError, match="delta must lie in"):
-            total(ledger, Approximate, bad)
+            compose(ledger, Approximate, bad)
 
 
 # The routes
@@ -300,7 +303,7 @@ def test_no_route_goes_below_the_floor() -> None:
     ledgers = [
         (entry(Pure(0.2), ZeroConcentrated(0.005), count=50),),
         (entry(ZeroConcentrated(0.01), count=10), entry(Pure(0.1), count=20)),
-        (entry(Pure(0.2), count=30, mechanism="laplace"), entry(Gaussian(0.4))),
+        (entry(Pure(0.2), count=30, law=LossLaw.LAPLACE), entry(Gaussian(0.4))),
         (entry(Approximate(0.3, 1e-3), count=5),),
     ]
     for ledger, delta in itertools.product(ledgers, [1e-300, 1e-30, 1e-9, 0.01, 0.3]):
@@ -322,11 +325,11 @@ def test_no_route_goes_below_the_floor() -> None:
 def test_other_definitions_are_refused_by_name(privacy: object) -> None:
     for name, use in (
         ("guarantees", lambda: entry(privacy)),  # type: ignore[arg-type]
-        ("privacy", lambda: split(privacy, 0.5, 0.5)),  # type: ignore[arg-type]
+        ("privacy", lambda: split_budget(privacy, 0.5, 0.5)),  # type: ignore[arg-type]
         ("privacy", lambda: equal_part(privacy, 3)),  # type: ignore[arg-type]
         ("privacy", lambda: label_randomiser(privacy, 1.0, 10)),  # type: ignore[arg-type]
         ("privacy", lambda: gaussian_scale(privacy, 1.0)),  # type: ignore[arg-type]
-        ("kind", lambda: total((entry(Pure(1.0)),), type(privacy))),  # type: ignore[arg-type]
+        ("kind", lambda: compose((entry(Pure(1.0)),), type(privacy))),  # type: ignore[arg-type]
     ):
         with pytest.raises(TypeError, match=f"^{name} must be"):
             use()
@@ -342,9 +345,9 @@ def test_a_count_below_1_is_refused(count: int) -> None:
 
 @pytest.mark.parametrize("scope", ["central", "local", "label"])
 def test_parts_of_a_budget_have_its_scope(scope: accounting.Scope) -> None:
-    assert split(Pure(1.0, scope), 0.25, 0.75) == [Pure(0.25, scope), Pure(0.75, scope)]
+    assert split_budget(Pure(1.0, scope), 0.25, 0.75) == [Pure(0.25, scope), Pure(0.75, scope)]
     whole = Approximate(1.0, 1e-6, scope)
-    assert split(whole, 0.5, 0.5) == [Approximate(0.5, 5e-7, scope)] * 2
+    assert split_budget(whole, 0.5, 0.5) == [Approximate(0.5, 5e-7, scope)] * 2
     assert equal_part(ZeroConcentrated(1.0, scope), 4) == ZeroConcentrated(0.25, scope)
     assert equal_part(Gaussian(1.0, scope), 4) == Gaussian(0.5, scope)
 

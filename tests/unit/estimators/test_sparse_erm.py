@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse, stats
 from sklearn.utils.estimator_checks import check_estimator
 
-from estimators.core.accounting import delta_at, total
+from estimators.core.accounting import compose, delta_at
 from estimators.core.losses import LogisticLoss, Loss, SquaredLoss, chosen_loss
 from estimators.sparse_erm import (
     NoisyHardThresholding,
@@ -178,9 +178,9 @@ def test_the_ledger_reproduces_the_budget(budget: Any, kind: Any) -> None:
     for name, value in budget.parameters.items():
         assert fitted.privacy_.parameters[name] == pytest.approx(value, rel=1e-9)
     delta = budget.parameters.get("delta")
-    assert total(fitted.ledger_, type(budget), delta) == fitted.privacy_
+    assert compose(fitted.ledger_, type(budget), delta) == fitted.privacy_
     by_hand = ZeroConcentrated(7 * (entry.sensitivity / entry.scale) ** 2 / 2)
-    assert total(fitted.ledger_, ZeroConcentrated).parameters["rho"] == pytest.approx(by_hand.rho)
+    assert compose(fitted.ledger_, ZeroConcentrated).parameters["rho"] == pytest.approx(by_hand.rho)
 
 
 def test_printed_noise_for_zcdp_spends_twice_the_budget() -> None:
@@ -202,11 +202,11 @@ def test_printed_noise_for_epsilon_delta_spends_epsilon_three() -> None:
     paper.fit(X, y > 0)
     log_term = math.log(1e5)
     assert paper.noise_scale_**2 == pytest.approx(7 * 2.0**2 * log_term / 60**2)
-    rho = total(paper.ledger_, ZeroConcentrated).parameters["rho"]
+    rho = compose(paper.ledger_, ZeroConcentrated).parameters["rho"]
     assert rho == pytest.approx(2 / log_term)
     assert rho == pytest.approx(0.174, abs=5e-4)
     assert rho + 2 * math.sqrt(rho * log_term) == pytest.approx(3.0, abs=0.005)  # Lemma 3.4
-    exact = total(paper.ledger_, Approximate, 1e-5)
+    exact = compose(paper.ledger_, Approximate, 1e-5)
     assert exact.parameters["epsilon"] == pytest.approx(2.397, abs=5e-4)
     assert paper.privacy_.parameters["epsilon"] == 1.0
     assert paper.privacy_.parameters["delta"] == delta_at(paper.ledger_, 1.0)

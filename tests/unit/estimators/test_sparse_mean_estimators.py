@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators.controls.mean import HardThresholdedMean, SampleMean
-from estimators.core.accounting import delta_at, total
+from estimators.core.accounting import compose, delta_at
 from estimators.sparse_mean import SparseMean, sparse_scales
 from estimators.stable_sparse_mean import StableSparseMean, stable_release
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
@@ -261,7 +261,7 @@ GRID = (1, 2, 4, 8)
 def test_cross_validation_stays_within_the_budget(easy: np.ndarray, budget: Any, R: Any) -> None:
     fitted = SparseMean(budget, s="cv", s_grid=GRID, R=R, random_state=0).fit(easy)
     kind = Pure if isinstance(budget, Pure) else ZeroConcentrated
-    spent = total(fitted.ledger_, kind)
+    spent = compose(fitted.ledger_, kind)
     if isinstance(budget, Approximate):
         assert isinstance(spent, ZeroConcentrated)
         assert fitted.privacy_ == spent.to_approximate(budget.delta)

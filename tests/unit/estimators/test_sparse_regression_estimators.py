@@ -12,7 +12,7 @@ from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from estimators.core.accounting import delta_at, total
+from estimators.core.accounting import compose, delta_at
 from estimators.sparse_regression import PrivateHardThresholding, clipped_entries
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
@@ -46,11 +46,11 @@ def spent_is(fitted: PrivateHardThresholding, budget: Any) -> None:
     if isinstance(budget, Approximate):
         assert spent["delta"] == asked["delta"]
         assert 0.1 * asked["epsilon"] < spent["epsilon"] <= asked["epsilon"] * (1 + 1e-9)
-        rho = total(fitted.ledger_, ZeroConcentrated).to_zcdp().rho
+        rho = compose(fitted.ledger_, ZeroConcentrated).to_zcdp().rho
         assert rho == pytest.approx(budget.to_zcdp().rho, rel=1e-9)
     else:
         assert list(spent.values()) == pytest.approx(list(asked.values()), rel=1e-12)
-        assert total(fitted.ledger_, type(budget)) == fitted.privacy_
+        assert compose(fitted.ledger_, type(budget)) == fitted.privacy_
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_printed_calibration_reports_what_it_spends() -> None:
         usual = fitted(0.5, 4e-4, steps)
         assert usual.privacy_.parameters["delta"] == 4e-4
         rho = 5 / 96 * 0.25 / (steps * math.log(steps / 4e-4))
-        found = total(usual.ledger_, ZeroConcentrated).to_zcdp().rho
+        found = compose(usual.ledger_, ZeroConcentrated).to_zcdp().rho
         assert found == pytest.approx(rho)
         # Basic composition and twice the sensitivity: less than half of epsilon is spent.
         assert usual.privacy_.parameters["epsilon"] < 0.25

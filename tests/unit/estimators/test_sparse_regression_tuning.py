@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from estimators import sparse_regression
-from estimators.core.accounting import total
+from estimators.core.accounting import compose
 from estimators.sparse_regression import PrivateHardThresholding, choose_smallest_loss
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
@@ -38,7 +38,7 @@ def tuned(budget: Any, seed: int = 0, **options: Any) -> PrivateHardThresholding
 @pytest.mark.parametrize("method", ["gumbel", "peeling"])
 def test_cross_validation_stays_within_the_budget(budget: Any, R: Any, method: Any) -> None:
     fitted = tuned(budget, R=R, method=method, steps=3).fit(*sample(300))
-    spent = total(fitted.ledger_, Pure if isinstance(budget, Pure) else ZeroConcentrated)
+    spent = compose(fitted.ledger_, Pure if isinstance(budget, Pure) else ZeroConcentrated)
     if isinstance(budget, Approximate):
         assert isinstance(spent, ZeroConcentrated)
         assert fitted.privacy_ == spent.to_approximate(budget.delta)

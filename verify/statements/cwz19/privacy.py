@@ -275,7 +275,7 @@ def product(first: Pair, second: Pair) -> Pair:
     expected=Status.HOLDS,
     printed=Case("δ₁ + δ₂", delta_of_two=lambda a, b: a + b),
     mutant=Case("the larger δ", delta_of_two=max),
-    code=("estimators.core.accounting.total",),
+    code=("estimators.core.accounting.compose",),
 )
 def composition(*, delta_of_two: Callable[[Fraction, Fraction], Fraction]) -> Result:
     """The delta at eps_1 + eps_2 of the two worst mechanisms together, against a stated one."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from estimators.core.accounting import total
+from estimators.core.accounting import compose
 from estimators.core.design import Design
 from estimators.core.losses import SquaredLoss
 from estimators.sparse_erm import (
@@ -194,7 +194,7 @@ def logistic_noise(
     fitted = NoisyHardThresholding(
         BUDGET, s=2, loss="logistic", steps=5, calibration=calibration, random_state=0
     ).fit(X, y)
-    rho = total(fitted.ledger_, ZeroConcentrated).parameters["rho"] / quieter**2
+    rho = compose(fitted.ledger_, ZeroConcentrated).parameters["rho"] / quieter**2
     mu = math.sqrt(2 * rho)
     epsilon = ZeroConcentrated(rho).to_gaussian().to_approximate(BUDGET.delta).epsilon
     return result(

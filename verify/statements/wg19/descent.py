@@ -11,7 +11,7 @@ import sympy as sp
 from numpy.typing import NDArray
 from scipy import stats
 
-from estimators.core.accounting import total
+from estimators.core.accounting import compose
 from estimators.core.design import Design
 from estimators.core.losses import LogisticLoss
 from estimators.sparse_erm import (
@@ -181,7 +181,7 @@ def spent(rng: Rng, *, calibration: str, quieter: float = 1.0) -> Result:
         calibration=calibration,  # type: ignore[arg-type]
         random_state=0,
     ).fit(X, y)
-    ledger = total(fitted.ledger_, ZeroConcentrated).parameters["rho"]
+    ledger = compose(fitted.ledger_, ZeroConcentrated).parameters["rho"]
     real = moved**2 / (2 * quieter * fitted.noise_scale_**2)
     return result(
         real <= rho * (1 + 1e-9),

@@ -369,7 +369,7 @@ def gaussian_mechanism(*, factor: float) -> Result:
     expected=Status.HOLDS,
     printed=Case("ρ₁ + ρ₂", largest_only=False),
     mutant=Case("max(ρ₁, ρ₂)", largest_only=True),
-    code=("estimators.core.accounting.total",),
+    code=("estimators.core.accounting.compose",),
 )
 def composition(rng: Rng, *, largest_only: bool) -> Result:
     """Lemma 3.7 for finite mechanisms, the second chosen by the output of the first.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from joblib import Parallel, delayed
 
-from estimators.core.accounting import total
+from estimators.core.accounting import compose
 from minimax.core.privacy import Approximate
 from verify.rates.measure import cell_seed, interval
 from verify.rates.special.ordering.experiments import (
@@ -61,7 +61,7 @@ def spent(estimator: BaseEstimator, delta: float) -> float | None:
     if given is None:
         return None
     if not (isinstance(given, Approximate) and given.delta <= delta):
-        given = total(estimator.ledger_, Approximate, delta)
+        given = compose(estimator.ledger_, Approximate, delta)
     return float(given.epsilon)
 
 

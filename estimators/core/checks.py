@@ -1,0 +1,62 @@
+"""Options that are checked before any noise is drawn: each error names the parameter."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Literal
+
+import numpy as np
+
+
+def safe_range(factors: int) -> tuple[float, float]:
+    """Where numbers must lie so that a product of so many stays between 1e-300 and 1e300."""
+    return float(f"1e-{300 // factors}"), float(f"1e{300 // factors}")
+
+
+SAFE_RANGE = safe_range(10)
+"""For bounds on rows, responses and coefficients: products of all of them are formed."""
+
+
+def check_positive(**named: float) -> None:
+    """Raise naming the first argument that is not a positive finite number."""
+    for name, value in named.items():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(f"{name} must be a number, got {value!r}")
+        if not (value > 0 and math.isfinite(value)):
+            raise ValueError(f"{name} must be positive and finite, got {value!r}")
+
+
+def check_between(low: float, high: float, **named: float) -> None:
+    """Raise naming the first argument that is not a number strictly between two others."""
+    check_positive(**named)
+    for name, value in named.items():
+        if not low < value < high:
+            raise ValueError(f"{name} must lie in ({low:g}, {high:g}), got {value!r}")
+
+
+def number_or_auto(name: str, value: float | Literal["auto"]) -> float | None:
+    """The number that an option is, checked, or None if it is "auto"."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f"{name} must be 'auto' or a number, got {value!r}")
+        return None
+    check_between(*SAFE_RANGE, **{name: value})
+    return float(value)
+
+
+def check_whole(least: int = 1, **named: int) -> None:
+    """Raise naming the first argument that is not a whole number of at least `least`."""
+    for name, value in named.items():
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise TypeError(f"{name} must be an integer, got {value!r}")
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def check_sparsity(k: int, d: int, name: str = "s", dimension: str = "d") -> None:
+    """Raise unless k is a whole number of coordinates between 1 and d, by the names of both."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, got {k!r}")
+    if not 1 <= k <= d:
+        raise ValueError(f"{name} must lie between 1 and {dimension} = {d}, got {k}")
