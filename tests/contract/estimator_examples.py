@@ -1,6 +1,7 @@
 """Every exported estimator, built: what the contract runs over.
 
-An estimator enters by being exported from `estimators`: it is run as its constructor makes it, and
+An estimator enters by being exported from `estimators`: it is run as its constructor makes it
+(with the public numbers that it asks for), and
 with the further options that `FURTHER` lists, which are there to reach every branch of a `fit`.
 """
 
@@ -48,11 +49,22 @@ FOLDS = {"s": "cv", "s_grid": (1, 2, 3), "n_folds": 2}
 PAPER = {"privacy": Approximate(2.0, 1e-6), "calibration": "paper"}
 LOUD, LOUD_PURE, LOUD_CONCENTRATED = Approximate(1e3, 1e-6), Pure(1e3), ZeroConcentrated(1e5)
 """Budgets so large that the releases follow the data."""
+PUBLIC: dict[str, dict[str, float]] = {
+    "KarwaVadhanMean": {"sigma": 1.0},
+    **dict.fromkeys(
+        ("NoisyMean", "CoinPressMean", "SparseMean", "StableSparseMean"),
+        {"sigma": 1.0, "radius": 1.0},
+    ),
+}
+"""What has no default, because no number fits raw data."""
 FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyMean": [
         {"privacy": LOUD_PURE, "R": "quantile"},
         {"privacy": LOUD, "R": "quantile", "clip": "ball"},
-        PAPER,
+        {"privacy": LOUD_PURE},
+        {"privacy": LOUD, "tails": "Gaussian"},
+        {"privacy": LOUD, "tails": "coordinates"},
+        {"R": "theory", **PAPER},
     ],
     "KarwaVadhanMean": [{"privacy": Pure(9.0), "radius": 2.0}, {"privacy": LOUD}],
     "CoinPressMean": [{"iterations": 1}, {"privacy": Gaussian(3.0), "ball_radius": 1e9}],
@@ -117,7 +129,7 @@ def exported() -> dict[str, type[BaseEstimator]]:
 def examples() -> dict[str, BaseEstimator]:
     """One estimator for each exported class and each set of options, by a name that says which."""
     return {
-        f"{name}({', '.join(options)})": kind(**options)
+        f"{name}({', '.join(options)})": kind(**{**PUBLIC.get(name, {}), **options})
         for name, kind in exported().items()
         for options in [{}, *FURTHER.get(name, [])]
     }

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from estimators.core.accounting import compose
-from estimators.mean import (
+from estimators.baselines.mean import (
     LAST_BIN,
     CoinPressMean,
     KarwaVadhanMean,
-    NoisyMean,
     bin_counts,
     centred_clipped_mean,
 )
+from estimators.mean import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from tests.strategies import neighbouring_rows
 

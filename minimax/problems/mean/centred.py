@@ -18,13 +18,14 @@ import numpy as np
 from scipy import optimize
 
 from minimax.core.bound import Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget
-from minimax.core.privacy import Privacy, Pure
+from minimax.core.calibration import Budget, ball_noise_variance
+from minimax.core.privacy import Gaussian, Privacy, Pure
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.ball_clip import gamma_excess, norm_excess, shortened_gaussian
 from minimax.papers import THIS_WORK
 
-Tails = Literal["sub-Gaussian", "Gaussian"]
+Tails = Literal["vectors", "Gaussian"]
+LAWS = {"vectors": "sub-Gaussian vectors", "Gaussian": "Gaussian records"}
 MOST_PHASES = {True: 2, False: 6}
 """By whether the budget is pure: there the noise of two phases together has no simple law."""
 
@@ -54,21 +55,14 @@ class Course(NamedTuple):
     """A bound on the root of the risk."""
 
 
-def ball_noise_variance(
-    pure: bool, strength: Number, share: Number, R: Number, n: Number, d: Number
-) -> Number:
-    """Variance that a coordinate gets when a mean of n vectors of length at most R is released.
-
-    Gaussian noise for l2 sensitivity 2 R/n and mu = strength sqrt(share); or, under a pure budget
-    with epsilon = strength share, noise of density e^{-epsilon |z|/(2 R/n)}: its length is
-    Gamma(d), its direction uniform, so that E|z|^2 = d (d + 1) (2 R/(n epsilon))^2.
-    """
+def part_of_budget(pure: bool, strength: Number, share: Number) -> Budget:
+    """A phase's budget: a share of epsilon, or of mu^2."""
     if pure:
-        return (d + 1) * (2 * R / (n * strength * share)) ** 2
-    return (2 * R / n) ** 2 / (strength**2 * share)
+        return Budget(Pure, {"epsilon": strength * share})
+    return Budget(Gaussian, {"mu": strength * library(share).sqrt(share)})
 
 
-def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "sub-Gaussian") -> UpperBound:
+def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "vectors") -> UpperBound:
     r"""Centre privately, clip to a ball, average: the risk, with all constants.
 
     **Class.** Sub-Gaussian(sigma) *vectors*, E e^{<a, x - mu>} <= e^{sigma^2 |a|^2/2} for all a,
@@ -101,7 +95,7 @@ def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "sub-Gauss
         return formula(LETTERS, found).total
 
     return UpperBound(
-        name=f"centre, clip to a ball, noise ({tails} vectors)",
+        name=f"centre, clip to a ball, noise ({LAWS[tails]})",
         source=f"{THIS_WORK}: centred_mean_upper",
         parameters=(*NUMBERS, *budget),
         formula=formula,
@@ -259,8 +253,7 @@ def _response(at: Point, shift: Number, R: Number, slope: Number) -> Number:
 def _first_phase(at: Point, pure: bool, found: Optimum) -> Phase:
     R = _first_scale(at) * library(at["d"]).sqrt(at["d"]) * (1 + lift(found["w_1"], at["n"]))
     share = _share(found, 1, at["n"])
-    strength = lift(found["strength"], at["n"])
-    variance = ball_noise_variance(pure, strength, share, R, at["n"], at["d"])
+    variance = _noise(at, pure, found, share, R)
     one = lift(1.0, at["n"])
     return Phase(R, share, one, one, variance)
 
@@ -277,9 +270,13 @@ def _next_phase(
     at: Point, pure: bool, found: Optimum, k: int, R: Number, slope: Number, precision: Number
 ) -> Phase:
     share = _share(found, k, at["n"])
-    strength = lift(found["strength"], at["n"])
-    variance = ball_noise_variance(pure, strength, share, R, at["n"], at["d"]) / slope**2
+    variance = _noise(at, pure, found, share, R) / slope**2
     return Phase(R, share, slope, 1 / (1 + precision * variance), variance)
+
+
+def _noise(at: Point, pure: bool, found: Optimum, share: Number, R: Number) -> Number:
+    part = part_of_budget(pure, lift(found["strength"], at["n"]), share)
+    return ball_noise_variance(part, at["n"], at["d"], R)
 
 
 def _share(found: Optimum, k: int, like: Number) -> Number:

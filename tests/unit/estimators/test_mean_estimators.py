@@ -14,16 +14,16 @@ from sklearn.base import clone
 
 from estimators.core.accounting import LedgerEntry, compose
 from estimators.core.truncation import theoretical_truncation
-from estimators.mean import (
+from estimators.baselines.mean import (
     LAST_BIN,
     CoinPressMean,
     KarwaVadhanMean,
-    NoisyMean,
     bin_counts,
     noisy_argmax,
     stability_threshold,
     stable_argmax,
 )
+from estimators.mean import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 from minimax.problems.mean.problem import MeanProblem
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
 from estimators.controls.mean import SampleMean
-from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
+from estimators.mean import NoisyMean
 from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.bounded_mean import lower as bounded_mean
