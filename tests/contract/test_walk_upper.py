@@ -53,7 +53,12 @@ Made = tuple[str, Callable[[], UpperBound]]
 def made() -> Iterator[Made]:
     """An upper bound of each kind under each definition, by name."""
     for privacy in CENTRAL:
-        yield f"mean {privacy}", lambda p=privacy: NoisyMean(p).risk_bound(MeanProblem(1000, 200))
+        yield (
+            f"mean {privacy}",
+            lambda p=privacy: NoisyMean(p, R="theory", sigma=1.0, radius=1.0).risk_bound(
+                MeanProblem(1000, 200)
+            ),
+        )
         yield (
             f"mean, R given {privacy}",
             lambda p=privacy: best_noisy_mean(MeanProblem(10**6, 20), p),
@@ -66,9 +71,9 @@ def made() -> Iterator[Made]:
         for method in ("gumbel", "peeling"):
             yield (
                 f"sparse mean {method} {privacy}",
-                lambda p=privacy, m=method: SparseMean(p, s=5, method=m).risk_bound(
-                    SparseMeanProblem(10**6, 100, 3)
-                ),
+                lambda p=privacy, m=method: SparseMean(
+                    p, s=5, method=m, sigma=1.0, radius=1.0
+                ).risk_bound(SparseMeanProblem(10**6, 100, 3)),
             )
         yield (
             f"private thresholding {privacy}",
@@ -186,15 +191,21 @@ def test_the_slope_is_that_of_solving_again(name: str) -> None:
 
 def test_the_noise_follows_n() -> None:
     """With the noise of n = 1000 frozen in it, the bound would not fall with n."""
-    bound = NoisyMean(ZeroConcentrated(0.05)).risk_bound(MeanProblem(1000, 200))
+    bound = NoisyMean(ZeroConcentrated(0.05), R="theory", sigma=1.0, radius=1.0).risk_bound(
+        MeanProblem(1000, 200)
+    )
     assert bound.slope("n") == pytest.approx(-1.87, abs=0.01)
     assert bound.slope("rho") == pytest.approx(-0.999, abs=0.001)
     assert (
         bound.value(n=2000)
-        == NoisyMean(ZeroConcentrated(0.05)).risk_bound(MeanProblem(2000, 200)).value()
+        == NoisyMean(ZeroConcentrated(0.05), R="theory", sigma=1.0, radius=1.0)
+        .risk_bound(MeanProblem(2000, 200))
+        .value()
         < bound.value() / 3
     )
-    more = NoisyMean(ZeroConcentrated(0.1)).risk_bound(MeanProblem(1000, 200))
+    more = NoisyMean(ZeroConcentrated(0.1), R="theory", sigma=1.0, radius=1.0).risk_bound(
+        MeanProblem(1000, 200)
+    )
     assert bound.value(rho=0.1) == more.value()
     assert {"n", "rho", "sigma", "d"} <= {str(letter) for letter in bound.expr.free_symbols}
     assert "rho" in bound.latex()

@@ -78,10 +78,12 @@ def test_karwa_vadhan_clips_around_the_fullest_bin(privacy: Pure | ZeroConcentra
 
 def test_coinpress_shrinks_to_the_mean() -> None:
     X = np.random.default_rng(1).normal(40.0, 1.0, (5000, 4))
-    fitted = CoinPressMean(Gaussian(1e6), radius=100.0, random_state=0).fit(X)
+    fitted = CoinPressMean(Gaussian(1e6), radius=100.0, random_state=0, sigma=1.0).fit(X)
     assert fitted.mean_ == pytest.approx(X.mean(axis=0), abs=1e-3)
     assert np.all(np.diff(fitted.ball_radii_) <= 0)
-    once = CoinPressMean(Gaussian(1e6), ball_radius=10.0, iterations=1, random_state=0).fit(X)
+    once = CoinPressMean(
+        Gaussian(1e6), ball_radius=10.0, iterations=1, random_state=0, sigma=1.0
+    ).fit(X)
     # The control: a first ball that misses the mean (at distance 80) is clipped away from it.
     assert np.linalg.norm(once.mean_) < 20
 
@@ -89,28 +91,35 @@ def test_coinpress_shrinks_to_the_mean() -> None:
 def test_coinpress_forgets_its_first_ball() -> None:
     """Three steps from a radius of a thousand come close to what a known ball would give."""
     X = np.random.default_rng(2).normal(500.0, 1.0, (20_000, 5))
-    wide = CoinPressMean(ZeroConcentrated(0.5), radius=1000.0, random_state=0).fit(X)
-    single = CoinPressMean(ZeroConcentrated(0.5), radius=1000.0, iterations=1, random_state=0).fit(
-        X
-    )
+    wide = CoinPressMean(ZeroConcentrated(0.5), radius=1000.0, random_state=0, sigma=1.0).fit(X)
+    single = CoinPressMean(
+        ZeroConcentrated(0.5), radius=1000.0, iterations=1, random_state=0, sigma=1.0
+    ).fit(X)
     assert wide.noise_scale_ < single.noise_scale_ / 50
 
 
 def test_a_ball_that_would_grow_is_kept() -> None:
-    fitted = CoinPressMean(ZeroConcentrated(1e-4), radius=1.0, random_state=0).fit(GOOD[:5])
+    fitted = CoinPressMean(ZeroConcentrated(1e-4), radius=1.0, random_state=0, sigma=1.0).fit(
+        GOOD[:5]
+    )
     assert np.all(fitted.ball_radii_ == math.sqrt(3))
 
 
 def test_unbounded_mean_is_found_only_by_the_histogram() -> None:
     X = np.random.default_rng(3).normal(1e6, 1.0, (20_000, 5))
-    found = KarwaVadhanMean(BUDGET, random_state=0).fit(X)
+    found = KarwaVadhanMean(BUDGET, random_state=0, sigma=1.0).fit(X)
     assert np.all(found.found_)
     assert np.abs(found.mean_ - 1e6).max() < 0.1
-    assert np.abs(NoisyMean(BUDGET, random_state=0).fit(X).mean_ - 1e6).max() > 9e5
+    assert (
+        np.abs(
+            NoisyMean(BUDGET, random_state=0, R="theory", sigma=1.0, radius=1.0).fit(X).mean_ - 1e6
+        ).max()
+        > 9e5
+    )
 
 
 def test_too_few_records_fall_back_to_zero() -> None:
-    fitted = KarwaVadhanMean(BUDGET, random_state=0).fit(GOOD[:20] + 1e6)
+    fitted = KarwaVadhanMean(BUDGET, random_state=0, sigma=1.0).fit(GOOD[:20] + 1e6)
     assert not fitted.found_.any()
     assert np.all(fitted.centres_ == 0)
 
@@ -253,14 +262,14 @@ def test_the_ledger_reproduces_the_guarantee(kind: type[Estimator]) -> None:
 
 def test_the_risk_bound_uses_the_noise_that_is_drawn() -> None:
     problem = MeanProblem(n=200, d=3)
-    estimator = NoisyMean(BUDGET, random_state=0)
+    estimator = NoisyMean(BUDGET, random_state=0, R="theory", sigma=1.0, radius=1.0)
     noise = estimator.fit(GOOD).noise_scale_ ** 2 * 3
     level = theoretical_truncation(200, 1.0, 1.0)
     assert estimator.R_ == level == 1 + 4 * math.sqrt(math.log(200))
     value = estimator.risk_bound(problem).value()
     assert 3 / 200 + noise <= value <= (3 / 200 + noise) * 1.001
     with pytest.raises(ValueError, match="risk_bound covers"):
-        NoisyMean(BUDGET, clip="ball").risk_bound(problem)
+        NoisyMean(BUDGET, clip="ball", R="theory", sigma=1.0, radius=1.0).risk_bound(problem)
 
 
 # --- the histograms
@@ -328,10 +337,10 @@ def test_bins_hold_every_finite_number() -> None:
 
 
 def test_ledger_entries_are_complete() -> None:
-    fitted = KarwaVadhanMean(BUDGET, random_state=0).fit(GOOD)
+    fitted = KarwaVadhanMean(BUDGET, random_state=0, sigma=1.0).fit(GOOD)
     histogram, mean = fitted.ledger_
     assert isinstance(histogram, LedgerEntry)
     assert (histogram.sensitivity, histogram.norm, histogram.count) == (2.0, "l1", 3)
     assert mean.sensitivity == pytest.approx(2 * fitted.half_width_ * math.sqrt(3) / 200)
-    coin = CoinPressMean(BUDGET, random_state=0).fit(GOOD)
+    coin = CoinPressMean(BUDGET, random_state=0, sigma=1.0, radius=1.0).fit(GOOD)
     assert len(coin.ledger_) == 3
