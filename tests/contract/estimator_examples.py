@@ -49,12 +49,13 @@ FOLDS = {"s": "cv", "s_grid": (1, 2, 3), "n_folds": 2}
 PAPER = {"privacy": Approximate(2.0, 1e-6), "calibration": "paper"}
 LOUD, LOUD_PURE, LOUD_CONCENTRATED = Approximate(1e3, 1e-6), Pure(1e3), ZeroConcentrated(1e5)
 """Budgets so large that the releases follow the data."""
+BOTH = {"sigma": 1.0, "radius": 1.0}
 PUBLIC: dict[str, dict[str, float]] = {
     "KarwaVadhanMean": {"sigma": 1.0},
-    **dict.fromkeys(
-        ("NoisyMean", "CoinPressMean", "SparseMean", "StableSparseMean"),
-        {"sigma": 1.0, "radius": 1.0},
-    ),
+    "NoisyMean": BOTH,
+    "CoinPressMean": BOTH,
+    "SparseMean": BOTH,
+    "StableSparseMean": BOTH,
 }
 """What has no default, because no number fits raw data."""
 FURTHER: dict[str, list[dict[str, Any]]] = {

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from estimators.core.accounting import compose
 from estimators.baselines.mean import (
     LAST_BIN,
     CoinPressMean,
@@ -24,6 +23,7 @@ from estimators.baselines.mean import (
     bin_counts,
     centred_clipped_mean,
 )
+from estimators.core.accounting import compose
 from estimators.mean import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from tests.strategies import neighbouring_rows
@@ -52,10 +52,13 @@ def within(moved: float, sensitivity: float) -> bool:
     return moved <= sensitivity * (1 + 1e-9)
 
 
+ORDERS = {"l1": 1, "l2": 2, "linf": math.inf}
+
+
 def length(step: Array, norm: str) -> float:
     """A norm that does not overflow or vanish on steps of any size."""
     unit = float(np.abs(step).max()) or 1.0
-    return unit * float(np.linalg.norm(step / unit, 1 if norm == "l1" else 2))
+    return unit * float(np.linalg.norm(step / unit, ORDERS[norm]))
 
 
 def movement(estimator: Any, pair: tuple[Array, Array]) -> tuple[float, float]:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
-from estimators.core.accounting import LedgerEntry, compose
-from estimators.core.truncation import theoretical_truncation
 from estimators.baselines.mean import (
     LAST_BIN,
     CoinPressMean,
@@ -23,6 +21,8 @@ from estimators.baselines.mean import (
     stability_threshold,
     stable_argmax,
 )
+from estimators.core.accounting import LedgerEntry, compose
+from estimators.core.truncation import theoretical_truncation
 from estimators.mean import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 from minimax.problems.mean.problem import MeanProblem
@@ -37,6 +37,15 @@ GOOD = np.random.default_rng(0).normal(0.3, 1.0, (200, 3))
 
 def ids(kinds: list[type]) -> list[str]:
     return [kind.__name__ for kind in kinds]
+
+
+PUBLIC = {"sigma": 1.0, "radius": 1.0}
+
+
+def made(kind: type[Estimator], **options: Any) -> Estimator:
+    """The estimator with the public numbers it asks for (Karwa and Vadhan's needs no radius)."""
+    known = {"sigma": 1.0} if kind is KarwaVadhanMean else PUBLIC
+    return kind(**{"privacy": BUDGET, **known, **options})
 
 
 each = pytest.mark.parametrize("kind", ESTIMATORS, ids=ids(ESTIMATORS))
@@ -126,7 +135,7 @@ def test_too_few_records_fall_back_to_zero() -> None:
 
 @each
 def test_seeds_reproduce(kind: type[Estimator]) -> None:
-    first, again, other = (kind(BUDGET, random_state=seed).fit(GOOD).mean_ for seed in (5, 5, 6))
+    first, again, other = (made(kind, random_state=seed).fit(GOOD).mean_ for seed in (5, 5, 6))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -138,10 +147,8 @@ def test_seeds_reproduce(kind: type[Estimator]) -> None:
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float32, np.float16, object])
 def test_other_dtypes_give_the_same_release(kind: type[Estimator], dtype: Any) -> None:
     X = np.random.default_rng(4).integers(0, 5, (50, 3))
-    expected = kind(BUDGET, random_state=0).fit(X.astype(float)).mean_
-    assert np.allclose(
-        kind(BUDGET, random_state=0).fit(X.astype(dtype)).mean_, expected, rtol=1e-12
-    )
+    expected = made(kind, random_state=0).fit(X.astype(float)).mean_
+    assert np.allclose(made(kind, random_state=0).fit(X.astype(dtype)).mean_, expected, rtol=1e-12)
 
 
 def test_bounds_are_not_rounded_to_the_data_type() -> None:
@@ -173,9 +180,9 @@ def test_bad_data_is_refused_before_noise_is_drawn(kind: type[Estimator], case: 
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
     with pytest.raises((ValueError, TypeError), match=message):
-        kind(BUDGET, random_state=rng).fit(X)
+        made(kind, random_state=rng).fit(X)
     assert rng.bit_generator.state == before
-    kind(BUDGET, random_state=rng).fit(GOOD)
+    made(kind, random_state=rng).fit(GOOD)
     assert rng.bit_generator.state != before
 
 
@@ -188,14 +195,29 @@ BAD_PARAMETERS: list[tuple[type[Estimator], dict[str, Any], str]] = [
     (NoisyMean, {"R": "large"}, "R must"),
     (NoisyMean, {"R": [1.0, 2.0]}, "R must"),
     (NoisyMean, {"clip": "cube"}, "clip must"),
+    (NoisyMean, {"clip": "ball"}, "R: 'auto' plans"),
+    (NoisyMean, {"calibration": "paper"}, "R: 'auto' plans"),
+    (NoisyMean, {"tails": "heavy"}, "tails must"),
+    (NoisyMean, {"sigma": None}, "sigma must be given for R='auto'"),
+    (NoisyMean, {"radius": None, "R": "theory"}, "radius must be given for R='theory'"),
+    (KarwaVadhanMean, {"sigma": None}, "sigma must be given"),
+    (CoinPressMean, {"radius": None}, "radius must be given"),
     (NoisyMean, {"calibration": "none"}, "calibration must"),
-    (NoisyMean, {"calibration": "paper", "privacy": ZeroConcentrated(1.0)}, "calibration="),
+    (
+        NoisyMean,
+        {"R": 1.0, "calibration": "paper", "privacy": ZeroConcentrated(1.0)},
+        "calibration=",
+    ),
     (
         NoisyMean,
         {"calibration": "paper", "privacy": ZeroConcentrated(1.0), "R": "quantile"},
         "calibration=",
     ),
-    (NoisyMean, {"calibration": "classical", "privacy": Approximate(2, 1e-6)}, "calibration="),
+    (
+        NoisyMean,
+        {"R": 1.0, "calibration": "classical", "privacy": Approximate(2, 1e-6)},
+        "calibration=",
+    ),
     (NoisyMean, {"R": "quantile", "privacy": Gaussian(1.0)}, "R='quantile' needs"),
     (NoisyMean, {"sigma": -1.0}, "sigma must"),
     (NoisyMean, {"radius": 0}, "radius must"),
@@ -231,7 +253,7 @@ def test_bad_parameters_are_named(
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
     with pytest.raises((ValueError, TypeError), match=message):
-        kind(**{"privacy": BUDGET, "random_state": rng, **changed}).fit(GOOD)
+        made(kind, **{"random_state": rng, **changed}).fit(GOOD)
     assert rng.bit_generator.state == before
 
 
@@ -255,7 +277,7 @@ def test_the_papers_noise_gives_a_larger_delta(epsilon: float, delta: float, rat
 
 @each
 def test_the_ledger_reproduces_the_guarantee(kind: type[Estimator]) -> None:
-    fitted = kind(BUDGET, random_state=0).fit(GOOD)
+    fitted = made(kind, random_state=0).fit(GOOD)
     assert compose(fitted.ledger_, Approximate, BUDGET.delta) == fitted.privacy_
     assert compose(fitted.ledger_ * 2, Approximate, BUDGET.delta * 2) != fitted.privacy_
 

@@ -88,7 +88,7 @@ APPROXIMATE = Approximate(1.0, 1e-6)
         (HardThresholdedMean(threshold="0"), TypeError, "threshold"),  # type: ignore[arg-type]
         (HardThresholdedMean(s=4), ValueError, "between 1 and d = 3"),
         *[
-            (kind(APPROXIMATE, **options), error, match)  # type: ignore[arg-type]
+            (kind(APPROXIMATE, **{"sigma": 1.0, "radius": 1.0, **options}), error, match)  # type: ignore[arg-type]
             for kind in (SparseMean, StableSparseMean)
             for options, error, match in [
                 ({"s": 4}, ValueError, "between 1 and d = 3"),
