@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from estimators.core.base import LinearPredictor, PrivateEstimator
+from estimators.core.base import LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, number_or_auto
 from estimators.local_regression import coordinate_means, report_epsilon
 from estimators.randomisers.signs import HypercubeRandomiser
@@ -86,13 +87,13 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
         radius: float = 1.0,
         bound: float | Literal["auto"] = "auto",
         feature_scale: float = 1.0,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.C, self.radius, self.bound = C, radius, bound
         self.feature_scale, self.random_state = feature_scale, random_state
 
-    def fit(self, X: Any, y: Any) -> SequentialHalving:
+    def fit(self, X: Any, y: ArrayLike) -> SequentialHalving:
         """Estimate one coefficient from one private report of each row of X with its y."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, p = X.shape

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from estimators.controls.regression import Risk
-from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
@@ -180,7 +181,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         calibration: LabelCalibration = "analytic",
         steps: int = 200,
         step_size: float | Literal["auto"] = "auto",
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.C, self.bound, self.radius = s, C, bound, radius
@@ -189,7 +190,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         self.steps, self.step_size = steps, step_size
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> LabelHardThresholding:
+    def fit(self, X: Any, y: ArrayLike) -> LabelHardThresholding:
         """Randomise the labels y and fit the reports by few of the public columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         self._check_options(X.shape[1])
@@ -309,7 +310,7 @@ class LabelLasso(LabelEstimator):
         penalty: float | Literal["auto"] = "auto",
         chance: float = 0.05,
         refit: bool = False,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.C, self.bound = s, C, bound
@@ -317,7 +318,7 @@ class LabelLasso(LabelEstimator):
         self.penalty, self.chance, self.refit = penalty, chance, refit
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> LabelLasso:
+    def fit(self, X: Any, y: ArrayLike) -> LabelLasso:
         """Randomise the labels y and fit the reports by a Lasso on the public rows of X."""
         from sklearn.linear_model import Lasso  # slow to import, and needed for nothing else
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
@@ -171,14 +172,14 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         step_size: float | Literal["auto"] = "auto",
         clip: float | Literal["auto"] = "auto",
         feature_scale: float = 1.0,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.s_star, self.C, self.link, self.radius = s, s_star, C, link, radius
         self.randomiser, self.steps, self.step_size = randomiser, steps, step_size
         self.clip, self.feature_scale, self.random_state = clip, feature_scale, random_state
 
-    def fit(self, X: Any, y: Any) -> LocalHardThresholding:
+    def fit(self, X: Any, y: ArrayLike) -> LocalHardThresholding:
         """Estimate sparse coefficients from one private report of each row of X with its y."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, p = X.shape
@@ -340,13 +341,13 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         report: Literal["coordinate", "hypercube"] = "coordinate",
         bound: float | Literal["auto"] = "auto",
         feature_scale: float = 1.0,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.C, self.radius, self.report = s, C, radius, report
         self.bound, self.feature_scale, self.random_state = bound, feature_scale, random_state
 
-    def fit(self, X: Any, y: Any) -> OneShotThreshold:
+    def fit(self, X: Any, y: ArrayLike) -> OneShotThreshold:
         """Estimate sparse coefficients from one private report of each row of X with its y."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, p = X.shape

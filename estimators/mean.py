@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, ball_clipped_sum, clipped_sum
+from estimators.core.base import Array, Seed, ball_clipped_sum, clipped_sum
 from estimators.core.mechanisms import Calibration, Release, gaussian, gaussian_scale, k_norm
 from estimators.core.truncation import TruncatingEstimator, Truncation
 from minimax.core.bound import Point, UpperBound
@@ -83,7 +84,7 @@ class NoisyMean(TruncatingEstimator):
     (True, 'zCDP(rho=0.1)')
     """
 
-    releases = ("mean_", "R_", "noise_scale_", "ledger_")
+    releases = ("mean_", "R_", "noise_scale_", "ledger_", "privacy_")
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class NoisyMean(TruncatingEstimator):
         quantile: float = 0.975,
         range_share: float = 0.1,
         calibration: Calibration = "analytic",
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.R, self.clip, self.calibration = R, clip, calibration
@@ -104,7 +105,7 @@ class NoisyMean(TruncatingEstimator):
         self.quantile, self.range_share = quantile, range_share
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> NoisyMean:
+    def fit(self, X: ArrayLike, y: object = None) -> NoisyMean:
         """Release the private mean of the rows of X."""
         X = self._validated(X)
         self._check_options()

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, LinearPredictor
+from estimators.core.base import Array, LinearPredictor, Seed
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
@@ -190,7 +191,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     (True, 'zCDP(rho=0.1)')
     """
 
-    releases = ("coef_", "R_", "n_iter_", "step_size_", "noise_scale_", "ledger_")
+    releases = ("coef_", "R_", "n_iter_", "step_size_", "noise_scale_", "ledger_", "privacy_")
     _sparse_rows = True
 
     def __init__(
@@ -206,7 +207,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         sigma: float = 1.0,
         quantile: float = 0.975,
         range_share: float = 0.1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.R = R
@@ -217,7 +218,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         self.quantile, self.range_share = quantile, range_share
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> NoisyGradientRegression:
+    def fit(self, X: Any, y: ArrayLike) -> NoisyGradientRegression:
         """Release private coefficients of y on the columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         search, budget = self._split_for_range(self._check_options())

@@ -15,7 +15,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed, as_floats
 from estimators.core.checks import check_between, check_sparsity, check_whole
 from estimators.core.design import Design
 from estimators.core.losses import (
@@ -275,7 +275,7 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
         l2: float = 0.0,
         radius: float | None = None,
         calibration: Literal["analytic", "paper"] = "analytic",
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.loss, self.clip = s, loss, clip
@@ -339,7 +339,7 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
         radius: float | None = None,
         calibration: Literal["analytic", "paper"] = "analytic",
         classes: Sequence[Any] | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.loss, self.clip = s, loss, clip
@@ -378,7 +378,7 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
 
     def _found_classes(self, y: Any) -> tuple[Any, Any]:
         """The labels that occur, an error unless there are two, and those of the records."""
-        labels = column_or_1d(y, warn=True)
+        labels = column_or_1d(as_floats("y", y), warn=True)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         found = np.unique(labels)

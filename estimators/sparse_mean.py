@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, clipped_sum, equal_part, split_budget
+from estimators.core.base import Array, Seed, clipped_sum, equal_part, split_budget
 from estimators.core.mechanisms import gaussian, gumbel_top_k, laplace, peeling
 from estimators.core.truncation import Truncation
 from estimators.core.tuning import (
@@ -191,7 +191,16 @@ class SparseMean(SparseEstimator):
     n_features_in_
     """
 
-    releases = ("mean_", "support_", "s_", "R_", "selection_scale_", "noise_scale_", "ledger_")
+    releases = (
+        "mean_",
+        "support_",
+        "s_",
+        "R_",
+        "selection_scale_",
+        "noise_scale_",
+        "ledger_",
+        "privacy_",
+    )
 
     def __init__(
         self,
@@ -208,7 +217,7 @@ class SparseMean(SparseEstimator):
         tuning_share: float = 0.5,
         quantile: float = 0.975,
         range_share: float = 0.1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s = s
@@ -225,7 +234,7 @@ class SparseMean(SparseEstimator):
         self.range_share = range_share
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> SparseMean:
+    def fit(self, X: ArrayLike, y: object = None) -> SparseMean:
         """Release the private sparse mean of the rows of X."""
         X = self._validated(X)
         budget = self._check_options(*X.shape)

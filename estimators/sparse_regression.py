@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, LinearPredictor, equal_part, split_budget
+from estimators.core.base import Array, LinearPredictor, Seed, equal_part, split_budget
 from estimators.core.checks import check_between, check_whole, safe_range
 from estimators.core.design import Design, clipped_entries
 from estimators.core.truncation import Truncation, theoretical_truncation
@@ -215,7 +216,16 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     noise_scale_, privacy_, ledger_, n_features_in_
     """
 
-    releases = ("coef_", "support_", "s_", "R_", "selection_scale_", "noise_scale_", "ledger_")
+    releases = (
+        "coef_",
+        "support_",
+        "s_",
+        "R_",
+        "selection_scale_",
+        "noise_scale_",
+        "ledger_",
+        "privacy_",
+    )
     _sparse_rows = True
 
     def __init__(
@@ -237,7 +247,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         tuning_share: float = 0.5,
         quantile: float = 0.975,
         range_share: float = 0.1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s = s
@@ -258,7 +268,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         self.range_share = range_share
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> PrivateHardThresholding:
+    def fit(self, X: Any, y: ArrayLike) -> PrivateHardThresholding:
         """Release private sparse coefficients of y on the columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, d = X.shape

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, clipped_sum
+from estimators.core.base import Array, Seed, clipped_sum
 from estimators.core.checks import check_sparsity
 from estimators.core.mechanisms import exponential_mechanism, laplace, propose_test_release
 from estimators.core.truncation import TruncatingEstimator, Truncation
@@ -151,7 +152,7 @@ class StableSparseMean(TruncatingEstimator):
         radius: float | None = None,
         quantile: float = 0.975,
         range_share: float = 0.1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s = s
@@ -180,7 +181,7 @@ class StableSparseMean(TruncatingEstimator):
         given = {**point, "epsilon": budget.epsilon, "delta": budget.delta}
         return replace(stable_upper(R), defaults=given)
 
-    def fit(self, X: Any, y: Any = None) -> StableSparseMean:
+    def fit(self, X: ArrayLike, y: object = None) -> StableSparseMean:
         """Release the private sparse mean of the rows of X."""
         X = self._validated(X)
         self._check_truncation("theory", "quantile")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, PrivateEstimator, ball_clipped_sum, split_budget
+from estimators.core.base import Array, PrivateEstimator, Seed, ball_clipped_sum, split_budget
 from estimators.core.checks import check_between, check_positive
 from estimators.core.mechanisms import Release, gaussian, gaussian_scale, laplace
 from estimators.core.truncation import SAFE_RANGE, known
@@ -84,14 +83,14 @@ class KarwaVadhanMean(PrivateEstimator):
         radius: float | None = None,
         factor: float = 2.0,
         range_share: float = 0.25,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.sigma, self.radius = sigma, radius
         self.factor, self.range_share = factor, range_share
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> KarwaVadhanMean:
+    def fit(self, X: ArrayLike, y: object = None) -> KarwaVadhanMean:
         """Release the private mean of the rows of X."""
         X = self._validated(X)
         self._check_options()
@@ -258,14 +257,14 @@ class CoinPressMean(PrivateEstimator):
         iterations: int = 3,
         last_share: float = 0.75,
         beta: float = 0.01,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.sigma, self.radius, self.ball_radius = sigma, radius, ball_radius
         self.iterations, self.last_share, self.beta = iterations, last_share, beta
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> CoinPressMean:
+    def fit(self, X: ArrayLike, y: object = None) -> CoinPressMean:
         """Release the private mean of the rows of X."""
         X = self._validated(X)
         self._check_options()

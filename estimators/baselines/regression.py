@@ -11,10 +11,11 @@ import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_whole
 from estimators.core.design import Design
 from estimators.core.mechanisms import gaussian, propose_test_release
@@ -151,7 +152,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         R: float = 1.0,
         failure: float = 0.05,
         calibration: Literal["analytic", "paper"] = "analytic",
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.row_bound = row_bound
@@ -160,7 +161,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         self.calibration = calibration
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> AdaptiveSufficientStatistics:
+    def fit(self, X: Any, y: ArrayLike) -> AdaptiveSufficientStatistics:
         """Release private coefficients of the regression of y on X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         check_between(*SAFE_RANGE, row_bound=self.row_bound, R=self.R)
@@ -321,7 +322,7 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
         row_bound: float = 1.0,
         projections: int | Literal["theory"] = "theory",
         test_share: float = 0.25,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.row_bound = row_bound
@@ -329,7 +330,7 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
         self.test_share = test_share
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> JohnsonLindenstraussRegression:
+    def fit(self, X: Any, y: ArrayLike) -> JohnsonLindenstraussRegression:
         """Release private coefficients of the regression of y on X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, d = X.shape

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from estimators.baselines.objective_perturbation import (
@@ -25,7 +25,7 @@ from estimators.baselines.objective_perturbation import (
 )
 from estimators.baselines.regression import ROOM
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, LinearPredictor, PrivateEstimator
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_sparsity, check_whole
 from estimators.core.design import Design, clipped_entries
 from estimators.core.losses import accepted_responses, chosen_loss
@@ -147,14 +147,14 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         steps: int | Literal["theory"] = "theory",
         selection: Selection = "exponential",
         calibration: Literal["zcdp", "paper"] = "zcdp",
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy, self.loss = privacy, loss
         self.l1_radius, self.entry_bound, self.R = l1_radius, entry_bound, R
         self.steps, self.selection, self.calibration = steps, selection, calibration
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> PrivateFrankWolfe:
+    def fit(self, X: Any, y: ArrayLike) -> PrivateFrankWolfe:
         """Release private coefficients in the l1 ball."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         budget = self._check_options()
@@ -340,14 +340,14 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
         blocks: int | Literal["theory"] = "theory",
         penalty: float = 0.25,
         selection_share: float = 0.5,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.privacy, self.s, self.loss = privacy, s, loss
         self.row_bound, self.R, self.radius = row_bound, R, radius
         self.blocks, self.penalty, self.selection_share = blocks, penalty, selection_share
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> TwoStageRegression:
+    def fit(self, X: Any, y: ArrayLike) -> TwoStageRegression:
         """Release private coefficients on s privately chosen features."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, d = X.shape

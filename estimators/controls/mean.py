@@ -8,9 +8,9 @@ uses the bound has no teeth. `privacy_` is None and `ledger_` is empty on purpos
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from estimators.core.base import Array, validated
@@ -35,7 +35,7 @@ class SampleMean(BaseEstimator):
     mean_, n_features_in_, privacy_ (None), ledger_ (empty)
     """
 
-    def fit(self, X: Any, y: Any = None) -> SampleMean:
+    def fit(self, X: ArrayLike, y: object = None) -> SampleMean:
         """Average the rows of X."""
         self.mean_ = _average(self, X)
         self.privacy_ = None
@@ -74,7 +74,7 @@ class HardThresholdedMean(BaseEstimator):
         self.threshold = threshold
         self.s = s
 
-    def fit(self, X: Any, y: Any = None) -> HardThresholdedMean:
+    def fit(self, X: ArrayLike, y: object = None) -> HardThresholdedMean:
         """Average the rows of X and drop the coordinates at or below the threshold."""
         average = _average(self, X)
         level = self.threshold
@@ -95,5 +95,5 @@ class HardThresholdedMean(BaseEstimator):
         return self
 
 
-def _average(estimator: BaseEstimator, X: Any) -> Array:
+def _average(estimator: BaseEstimator, X: ArrayLike) -> Array:
     return np.asarray(np.mean(validated(estimator, X), axis=0, dtype=float))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
 from estimators.core.base import Array, LinearPredictor, validated_pair
@@ -84,7 +84,7 @@ class LeastSquares(LinearPredictor):
     coef_, n_features_in_, privacy_ (None), ledger_ (empty)
     """
 
-    def fit(self, X: Any, y: Any) -> LeastSquares:
+    def fit(self, X: Any, y: ArrayLike) -> LeastSquares:
         """Fit y by the columns of X."""
         X, y = validated_pair(self, X, y)
         self.coef_ = GramSolver(X).solve(y)
@@ -150,7 +150,7 @@ class IterativeHardThresholding(LinearPredictor):
         self.s, self.loss, self.method = s, loss, method
         self.refit, self.steps, self.tol = refit, steps, tol
 
-    def fit(self, X: Any, y: Any) -> IterativeHardThresholding:
+    def fit(self, X: Any, y: ArrayLike) -> IterativeHardThresholding:
         """Fit y by at most s columns of X."""
         X, y = validated_pair(self, X, y, sparse_rows=True)
         check_sparsity(self.s, X.shape[1])

@@ -5,20 +5,21 @@ everything before it draws any noise, so bad input raises and nothing is release
 `ledger_` lists every mechanism call and `privacy_` is the guarantee composed from it, in the
 definition in which the budget was given; `privacy_.assumes` says what it rests on besides.
 
-What one record may decide. Data that are none (NaN, infinity, text, a wrong shape) are refused:
-that they are there is taken to be public. No finite record decides whether there is an error or a
-warning, nor any attribute but those that the class names in `releases`, which have passed through a
-mechanism or are computed from what has.
+What one record may decide. Data that are none (NaN, infinity, text, an object that no float can be
+made of, a wrong shape) are refused: that they are there is taken to be public. No finite record
+decides whether there is an error or a warning, nor any attribute but those that the class names in
+`releases`, which have passed through a mechanism or are computed from what has.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -28,6 +29,8 @@ from estimators.core.design import clamped
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, SpendablePrivacy
 
 Array = NDArray[np.float64]
+Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+"""Where the noise comes from. None: from the operating system, every time anew."""
 DEFAULT_PRIVACY: dict[Scope, SpendablePrivacy] = {
     "central": Approximate(epsilon=1.0, delta=1e-6),
     "local": Pure(epsilon=1.0, scope="local"),
@@ -46,19 +49,25 @@ class PrivateEstimator(BaseEstimator):
     """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out."""
 
     privacy: SpendablePrivacy | None
-    random_state: Any
+    random_state: Seed
     scope: ClassVar[Scope] = "central"
     """Who is trusted with the data: the budget must be of this scope."""
     releases: ClassVar[tuple[str, ...]]
-    """The attributes that depend on the data. All others are functions of public numbers."""
+    """The attributes that depend on the data. All others are functions of public numbers.
+
+    `privacy_` is among them where noise is in proportion to a released level, or a released number
+    of coordinates shares the budget: its last digits round what the ledger then holds.
+    """
     privacy_: SpendablePrivacy
     ledger_: tuple[LedgerEntry, ...]
 
-    def _validated(self, X: Any, *, minimum_records: int = 1) -> Array:
+    def _validated(self, X: ArrayLike, *, minimum_records: int = 1) -> Array:
         """X as a finite, real, two-dimensional float array, or an error that says what is wrong."""
         return validated(self, X, minimum_records)
 
-    def _validated_pair(self, X: Any, y: Any, *, sparse_rows: bool = False) -> tuple[Any, Array]:
+    def _validated_pair(
+        self, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False
+    ) -> tuple[Any, Array]:
         """X and y as finite real arrays of equal length, clamped; X may be CSR if `sparse_rows`."""
         return validated_pair(self, X, y, sparse_rows=sparse_rows)
 
@@ -139,7 +148,7 @@ class LinearPredictor(RegressorMixin, BaseEstimator):
         return tags
 
 
-def validated(estimator: BaseEstimator, X: Any, minimum_records: int = 1) -> Array:
+def validated(estimator: BaseEstimator, X: ArrayLike, minimum_records: int = 1) -> Array:
     """X as a finite, real, two-dimensional array, or an error that says what is wrong with X.
 
     Integers stay integers until a chunk is clipped: a copy of the whole would double memory.
@@ -147,29 +156,32 @@ def validated(estimator: BaseEstimator, X: Any, minimum_records: int = 1) -> Arr
     """
     if np.ma.isMaskedArray(X):
         raise TypeError("X is a masked array: fill or drop the masked entries first")
-    X = validate_data(estimator, X, dtype="numeric", ensure_min_samples=minimum_records)
-    if X.dtype.kind not in "fiub":
-        raise TypeError(f"X must hold real numbers, got dtype {X.dtype}")
-    return np.asarray(X)
+    rows: Array = validate_data(
+        estimator, as_floats("X", X), dtype="numeric", ensure_min_samples=minimum_records
+    )
+    if rows.dtype.kind not in "fiub":
+        raise TypeError(f"X must hold real numbers, got dtype {rows.dtype}")
+    return np.asarray(rows)
 
 
 def validated_pair(
-    estimator: BaseEstimator, X: Any, y: Any, *, sparse_rows: bool = False
+    estimator: BaseEstimator, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False
 ) -> tuple[Any, Array]:
     """X (dense, or CSR if `sparse_rows`) and y, real, finite and clamped, or an error that says
     what is wrong with which of them."""
     for name, value in (("X", X), ("y", y)):
         if np.ma.isMaskedArray(value):
             raise TypeError(f"{name} is a masked array: fill or drop the masked entries first")
-        kind = getattr(getattr(value, "dtype", None), "kind", "")
+        dtype = getattr(value, "dtype", None)
+        kind = getattr(dtype, "kind", "")
         if kind == "c":
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
         if kind in ("M", "m"):  # which numpy would take for numbers
-            raise TypeError(f"{name} must hold real numbers, got dtype {value.dtype}")
+            raise TypeError(f"{name} must hold real numbers, got dtype {dtype}")
     X, y = validate_data(
         estimator,
-        X,
-        y,
+        as_floats("X", X),
+        as_floats("y", y),
         dtype=np.float64,
         accept_sparse="csr" if sparse_rows else False,
         y_numeric=True,
@@ -183,6 +195,28 @@ def validated_pair(
         X = X.copy()
         X.sum_duplicates()
     return clamped(X), clamped(y)
+
+
+def as_floats(name: str, values: Any) -> Any:
+    """The same values, wider floats as float64, the nearest there is; or an error with the name.
+
+    An integer beyond all floats would end in a bare OverflowError, a wide float in a warning.
+    """
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize > 8:
+        if sparse.issparse(values):
+            held = as_floats(name, values.data)
+            return type(values)((held, values.indices, values.indptr), shape=values.shape)
+        largest = np.finfo(np.float64).max
+        return np.where(np.isinf(values), values, np.clip(values, -largest, largest)).astype(float)
+    if dtype is None or dtype == np.dtype(object):
+        try:
+            np.asarray(values, dtype=np.float64)
+        except OverflowError:
+            raise ValueError(f"{name} holds a number that is too large for a float") from None
+        except (TypeError, ValueError):
+            pass  # scikit-learn says what is wrong
+    return values
 
 
 def split_budget(privacy: SpendablePrivacy, *shares: float) -> list[SpendablePrivacy]:
@@ -230,6 +264,6 @@ def ball_clipped_sum(X: Array, centre: Array, radius: float) -> Array:
     return out * radius
 
 
-def _chunks(X: Array, bytes_per_chunk: int = 1 << 18) -> Any:
+def _chunks(X: Array, bytes_per_chunk: int = 1 << 18) -> Iterator[Array]:
     rows = max(1, bytes_per_chunk // (8 * max(1, X.shape[1])))
     return (X[i : i + rows] for i in range(0, len(X), rows))

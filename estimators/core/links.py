@@ -62,8 +62,8 @@ class Link:
     on it, use `tabulated`.
     """
 
-    f: Callable[[Array], Any]
-    derivative: Callable[[Array], Any]
+    f: Callable[[Array], Array]
+    derivative: Callable[[Array], Array]
     a: float
     b: float
 
@@ -129,7 +129,7 @@ class Link:
         )
 
 
-def _check_entries(name: str, function: Callable[[Array], Any], t: Array) -> None:
+def _check_entries(name: str, function: Callable[[Array], Array], t: Array) -> None:
     """Raise unless a part of the grid, in reverse, gets the values that it has in the whole."""
     part = slice(3 * len(t) // 4, len(t) // 3, -1)
     whole = evaluated(name, function, t)
@@ -141,7 +141,7 @@ def _check_entries(name: str, function: Callable[[Array], Any], t: Array) -> Non
         )
 
 
-def evaluated(name: str, function: Callable[[Array], Any], t: Array) -> Array:
+def evaluated(name: str, function: Callable[[Array], Array], t: Array) -> Array:
     """A function's values, or an error that says what is wrong with them."""
     try:
         with np.errstate(all="ignore"):

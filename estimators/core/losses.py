@@ -130,7 +130,9 @@ class RecordByRecord:
         """The loss of each record, NaN where it fails."""
         return self._each(self.loss.value, prediction, y)
 
-    def _each(self, function: Callable[[Array, Array], Any], prediction: Array, y: Array) -> Array:
+    def _each(
+        self, function: Callable[[Array, Array], Array], prediction: Array, y: Array
+    ) -> Array:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             numbers = [
@@ -157,7 +159,7 @@ def _built_in(loss: Loss) -> bool:
     return type(loss) in (SquaredLoss, LogisticLoss)
 
 
-def _number(function: Callable[[Array, Array], Any], prediction: Array, y: Array) -> float:
+def _number(function: Callable[[Array, Array], Array], prediction: Array, y: Array) -> float:
     try:
         return float(np.asarray(function(prediction, y), dtype=float).reshape(()))
     except Exception:  # of any kind: a loss is the user's own code

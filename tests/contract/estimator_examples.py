@@ -62,6 +62,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyMean": [
         {"privacy": LOUD_PURE, "R": "quantile"},
         {"privacy": LOUD, "R": "quantile", "clip": "ball"},
+        {"privacy": ZeroConcentrated(5e5), "R": "quantile"},
         {"privacy": LOUD_PURE},
         {"privacy": LOUD, "tails": "Gaussian"},
         {"privacy": LOUD, "tails": "coordinates"},

@@ -120,9 +120,8 @@ def endings(estimator: Any) -> set[str]:
 
 
 def undeclared(estimator: Any) -> set[str]:
-    """Attributes that follow the data and are not declared. The last digits of `privacy_` may
-    follow what was released: it is added up from the ledger. See the next check."""
-    return followers(estimator) - {"privacy_", *estimator.releases}
+    """Attributes that follow the data and are not declared."""
+    return followers(estimator) - set(estimator.releases)
 
 
 def followers(estimator: Any) -> set[str]:

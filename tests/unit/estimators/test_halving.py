@@ -32,7 +32,7 @@ from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
 
 Array = np.ndarray
-QUIET = Pure(600.0, scope="local")
+QUIET = Pure(700.0, scope="local")
 SIZES = [(50, 1), (7, 2), (100, 3), (100, 4), (99, 5), (10**6, 17), (10**6, 4097), (10**15, 10**12)]
 
 

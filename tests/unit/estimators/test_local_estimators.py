@@ -28,7 +28,7 @@ from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Array = np.ndarray
-QUIET = Pure(600.0, scope="local")
+QUIET = Pure(700.0, scope="local")
 """A budget so large that a randomiser errs by nothing but its rounding to the sphere or cube."""
 
 
@@ -287,7 +287,7 @@ def test_one_shot_pays_once(report: Any) -> None:
         (ZeroConcentrated(1.0, scope="local"), TypeError, "privacy must be one of Pure"),
         (Gaussian(1.0, scope="local"), TypeError, "privacy must be one of Pure"),
         (1.0, TypeError, "privacy must be one of Pure"),
-        (Pure(1e3, scope="local"), ValueError, "epsilon must be at most 600"),
+        (Pure(1e3, scope="local"), ValueError, "epsilon must be at most 700"),
     ],
 )
 def test_budgets_that_cannot_be_spent(

@@ -8,12 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from estimators import (
+    KarwaVadhanMean,
+    LabelLasso,
+    LeastSquares,
+    LocalHardThresholding,
+    NoisyGradientRegression,
     NoisyHardThresholding,
     NoisyHardThresholdingClassifier,
     NoisyMean,
     PrivateFrankWolfe,
+    SampleMean,
     SparseMean,
     SquaredLoss,
     TwoStageRegression,
@@ -40,6 +47,48 @@ def test_a_response_outside_is_clipped(kind: Any, outside: float, inside: float)
     gentle = NoisyHardThresholding(loss="logistic", random_state=0)
     seen = gentle.fit(X, inner).coef_
     assert not np.array_equal(seen, gentle.fit(X, near).coef_)
+
+
+# Numbers beyond the floats
+
+BEYOND = 10**400
+KINDS = (NoisyMean, NoisyGradientRegression, LocalHardThresholding, LabelLasso)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, NoisyHardThresholdingClassifier, SampleMean])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_an_integer_beyond_the_floats_is_refused_by_name(kind: Any, as_list: bool) -> None:
+    places = ("X",) if kind in (NoisyMean, SampleMean) else ("X", "y")
+    for place in places:
+        data = {"X": X, "y": Y}
+        data[place] = data[place].astype(object)
+        data[place].flat[4] = BEYOND
+        given = {name: held.tolist() if as_list else held for name, held in data.items()}
+        with pytest.raises(ValueError, match=f"^{place} holds a number") as refusal:
+            kind().fit(given["X"], given["y"])
+        assert str(BEYOND)[:9] not in str(refusal.value)
+        assert refusal.value.__cause__ is None
+        assert refusal.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [(NoisyHardThresholding, sparse.csr_matrix)]
+    + [(kind, np.asarray) for kind in (*KINDS, KarwaVadhanMean, LeastSquares)],
+)
+def test_a_wide_float_beyond_the_floats_is_clipped_without_a_warning(kind: Any, rows: Any) -> None:
+    wide = X.astype(np.longdouble)
+    wide[1, 1] = np.longdouble("1e4000")
+    near = X.copy()
+    near[1, 1] = np.finfo(float).max
+    options = {"random_state": 0} if "random_state" in kind().get_params() else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fits = [kind(**options).fit(rows(data), Y) for data in (wide, near)]
+    name = "mean_" if hasattr(fits[0], "mean_") else "coef_"
+    assert np.array_equal(getattr(fits[0], name), getattr(fits[1], name))
+    with pytest.raises(ValueError, match="infinity"):
+        kind().fit(rows(np.where(wide > 2, np.inf, wide)), Y)
 
 
 # Labels
