@@ -89,7 +89,7 @@ def _lower_gamma(a: Number, z: Number) -> Number:
         import sympy
 
         return sympy.lowergamma(a, z) / sympy.gamma(a)
-    return mpmath.gammainc(a, 0, z, regularized=True)
+    return _exact_gamma(a, z) if z < a else 1 - _exact_gamma(a, z)
 
 
 def _upper_gamma(a: Number, z: Number) -> Number:
@@ -101,10 +101,34 @@ def _upper_gamma(a: Number, z: Number) -> Number:
         import sympy
 
         return sympy.uppergamma(a, z) / sympy.gamma(a)
-    return mpmath.gammainc(a, z, mpmath.inf, regularized=True)
+    return 1 - _exact_gamma(a, z) if z < a else _exact_gamma(a, z)
 
 
-HALF_STEP = (1, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144)
+def _exact_gamma(a: Number, z: Number) -> Number:
+    """The smaller, about, of P(a, z) and Q(a, z): P for z < a, else Q.
+
+    mpmath's series give up for a of some thousands; there P's own series and Legendre's continued
+    fraction for Q, from the back, need no more than some sqrt(a) terms.
+    """
+    if a < 1000:
+        ends = (0, z) if z < a else (z, mpmath.inf)
+        return mpmath.gammainc(a, *ends, regularized=True)
+    front = mpmath.exp(a * mpmath.log(z) - z - mpmath.loggamma(a))
+    if z < a:
+        term = total = 1 / a
+        k = 0
+        while term > mpmath.eps * total:
+            k += 1
+            term *= z / (a + k)
+            total += term
+        return front * total
+    tail = mpmath.mpf(0)
+    for k in range(int(1.5 * mpmath.mp.dps * mpmath.sqrt(a)), 0, -1):
+        tail = k * (k - a) / (z + 2 * k + 1 - a - tail)
+    return front / (z + 1 - a - tail)
+
+
+HALF_STEP = (1, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144, 869 / 4194304)
 """Gamma(x + 1/2)/(sqrt(x) Gamma(x)) in powers of 1/x."""
 
 
@@ -112,8 +136,8 @@ def _half_step(x: Number) -> Number:
     """Gamma(x + 1/2)/Gamma(x)."""
     lib = library(x)
     if lib is FLOATS:
-        if x < 50:
-            return math.exp(math.lgamma(x + 0.5) - math.lgamma(x))
+        if x < 100:
+            return math.gamma(x + 0.5) / math.gamma(x)
         return math.sqrt(x) * sum(c / x**k for k, c in enumerate(HALF_STEP))
     if lib.is_symbolic:
         import sympy

@@ -128,11 +128,16 @@ def exported() -> dict[str, type[BaseEstimator]]:
     }
 
 
+def made(name: str, **options: Any) -> Any:
+    """The exported estimator of this name, with the public numbers that it asks for."""
+    return exported()[name](**{**PUBLIC.get(name, {}), **options})
+
+
 def examples() -> dict[str, BaseEstimator]:
     """One estimator for each exported class and each set of options, by a name that says which."""
     return {
-        f"{name}({', '.join(options)})": kind(**{**PUBLIC.get(name, {}), **options})
-        for name, kind in exported().items()
+        f"{name}({', '.join(options)})": made(name, **options)
+        for name in exported()
         for options in [{}, *FURTHER.get(name, [])]
     }
 

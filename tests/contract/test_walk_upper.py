@@ -35,6 +35,7 @@ from minimax.problems.local_regression.halving import halving_upper
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
 from minimax.problems.logistic.problem import LogisticProblem
+from minimax.problems.mean.centred import centred_mean_upper
 from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.mean.upper import best_noisy_mean
 from minimax.problems.regression.problem import RegressionProblem
@@ -63,6 +64,11 @@ def made() -> Iterator[Made]:
             f"mean, R given {privacy}",
             lambda p=privacy: best_noisy_mean(MeanProblem(10**6, 20), p),
         )
+        for tails in ("vectors", "Gaussian"):
+            yield (
+                f"centred mean, {tails} {privacy}",
+                lambda p=privacy, t=tails: centred_mean_upper(MeanProblem(10**4, 100).point, p, t),
+            )
         yield (
             f"bounded mean {privacy}",
             lambda p=privacy: NoisyMean(p, R=1e10).risk_bound(BoundedMeanProblem(1000, 20)),
@@ -153,7 +159,14 @@ DRAWN: dict[str, dict[str, Draw]] = {
         "noise": log_uniform(1e-10, 1e10),
     },
 }
-SLOW = ("gradient descent", "thresholding", "private thresholding", "logistic", "halving")
+SLOW = (
+    "gradient descent",
+    "thresholding",
+    "private thresholding",
+    "logistic",
+    "halving",
+    "centred mean",
+)
 """Iterated bounds: fewer of their places in 50 digits."""
 
 

@@ -303,6 +303,8 @@ def _noise_shift(
 WORTHWHILE = 0.995
 """One more phase, which is one more pass over the data, must lower the risk's root to this part."""
 FIRST_SHARE = 0.1
+COARSE, FINE = 5e-3, 5e-4
+"""Relative errors at which the searches stop: for a number of phases, and for the one taken."""
 
 
 def best_course(at: Point, privacy: Privacy, tails: Tails) -> Course:
@@ -325,15 +327,16 @@ def _search(
     at = dict(zip(NUMBERS, numbers, strict=True))
     proofs = (0.0, 1.0) if tails == "Gaussian" and not pure else (0.0,)
     found = [_with_phases(at, pure, {"gaussian": proof, "strength": strength}) for proof in proofs]
-    return min(found, key=lambda settings: _root(at, pure, settings))
+    best = min(found, key=lambda settings: _root(at, pure, settings))
+    return _improved(at, pure, best, FINE)
 
 
 def _with_phases(at: Point, pure: bool, fixed: dict[str, float]) -> dict[str, float]:
-    """The best settings of one proof: phases are added in front while that pays."""
+    """Good settings of one proof: phases are added in front while that pays."""
     first = 1 + int(fixed["gaussian"])
-    best = _polished(at, pure, {**fixed, "phases": float(first)}, None)
-    for k in range(first + 1, MOST_PHASES[pure] + 1):
-        more = _polished(at, pure, {**fixed, "phases": float(k)}, best)
+    best = _improved(at, pure, _first_guess(at, pure, {**fixed, "phases": float(first)}))
+    for _ in range(first, MOST_PHASES[pure]):
+        more = _improved(at, pure, _one_more_phase(best))
         if not _root(at, pure, more) < WORTHWHILE * _root(at, pure, best):
             break
         best = more
@@ -344,56 +347,67 @@ def _root(at: Point, pure: bool, found: Optimum) -> float:
     return float(course(at, pure, found).root_risk)
 
 
-def _polished(
-    at: Point, pure: bool, fixed: dict[str, float], fewer: Optimum | None
+def _improved(
+    at: Point, pure: bool, first: dict[str, float], tolerance: float = COARSE
 ) -> dict[str, float]:
-    """The settings of least proven risk next to a first guess, or to those with a phase less."""
-    last, names = int(fixed["phases"]), _free_names(pure, fixed)
+    """The settings of least proven risk next to these, up to about this relative error."""
+    names, last = _free_names(pure, first), int(first["phases"])
+    # Shares enter as odds against the last phase's, the rescaled ball as a ratio: all positive.
+    kept = 1 - sum(first[f"share_{k}"] for k in range(1, last))
+    offset = {f"w_{last}": first["gaussian"]}
 
     def settings(logs: Sequence[float]) -> dict[str, float]:
-        free = dict(zip(names, np.exp(np.clip(logs, -30, 30)).tolist(), strict=True))
+        free = {name: math.exp(min(max(x, -30), 30)) for name, x in zip(names, logs, strict=True)}
         odds = 1 + sum(free[f"share_{k}"] for k in range(1, last))
         shares = {f"share_{k}": free[f"share_{k}"] / odds for k in range(1, last)}
-        rescaled = {f"w_{last}": free[f"w_{last}"] - 1} if fixed["gaussian"] else {}
-        return {**fixed, **free, **rescaled, **shares}
+        rescaled = {name: free[name] - by for name, by in offset.items()}
+        return {**first, **free, **rescaled, **shares}
 
     def objective(logs: Sequence[float]) -> float:
         return math.log(_root(at, pure, settings(logs)))
 
-    start = _start(at, fixed, names, fewer)
+    start = [
+        math.log(
+            first[name] / kept if name.startswith("share") else first[name] + offset.get(name, 0)
+        )
+        for name in names
+    ]
     found = optimize.minimize(
         objective,
         start,
         method="Nelder-Mead",
         options={
-            "xatol": 2e-2,
-            "fatol": 1e-4,
+            "xatol": 100 * tolerance,
+            "fatol": tolerance,
             "maxfev": 60 * len(names),
             "initial_simplex": np.vstack([start, start - 0.2 * np.eye(len(names))]),
         },
     )
-    return settings(min(start, list(found.x), key=objective))
+    return settings(min(start, found.x.tolist(), key=objective))
 
 
-def _start(at: Point, fixed: Optimum, names: Sequence[str], fewer: Optimum | None) -> list[float]:
-    """Logarithms of a first guess: a tail of chance about 1/n for each ball, even odds for shares.
-
-    With a phase less at hand, its settings, shifted by one phase, are the guess.
-    """
+def _first_guess(at: Point, pure: bool, fixed: dict[str, float]) -> dict[str, float]:
+    """A tail of chance about 1/n for each ball, and a small share for the first."""
     level = 4 * math.log(at["n"] + 2) / at["d"]
+    width = math.sqrt(1 + math.sqrt(2 * level) + level) - 1
     last = int(fixed["phases"])
-    guess = {name: math.sqrt(1 + math.sqrt(2 * level) + level) - 1 for name in names}
+    guess = dict.fromkeys((*_free_names(pure, fixed), "average_w", "noise_w"), width)
     guess |= {f"share_{k}": FIRST_SHARE for k in range(1, last)}
     if fixed["gaussian"]:
-        guess[f"w_{last}"] = 1.0
-    if fewer is not None:
-        kept = 1 - sum(fewer[f"share_{k}"] for k in range(1, last - 1))
-        guess |= {f"share_{k}": fewer[f"share_{k - 1}"] / kept for k in range(2, last)}
-        guess |= {name: fewer[name] for name in ("average_w", "noise_w") if name in fewer}
-        guess |= {f"w_{k}": fewer[f"w_{k - 1}"] for k in range(2, last)}
-        guess[f"w_{last}"] = fewer[f"w_{last - 1}"] + fixed["gaussian"]
-        guess["share_1"] = guess.get("share_2", FIRST_SHARE) / 2
-    return [math.log(guess[name]) for name in names]
+        guess[f"w_{last}"] = 0.0
+    return {**fixed, **guess}
+
+
+def _one_more_phase(fewer: dict[str, float]) -> dict[str, float]:
+    """These settings after one more phase of the same first ball, which takes a small share."""
+    last = int(fewer["phases"])
+    kept = 1 - sum(fewer[f"share_{k}"] for k in range(1, last))
+    shares = {f"share_{k + 1}": fewer[f"share_{k}"] for k in range(1, last)}
+    shares["share_1"] = min(shares.get("share_2", FIRST_SHARE * kept) / 2, FIRST_SHARE)
+    spared = 1 - shares["share_1"]
+    shares |= {name: share * spared for name, share in shares.items() if name != "share_1"}
+    balls = {f"w_{k + 1}": fewer[f"w_{k}"] for k in range(1, last + 1)}
+    return {**fewer, **shares, **balls, "phases": last + 1.0}
 
 
 def _free_names(pure: bool, fixed: Optimum) -> list[str]:

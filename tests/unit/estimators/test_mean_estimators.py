@@ -54,7 +54,7 @@ each = pytest.mark.parametrize("kind", ESTIMATORS, ids=ids(ESTIMATORS))
 @each
 def test_constructor_only_stores(kind: type[Estimator]) -> None:
     """A wrong budget is stored, not refused, and comes back from a clone untouched."""
-    estimator = kind(privacy="wrong")  # type: ignore[arg-type]
+    estimator = made(kind, privacy="wrong")
     assert clone(estimator).get_params()["privacy"] == "wrong"
     with pytest.raises(TypeError, match="privacy must be one of"):
         estimator.fit(GOOD)
