@@ -197,7 +197,7 @@ class NoisyMean(TruncatingEstimator):
 
     def _best_level(self, n: int, d: int, *, privacy: SpendablePrivacy) -> float:
         problem = MeanProblem(n, d, **self._known_scales())
-        return float(best_noisy_mean(problem, privacy).keywords()["R"])
+        return float(best_noisy_mean(problem, privacy).parts().optimum["R"])
 
     def _check_options(self) -> None:
         if self.clip not in ("coordinate", "ball"):

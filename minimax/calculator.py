@@ -79,9 +79,12 @@ def _numbers(point: Place, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: int(point[name]) if name in COUNTS else point[name] for name in names}
 
 
+def _mean(point: Place) -> MeanProblem:
+    return MeanProblem(**_numbers(point, ("n", "d", "sigma", "radius")))
+
+
 def _mean_upper(point: Place, privacy: Privacy) -> Best:
-    problem = MeanProblem(**_numbers(point, ("n", "d", "sigma", "radius")))
-    return mean_upper.best_upper(problem, privacy)
+    return mean_upper.best_upper(_mean(point), privacy)
 
 
 def _bounded_upper(point: Place, privacy: Privacy) -> Best:
@@ -215,6 +218,7 @@ PROBLEMS: dict[str, ProblemClass] = {
             ("n", "d", "sigma", "radius"),
             mean.lower_bounds,
             _mean_upper,
+            theorems=lambda point, privacy: mean_upper.upper_bounds(_mean(point), privacy),
         ),
         ProblemClass(
             "bounded-mean",
