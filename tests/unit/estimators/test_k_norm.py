@@ -59,11 +59,9 @@ def test_the_density_ratio_is_at_most_e_to_epsilon(norm: str, order: float) -> N
         p, q = region(here + shift).mean(), region(here).mean()
         assert p <= math.e * q + 6 * math.sqrt(p / DRAWS)
     assert np.linalg.norm(shift, ord=order) == 1
-    far = here[:, 0] > (3.0 if norm == "l2" else 0.5)
     if norm == "linf":  # both coordinates large: the ratio is all of e
         near = (here + shift).min(axis=1) > 2.0
         assert near.mean() / (here.min(axis=1) > 2.0).mean() > 2.3
-    assert far.any()
 
 
 def test_the_ledger_names_norm_scale_and_budget() -> None:
@@ -72,7 +70,7 @@ def test_the_ledger_names_norm_scale_and_budget() -> None:
     )
     entry = release.entry
     assert (entry.norm, entry.sensitivity, entry.scale) == ("linf", 0.2, 0.4)
-    assert compose((entry,), Pure(0.5)) == Pure(0.5)
+    assert compose((entry,), Pure) == Pure(0.5)
     for bad in ({"sensitivity": 0.0}, {"epsilon": -1.0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             k_norm(

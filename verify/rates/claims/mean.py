@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
 from estimators.controls.mean import SampleMean
-from estimators.mean import NoisyMean
+from estimators.mean import NoisyMean, Tails
 from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.mean import lower as mean
-from minimax.problems.mean import upper as mean_upper
 from minimax.problems.mean.problem import MeanProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
 
@@ -32,22 +31,18 @@ def bounded_problem(p: Point) -> BoundedMeanProblem:
 # --- Estimators ----------------------------------------------------------------------------------
 
 
-def _noisy_mean(model: type[Privacy]) -> Factory:
-    """At the truncation of CWZ19: Theorem 3.2."""
+def _planned_mean(model: type[Privacy], tails: Tails = "Gaussian") -> Factory:
+    """With all of its settings found from the point."""
     return lambda p: NoisyMean(
-        privacy=at_point(model, p), R="theory", sigma=p["sigma"], radius=p["radius"]
+        privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"], tails=tails
     )
 
 
-def _noisy_mean_best(model: type[Privacy]) -> Factory:
-    """At the truncation for which the proven risk is least."""
-
-    def estimator_at(p: Point) -> NoisyMean:
-        privacy = at_point(model, p)
-        R = float(mean_upper.best_noisy_mean(mean_problem(p), privacy).keywords()["R"])
-        return NoisyMean(privacy=privacy, R=R, sigma=p["sigma"], radius=p["radius"])
-
-    return estimator_at
+def _algorithm_3_1(model: type[Privacy]) -> Factory:
+    """CWZ19's, at the truncation of its Theorem 3.2."""
+    return lambda p: NoisyMean(
+        privacy=at_point(model, p), R="theory", sigma=p["sigma"], radius=p["radius"]
+    )
 
 
 def _bounded_noisy_mean(model: type[Privacy]) -> Factory:
@@ -74,23 +69,35 @@ def _sample_mean(p: Point) -> SampleMean:
 def _tracing(
     name: str,
     model: type[Privacy],
-    estimator_at: Factory,
     sweeps: tuple[Sweep, ...],
     *,
-    R: str = "",
+    estimator_at: Factory | None = None,
+    estimator: str = "NoisyMean",
 ) -> Claim:
-    """`NoisyMean` between the tracing bound and what its own theorem proves."""
+    """`NoisyMean` between the tracing bound and what is proved for it."""
+    estimator_at = estimator_at or _planned_mean(model)
     return Claim(
         name=f"mean/tracing/{name}",
         problem="mean",
         model=model,
         lower=mean.tracing_gaussian(model, shifted=model in (Approximate, Pure)),
-        estimator=f"NoisyMean{R}",
+        estimator=estimator,
         estimator_at=estimator_at,
         non_private=_sample_mean,
         sweeps=sweeps,
         upper=proven(estimator_at, mean_problem),
         noise_factor=2.0,
+    )
+
+
+def _as_published(model: type[Privacy], budget: Point, n: int = 10_000) -> Claim:
+    """CWZ19: Algorithm 3.1 where it does better than releasing 0: it needs rho n^2 >> 300 d."""
+    return _tracing(
+        f"{model.name}/Algorithm 3.1",
+        model,
+        (Sweep("privacy", {**UNIT, "n": n, "d": 50, **budget}),),
+        estimator_at=_algorithm_3_1(model),
+        estimator="NoisyMean (R='theory')",
     )
 
 
@@ -132,12 +139,12 @@ def _without_upper(
 
 def _sub_gaussian_claims() -> list[Claim]:
     zcdp = {**BASE, "rho": 0.05}
-    approximate = {**BASE, "epsilon": 0.5, "delta": 1e-7}
+    longer = {**UNIT, "n": 2000, "d": 100}
+    approximate = {**longer, "epsilon": 0.5, "delta": 1e-7}
     return [
         _tracing(
             "approximate",
             Approximate,
-            _noisy_mean(Approximate),
             (
                 Sweep(
                     "privacy",
@@ -150,7 +157,6 @@ def _sub_gaussian_claims() -> list[Claim]:
         _tracing(
             "zCDP",
             ZeroConcentrated,
-            _noisy_mean(ZeroConcentrated),
             (
                 Sweep("privacy", zcdp, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
                 Sweep(
@@ -163,38 +169,33 @@ def _sub_gaussian_claims() -> list[Claim]:
             ),
         ),
         _tracing(
-            "zCDP/best R",
-            ZeroConcentrated,
-            _noisy_mean_best(ZeroConcentrated),
-            (Sweep("privacy", zcdp),),
-            R=" (best R)",
-        ),
-        _tracing(
             "GDP",
             Gaussian,
-            _noisy_mean(Gaussian),
             (Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu")),),
         ),
         _tracing(
             "pure",
             Pure,
-            _noisy_mean(Pure),
             (
                 Sweep(
                     "privacy",
-                    {**BASE, "epsilon": 0.5},
+                    {**longer, "epsilon": 0.5},
                     {**ASYMPTOTIC, "epsilon": 1e-3},
                     ("n", "epsilon"),
                     weight=2,
                 ),
             ),
         ),
+        _as_published(Approximate, {"epsilon": 0.5, "delta": 1e-7}),
+        _as_published(ZeroConcentrated, {"rho": 0.05}),
+        _as_published(Gaussian, {"mu": 0.3}),
+        _as_published(Pure, {"epsilon": 1.0}),
         _without_upper(
             "packing/pure",
             Pure,
             mean.dense_packing(Pure),
             "NoisyMean",
-            _noisy_mean(Pure),
+            _planned_mean(Pure, "coordinates"),
             Sweep(
                 "privacy",
                 {**UNIT, "n": 1000, "d": 50, "epsilon": 0.5},
