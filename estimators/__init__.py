@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
     from estimators.baselines.regression import (
         AdaptiveSufficientStatistics,
         JohnsonLindenstraussRegression,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from estimators.halving import SequentialHalving
     from estimators.label_regression import LabelHardThresholding, LabelLasso
     from estimators.local_regression import LocalHardThresholding, OneShotThreshold
-    from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
+    from estimators.mean import NoisyMean
     from estimators.regression import NoisyGradientRegression
     from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
     from estimators.sparse_mean import SparseMean
@@ -61,11 +62,11 @@ __all__ = [
 
 _HOMES = {
     "AdaptiveSufficientStatistics": "baselines.regression",
-    "CoinPressMean": "mean",
+    "CoinPressMean": "baselines.mean",
     "HardThresholdedMean": "controls.mean",
     "IterativeHardThresholding": "controls.regression",
     "JohnsonLindenstraussRegression": "baselines.regression",
-    "KarwaVadhanMean": "mean",
+    "KarwaVadhanMean": "baselines.mean",
     "LabelHardThresholding": "label_regression",
     "LabelLasso": "label_regression",
     "LeastSquares": "controls.regression",

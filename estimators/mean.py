@@ -3,60 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import (
-    Array,
-    PrivateEstimator,
-    Seed,
-    ball_clipped_sum,
-    clipped_sum,
-    split_budget,
-)
-from estimators.core.checks import check_between, check_positive
-from estimators.core.mechanisms import Calibration, Release, gaussian, gaussian_scale, laplace
-from estimators.core.truncation import SAFE_RANGE, TruncatingEstimator, Truncation
+from estimators.core.base import Array, Seed, ball_clipped_sum, clipped_sum
+from estimators.core.mechanisms import Calibration, Release, gaussian, gaussian_scale, k_norm
+from estimators.core.truncation import TruncatingEstimator, Truncation
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, noise_variance
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
+from minimax.problems.mean.centred import Phase, best_course, centred_mean_upper
 from minimax.problems.mean.problem import MeanProblem
-from minimax.problems.mean.upper import noisy_mean_upper
+from minimax.problems.mean.upper import best_noisy_mean, noisy_mean_upper
 
-LAST_BIN = 2**50
-"""Bins are numbered -LAST_BIN..LAST_BIN: up to here rounding cannot change the number of a bin."""
 Rng = np.random.Generator
-Histogram = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The nonempty bins in increasing order, and how many records each holds."""
-
-
-def noisy_mean(
-    mean: Array, l1: float, l2: float, budget: SpendablePrivacy, rng: Rng, calibration: Calibration
-) -> Release[Array]:
-    """The mean with noise that spends the budget: Laplace if it is pure, else Gaussian."""
-    if isinstance(budget, Pure):
-        return laplace(mean, l1_sensitivity=l1, epsilon=budget.epsilon, rng=rng, about="mean")
-    scale = gaussian_scale(budget, l2, calibration)
-    return gaussian(mean, l2_sensitivity=l2, scale=scale, rng=rng, about="mean")
+Clip = Literal["coordinate", "ball"]
+Tails = Literal["vectors", "Gaussian", "coordinates"]
 
 
 class NoisyMean(TruncatingEstimator):
     """Clip, average, add noise.
 
-    **Algorithm** (CWZ19: Algorithm 3.1). Each coordinate of each record is clipped to [-R, R]
-    (``clip="coordinate"``), or each record is shortened to l2 norm R (``clip="ball"``); the
-    average is released with Gaussian noise, or Laplace noise under a pure budget.
+    **Algorithm.** By default (``R="auto"``) in a few phases, each of which shortens every record to
+    a ball about the last centre and releases the average with noise; balls, number of phases and
+    their parts of the budget are functions of n, d, sigma, radius and the budget that minimise
+    the proven risk. With any other `R` in one step (CWZ19: Algorithm 3.1): each coordinate of each
+    record is clipped to [-R, R] (``clip="coordinate"``), or each record is shortened to l2 norm R
+    (``clip="ball"``), and the average is released with noise.
 
-    **Privacy.** Replacing a record moves the clipped average by at most 2 R sqrt(d)/n in l2 and
-    2 R d/n in l1 (coordinate clip), or 2R/n and 2 R sqrt(d)/n (ball clip), whatever the data.
+    **Privacy.** Replacing a record moves a clipped average by at most 2 R/n in every coordinate
+    (coordinate clip), or 2R/n in l2 (ball clip), whatever the data. Noise is Gaussian; for a pure
+    budget it has density e^{-c |z|} in the norm of that bound. Centres are functions of earlier
+    releases.
 
-    **Risk.** `risk_bound`: variance of the average + squared clip bias + noise, all explicit.
+    **Risk.** `risk_bound`. For R="auto", about sigma^2 d/n + 2 sigma^2 d^2/(rho n^2) under zCDP,
+    which is the lower bound to leading order.
 
     **Departures from the paper.** The noise is calibrated exactly by default; the variance printed
     in the paper, 4 R^2 d log(1/delta)/(n eps)^2, is available as ``calibration="paper"`` and does
@@ -65,27 +51,36 @@ class NoisyMean(TruncatingEstimator):
     Parameters
     ----------
     privacy : Pure, Approximate, ZeroConcentrated or Gaussian, default Approximate(1, 1e-6)
-        The budget. Pure uses Laplace noise, the others Gaussian noise.
-    R : float, "theory" or "quantile"
-        Truncation level: given; ``radius + 4 sigma sqrt(log n)``; or a private quantile of the
-        magnitudes, which spends `range_share` of the budget.
+        The budget.
+    R : "auto", float, "theory" or "quantile"
+        Truncation: planned; given; ``radius + 4 sigma sqrt(log n)``; or a private quantile of the
+        magnitudes (of entries, or of rows for ``clip="ball"``), which spends `range_share`.
     clip : {"coordinate", "ball"}
+        Used unless ``R="auto"``.
     sigma, radius : float
-        Sub-Gaussian scale and bound on the mean's coordinates, used by ``R="theory"`` only.
+        Sub-Gaussian scale and bound on each coordinate of the mean: public knowledge that
+        ``R="auto"`` and ``R="theory"`` need. There is no default, as no number fits raw data.
+    tails : {"vectors", "Gaussian", "coordinates"}
+        Used by ``R="auto"``. What is sub-Gaussian(sigma): every projection of a record; or the
+        record is N(mean, sigma^2 I), and clipping may be corrected for; or each coordinate alone.
     quantile, range_share : float
         Used by ``R="quantile"`` only.
     calibration : {"analytic", "classical", "paper"}
+        Used unless ``R="auto"``.
     random_state : None, int, Generator or RandomState
 
     Attributes: mean_, R_, noise_scale_, privacy_, ledger_, n_features_in_
+
+    `R_` is the last radius, `noise_scale_` the standard deviation of the noise on a coordinate of
+    `mean_`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from minimax import ZeroConcentrated
     >>> X = np.random.default_rng(0).normal(0.3, 1, (5000, 3))
-    >>> fitted = NoisyMean(privacy=ZeroConcentrated(0.1), R=5.0, random_state=0).fit(X)
-    >>> bool(np.abs(fitted.mean_ - 0.3).max() < 0.1), str(fitted.privacy_)
+    >>> mean = NoisyMean(ZeroConcentrated(0.1), sigma=1, radius=10, random_state=0).fit(X)
+    >>> bool(np.abs(mean.mean_ - 0.3).max() < 0.1), str(mean.privacy_)
     (True, 'zCDP(rho=0.1)')
     """
 
@@ -94,10 +89,11 @@ class NoisyMean(TruncatingEstimator):
     def __init__(
         self,
         privacy: SpendablePrivacy | None = None,
-        R: Truncation = "theory",
-        clip: Literal["coordinate", "ball"] = "coordinate",
-        sigma: float = 1.0,
-        radius: float = 1.0,
+        R: Truncation | Literal["auto"] = "auto",
+        clip: Clip = "coordinate",
+        sigma: float | None = None,
+        radius: float | None = None,
+        tails: Tails = "vectors",
         quantile: float = 0.975,
         range_share: float = 0.1,
         calibration: Calibration = "analytic",
@@ -105,7 +101,7 @@ class NoisyMean(TruncatingEstimator):
     ) -> None:
         self.privacy = privacy
         self.R, self.clip, self.calibration = R, clip, calibration
-        self.sigma, self.radius = sigma, radius
+        self.sigma, self.radius, self.tails = sigma, radius, tails
         self.quantile, self.range_share = quantile, range_share
         self.random_state = random_state
 
@@ -114,25 +110,38 @@ class NoisyMean(TruncatingEstimator):
         X = self._validated(X)
         self._check_options()
         budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        if self.R == "auto" and self.tails != "coordinates":
+            return self._fit_phases(X, budget)
         search, budget = self._split_for_range(budget)
-        self._noise(1, X.shape[1], 1.0, budget)  # raises if the calibration does not fit the budget
+        if not isinstance(budget, Pure):  # raises if the calibration does not fit the budget
+            gaussian_scale(budget, 1.0, self.calibration)
         rng = self._rng()
         ledger: list[LedgerEntry] = []
-        level = self._level(X, search, rng, ledger)
-        average, (n, d) = self._clipped_mean(X, level), X.shape
-        l1, l2 = self._l1(n, d, level), self._l2(n, d, level)
-        noisy, entry = noisy_mean(average, l1, l2, budget, rng, self.calibration)
+        if self.R == "auto":
+            level = self._best_level(*X.shape, privacy=budget)
+        else:
+            level = self._level(X, search, rng, ledger, rows=self.clip == "ball")
+        n, d = X.shape
+        average = self._clipped_mean(X, level)
+        noisy, entry = self._noisy(average, 2 * level / n, budget, rng)
         ledger.append(entry)
         self._account(ledger)
-        self.mean_, self.R_, self.noise_scale_ = noisy, level, entry.scale
+        self.mean_, self.R_ = noisy, level
+        self.noise_scale_ = _deviation(entry, d)
         return self
 
     def risk_bound(self, problem: MeanProblem | BoundedMeanProblem) -> UpperBound:
-        """The proven upper bound on the risk, CWZ19: Theorem 3.2: see `noisy_mean_upper`."""
+        """The proven upper bound on the risk: `centred_mean_upper`, or CWZ19: Theorem 3.2."""
         self._check_options()
-        if self.R == "quantile" or self.clip != "coordinate":
-            raise ValueError("risk_bound covers clip='coordinate' with R given or 'theory'")
         asked = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        if self.R == "auto":
+            if self.tails == "coordinates":
+                return best_noisy_mean(problem, asked)
+            return centred_mean_upper(problem.point, asked, self.tails)
+        if self.R == "quantile" or self.clip != "coordinate":
+            raise ValueError(
+                "risk_bound covers R='auto', or clip='coordinate' with R not 'quantile'"
+            )
 
         def level(at: Point) -> Number:
             return self._fixed_level(at["n"])
@@ -143,14 +152,67 @@ class NoisyMean(TruncatingEstimator):
 
         return noisy_mean_upper(problem, R=level, noise_variance=variance, privacy=asked)
 
+    def _fit_phases(self, X: Array, budget: SpendablePrivacy) -> NoisyMean:
+        """A phase after the other, each about the centre that the last one found."""
+        n, d = X.shape
+        place = {"n": float(n), "d": float(d), **self._known_scales()}
+        planned = best_course(place, budget, "Gaussian" if self.tails == "Gaussian" else "vectors")
+        rng, centre = self._rng(), np.zeros(d)
+        ledger = []
+        for phase in planned.phases:
+            moved, entry = self._phase(X, centre, phase, budget, rng)
+            centre = centre + phase.weight / phase.slope * moved
+            ledger.append(entry)
+        self._account(ledger)
+        self.mean_, self.R_ = centre, float(planned.phases[-1].R)
+        self.noise_scale_ = math.sqrt(planned.noise)
+        return self
+
+    def _phase(
+        self, X: Array, centre: Array, phase: Phase, budget: SpendablePrivacy, rng: Rng
+    ) -> Release[Array]:
+        """The noisy mean of the records' distances from the centre, shortened to the ball."""
+        average, step = ball_clipped_sum(X, centre, phase.R) / len(X), 2 * phase.R / len(X)
+        if isinstance(budget, Pure):
+            epsilon = budget.epsilon * phase.share
+            return k_norm(
+                average, norm="l2", sensitivity=step, epsilon=epsilon, rng=rng, about="mean"
+            )
+        mu = Budget(type(budget), budget.parameters).mu() * math.sqrt(phase.share)
+        return gaussian(average, l2_sensitivity=step, scale=step / mu, rng=rng, about="mean")
+
+    def _noisy(
+        self, average: Array, step: float, budget: SpendablePrivacy, rng: Rng
+    ) -> Release[Array]:
+        """The average with noise, where a record moves each coordinate, or the whole, by `step`."""
+        ball = self.clip == "ball"
+        if isinstance(budget, Pure):
+            norm: Literal["l2", "linf"] = "l2" if ball else "linf"
+            return k_norm(
+                average, norm=norm, sensitivity=step, epsilon=budget.epsilon, rng=rng, about="mean"
+            )
+        l2 = step if ball else step * math.sqrt(average.size)
+        scale = gaussian_scale(budget, l2, self.calibration)
+        return gaussian(average, l2_sensitivity=l2, scale=scale, rng=rng, about="mean")
+
+    def _best_level(self, n: int, d: int, *, privacy: SpendablePrivacy) -> float:
+        problem = MeanProblem(n, d, **self._known_scales())
+        return float(best_noisy_mean(problem, privacy).parts().optimum["R"])
+
     def _check_options(self) -> None:
         if self.clip not in ("coordinate", "ball"):
             raise ValueError(f"clip must be 'coordinate' or 'ball', got {self.clip!r}")
+        if self.tails not in ("vectors", "Gaussian", "coordinates"):
+            raise ValueError(
+                f"tails must be 'vectors', 'Gaussian' or 'coordinates', got {self.tails!r}"
+            )
         if self.calibration not in ("analytic", "classical", "paper"):
             raise ValueError(
                 f"calibration must be 'analytic', 'classical' or 'paper', got {self.calibration!r}"
             )
-        self._check_truncation()
+        if self.R == "auto" and (self.clip != "coordinate" or self.calibration != "analytic"):
+            raise ValueError("R: 'auto' plans clip and noise; give R, 'theory' or 'quantile'")
+        self._check_truncation("auto", "theory", "quantile")
 
     def _clipped_mean(self, X: Array, level: float) -> Array:
         if self.clip == "coordinate":
@@ -158,293 +220,10 @@ class NoisyMean(TruncatingEstimator):
             return clipped_sum(X, np.float64(-level), np.float64(level)) / len(X)
         return ball_clipped_sum(X, np.zeros(X.shape[1]), level) / len(X)
 
-    def _noise(self, n: int, d: int, level: float, budget: SpendablePrivacy) -> tuple[float, float]:
-        """Noise scale, and the variance it puts on each coordinate."""
-        if isinstance(budget, Pure):
-            scale = self._l1(n, d, level) / budget.epsilon
-            return scale, 2 * scale**2
-        scale = gaussian_scale(budget, self._l2(n, d, level), self.calibration)
-        return scale, scale**2
 
-    def _l2(self, n: int, d: int, level: float) -> float:
-        return 2 * level * (math.sqrt(d) if self.clip == "coordinate" else 1.0) / n
-
-    def _l1(self, n: int, d: int, level: float) -> float:
-        return 2 * level * (d if self.clip == "coordinate" else math.sqrt(d)) / n
-
-
-class KarwaVadhanMean(PrivateEstimator):
-    """Find each coordinate's neighbourhood with a private histogram, then clip to it.
-
-    **Algorithm** (Karwa and Vadhan, 2018, coordinate by coordinate). Records fall into bins of
-    width sigma centred at k sigma; the bin with the largest noisy count gives the centre c_j; the
-    mean of x_ij - c_j clipped to [-h, h], h = sigma (3/2 + K sqrt(log n)), is released with noise.
-    Without `radius` only nonempty bins get noise and the winner must pass a threshold T, else
-    c_j = 0. With `radius` every bin that meets [-radius, radius] gets noise and there is no T.
-
-    **Privacy.** Replacing a record moves one unit from bin a to bin b of each coordinate: l1
-    distance 2, so Laplace(2/eps_0) noise is eps_0-DP where a and b are nonempty in both data sets.
-    Let a hold only that record, so that a is empty afterwards; p = P(1 + Laplace > T). Split on
-    whether a passes: P(S) <= p + (1-p) P(S | a absent), where the last term is at most
-    e^{eps_0/2} P'(S), for bin b, or P'(S) if b was empty, as b then stays absent with probability
-    1-p. Conversely P'(S) <= p + (1-p) P'(S) <= p + e^{eps_0/2} P(S) if b was nonempty. Each data
-    set has at most one bin that is empty in the other, so p is paid once: (eps_0, p)-DP, and
-    T = 1 + (2/eps_0) log(1/(2 delta_0)) makes p = delta_0. That is one release per coordinate; the
-    clipped means, one more for all, move by 2h/n in each coordinate, whatever the data.
-
-    **Risk.** About sigma^2 d/n plus d (noise variance), without a bound on the mean, once n is
-    several times T: the largest bin is then the mean's own or one next to it with high probability
-    and nothing is clipped. Below that n the centre is 0 and the error can be as large as the mean.
-
-    **Source.** Karwa and Vadhan (2018), "Finite sample differentially private confidence
-    intervals"; the comparison of CWZ19 §5.3.
-
-    **Departures from the paper.** Budgets with a delta, and zCDP, use one Gaussian release for all
-    means instead of one Laplace release each, and split over coordinates by zCDP or by plain
-    addition, whichever gives the histograms more. The threshold is the one replacement needs.
-
-    Parameters
-    ----------
-    privacy : Pure or ZeroConcentrated (both need `radius`), or Approximate
-    sigma, radius : float, float or None
-        Known sub-Gaussian scale of each coordinate; bound on the mean's coordinates, if any.
-    factor, range_share : float
-        K in the clipping margin; share of the budget that goes to the histograms.
-    random_state : None, int, Generator or RandomState
-
-    Attributes: mean_, centres_, found_, half_width_, noise_scale_, privacy_, ledger_
-    """
-
-    releases = ("mean_", "centres_", "found_")
-
-    def __init__(
-        self,
-        privacy: SpendablePrivacy | None = None,
-        sigma: float = 1.0,
-        radius: float | None = None,
-        factor: float = 2.0,
-        range_share: float = 0.25,
-        random_state: Seed = None,
-    ) -> None:
-        self.privacy = privacy
-        self.sigma, self.radius = sigma, radius
-        self.factor, self.range_share = factor, range_share
-        self.random_state = random_state
-
-    def fit(self, X: ArrayLike, y: object = None) -> KarwaVadhanMean:
-        """Release the private mean of the rows of X."""
-        X = self._validated(X)
-        self._check_options()
-        n, d = X.shape
-        search, release = self._split(self._budget(Pure, Approximate, ZeroConcentrated), d)
-        last = LAST_BIN if self.radius is None else round(float(self.radius) / float(self.sigma))
-        half = float(self.sigma) * (1.5 + float(self.factor) * math.sqrt(math.log(max(n, 2))))
-        rng = self._rng()
-        found, centres, offsets = np.zeros(d, dtype=bool), np.zeros(d), np.zeros(d)
-        for j, column in enumerate(_columns(X)):
-            histogram = bin_counts(column, self.sigma, last)
-            if isinstance(search, Approximate):
-                winner = stable_argmax(histogram, search, rng)
-            else:
-                winner = noisy_argmax(histogram, last, search.epsilon, rng)
-            found[j] = winner is not None
-            centres[j] = (winner or 0) * float(self.sigma)
-            offsets[j] = centred_clipped_mean(column, centres[j], half)
-        name = "histogram" if isinstance(search, Pure) else "stability histogram"
-        bins = LedgerEntry(name, 2.0, "l1", 2 / search.epsilon, (search,), d, "one coordinate")
-        step = 2 * half / n
-        noisy, entry = noisy_mean(offsets, step * d, step * math.sqrt(d), release, rng, "analytic")
-        self._account([bins, entry])
-        self.mean_, self.centres_, self.found_ = centres + noisy, centres, found
-        self.half_width_, self.noise_scale_ = half, entry.scale
-        return self
-
-    def _check_options(self) -> None:
-        check_between(*SAFE_RANGE, sigma=self.sigma)
-        check_between(0, 1000, factor=self.factor)
-        check_between(0, 1, range_share=self.range_share)
-        if self.radius is not None:
-            check_between(*SAFE_RANGE, radius=self.radius)
-            if float(self.radius) / float(self.sigma) > LAST_BIN:
-                raise ValueError(f"radius must be at most 2^50 sigma, got {self.radius!r}")
-        elif isinstance(self._asked, (Pure, ZeroConcentrated)):
-            raise ValueError(f"radius must be given for a budget without delta, {self._asked}")
-
-    def _split(
-        self, budget: SpendablePrivacy, d: int
-    ) -> tuple[Pure | Approximate, Pure | Gaussian]:
-        """The guarantee of one coordinate's histogram, and that of the release of all means."""
-        share = float(self.range_share)
-        kept = (1 - share) * (1 - 1e-12)  # room for rounding
-        if isinstance(budget, Pure):
-            return Pure(budget.epsilon * share / d), Pure(budget.epsilon * kept)
-        leak = 0.0
-        if isinstance(budget, Approximate) and self.radius is None:
-            leak = budget.delta / 2  # the other half is for the composition
-            budget = Approximate(budget.epsilon, budget.delta - leak)
-        rho = budget.to_zcdp().rho
-        epsilon, release = math.sqrt(2 * rho * share / d), Gaussian(math.sqrt(2 * rho * kept))
-        if isinstance(budget, Approximate) and budget.epsilon * share / d > epsilon:
-            epsilon = budget.epsilon * share / d
-            release = Approximate(budget.epsilon * kept, budget.delta).to_gaussian()
-        if leak == 0:
-            return Pure(epsilon), release
-        return Approximate(epsilon, leak / d * (1 - 1e-12)), release
-
-
-def bin_counts(column: Array, sigma: float, last: int) -> Histogram:
-    """Records per bin of width sigma centred at k sigma, |k| <= last; the end bins are unbounded.
-
-    A record's bin depends on that record alone, so replacing it moves one unit at most.
-    """
-    width = np.float64(sigma)
-    numbers = np.rint(np.clip(column, -last * width, last * width) / width)
-    bins, counts = np.unique(numbers.astype(np.int64), return_counts=True)
-    return bins, counts
-
-
-def stability_threshold(privacy: Approximate) -> float:
-    """T with P(1 + Laplace(2/epsilon) > T) = min(delta, 1/2): see `KarwaVadhanMean`."""
-    return 1 + 2 / privacy.epsilon * math.log(1 / min(2 * privacy.delta, 1.0))
-
-
-def stable_argmax(histogram: Histogram, privacy: Approximate, rng: Rng) -> int | None:
-    """The bin of largest noisy count, or None if that does not pass the threshold."""
-    bins, counts = histogram
-    noisy = counts + rng.laplace(scale=2 / privacy.epsilon, size=len(counts))
-    winner = int(np.argmax(noisy))
-    return int(bins[winner]) if noisy[winner] > stability_threshold(privacy) else None
-
-
-def noisy_argmax(histogram: Histogram, last: int, epsilon: float, rng: Rng) -> int:
-    """The bin of largest count + Laplace(2/epsilon) over all bins -last..last: epsilon-DP.
-
-    The empty bins are not enumerated: the largest of m Laplace variables is drawn by inversion
-    (it is at most t with probability F(t)^m), and each of them is equally likely to be the one.
-    """
-    bins, counts = histogram
-    scale = 2 / epsilon
-    noisy = counts + rng.laplace(scale=scale, size=len(counts))
-    winner = int(np.argmax(noisy))
-    empty = 2 * last + 1 - len(bins)
-    if empty == 0:
-        return int(bins[winner])
-    log_level = -max(rng.standard_exponential(), 1e-300) / empty  # log F(largest)
-    upper = log_level > -math.log(2)
-    largest = -math.log(-2 * math.expm1(log_level)) if upper else math.log(2) + log_level
-    if noisy[winner] > scale * largest:
-        return int(bins[winner])
-    rank = int(rng.integers(empty))
-    before = bins + last - np.arange(len(bins))  # empty bins to the left of each nonempty one
-    return rank + int(np.searchsorted(before, rank, side="right")) - last
-
-
-def centred_clipped_mean(column: Array, centre: float, half: float) -> float:
-    """Mean of x - centre clipped to [-half, half]. (A bound centre + half would be rounded.)"""
-    shifted = np.clip(column - np.float64(centre), np.float64(-half), np.float64(half))
-    return float(np.add.reduce(shifted, dtype=float)) / len(column)
-
-
-def _columns(X: Array, block: int = 16) -> Iterator[Array]:
-    """The columns of X as float64, copied into contiguous memory a few at a time."""
-    for j in range(0, X.shape[1], block):
-        yield from np.ascontiguousarray(X[:, j : j + block].T, dtype=float)
-
-
-class CoinPressMean(PrivateEstimator):
-    """Shrink a ball around the mean, each time with a noisy clipped mean.
-
-    **Algorithm** (Biswas, Dong, Kamath and Ullman, 2020: MVM). Start from a ball B(c, r) that holds
-    the mean. In each of `iterations` steps shorten x - c to length r + gamma, where gamma bounds
-    |x - mean| for all n records; release the mean of the shortened records with Gaussian noise; it
-    is the next centre, and a confidence radius for it the next r. The last centre is the estimate.
-
-    **Privacy.** Replacing a record moves each clipped mean by at most 2 (r + gamma)/n in l2,
-    whatever the data; c and r are functions of earlier releases. All steps are Gaussian, so they
-    compose exactly: mu^2 (or rho) adds up.
-
-    **Risk.** With probability 1 - beta no record of a N(mean, sigma^2 I) sample is shortened, and
-    the error is sigma^2 d/n plus d times the last step's noise variance, which has forgotten the
-    first radius up to a factor that each step shrinks like sqrt(d)/(n sqrt(rho)).
-
-    **Source.** Biswas et al. (2020), "CoinPress: practical private mean and covariance estimation".
-
-    **Departures from the paper.** A ball that would grow is kept (too few records); beta is divided
-    evenly; (epsilon, delta) and GDP budgets are spent exactly instead of through zCDP.
-
-    Parameters
-    ----------
-    privacy : ZeroConcentrated, Gaussian or Approximate
-    sigma, radius, ball_radius : float, float, float or None
-        Known scale (covariance sigma^2 I) and bound on each coordinate of the mean: the first ball
-        has radius `radius` sqrt(d), or `ball_radius` if that is given.
-    iterations, last_share, beta : int, float, float
-        Number of steps; the last one's share of rho (or mu^2), the others divide the rest;
-        probability with which the gammas and radii may fail on Gaussian data.
-    random_state : None, int, Generator or RandomState
-
-    Attributes: mean_, ball_radii_, noise_scale_, privacy_, ledger_, n_features_in_
-    """
-
-    releases = ("mean_",)
-
-    def __init__(
-        self,
-        privacy: SpendablePrivacy | None = None,
-        sigma: float = 1.0,
-        radius: float = 1.0,
-        ball_radius: float | None = None,
-        iterations: int = 3,
-        last_share: float = 0.75,
-        beta: float = 0.01,
-        random_state: Seed = None,
-    ) -> None:
-        self.privacy = privacy
-        self.sigma, self.radius, self.ball_radius = sigma, radius, ball_radius
-        self.iterations, self.last_share, self.beta = iterations, last_share, beta
-        self.random_state = random_state
-
-    def fit(self, X: ArrayLike, y: object = None) -> CoinPressMean:
-        """Release the private mean of the rows of X."""
-        X = self._validated(X)
-        self._check_options()
-        budget = self._budget(ZeroConcentrated, Gaussian, Approximate)
-        if isinstance(budget, Approximate):
-            budget = budget.to_gaussian()
-        n, d = X.shape
-        t, sigma = int(self.iterations), float(self.sigma)
-        first = [(1 - float(self.last_share)) / max(t - 1, 1)] * (t - 1)
-        parts = split_budget(budget, *first, 1 - sum(first))
-        gamma = sigma * _gaussian_length(d, self.beta / (2 * t * n))
-        tail = _gaussian_length(d, self.beta / (2 * t))
-        r = float(self.radius) * math.sqrt(d) if self.ball_radius is None else self.ball_radius
-        rng, centre = self._rng(), np.zeros(d)
-        ledger, radii = [], [float(r)]
-        for part in parts:
-            average = ball_clipped_sum(X, centre, radii[-1] + gamma) / n
-            l2 = 2 * (radii[-1] + gamma) / n
-            noisy, entry = noisy_mean(average, math.sqrt(d) * l2, l2, part, rng, "analytic")
-            ledger.append(entry)
-            shrunk = tail * math.hypot(sigma / math.sqrt(n), entry.scale)
-            estimate, noise_scale = centre + noisy, entry.scale
-            if shrunk < radii[-1]:
-                centre = estimate
-            radii.append(min(shrunk, radii[-1]))
-        self._account(ledger)
-        self.mean_, self.noise_scale_ = estimate, noise_scale
-        self.ball_radii_ = np.array(radii)
-        return self
-
-    def _check_options(self) -> None:
-        check_between(*SAFE_RANGE, sigma=self.sigma, radius=self.radius)
-        if self.ball_radius is not None:
-            check_between(*SAFE_RANGE, ball_radius=self.ball_radius)
-        check_between(0, 1, last_share=self.last_share, beta=self.beta)
-        check_positive(iterations=self.iterations)
-        if not isinstance(self.iterations, (int, np.integer)):
-            raise TypeError(f"iterations must be an integer, got {self.iterations!r}")
-
-
-def _gaussian_length(d: int, beta: float) -> float:
-    """A length that a N(0, I_d) vector exceeds with probability at most beta (Laurent, Massart)."""
-    return math.sqrt(d - 2 * math.log(beta) + 2 * math.sqrt(-d * math.log(beta)))
+def _deviation(entry: LedgerEntry, d: int) -> float:
+    """The standard deviation of the noise on a coordinate."""
+    if entry.norm == "linf":
+        return entry.scale * math.sqrt((d + 1) * (d + 2) / 3)
+    pure = entry.guarantee(Pure) is not None
+    return entry.scale * math.sqrt(d + 1) if pure else entry.scale

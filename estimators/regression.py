@@ -309,7 +309,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
 
     def _check_options(self) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
-        self._check_truncation()
+        self._check_truncation("theory", "quantile")
         check_between(*SAFE_RANGE, row_bound=self.row_bound, radius=self.radius, sigma=self.sigma)
         if not isinstance(self.R, str):
             check_between(*SAFE_RANGE, R=self.R)

@@ -175,7 +175,8 @@ class SparseMean(SparseEstimator):
     calibration : {"zcdp", "paper"}
         "paper" needs ``method="peeling"`` and an Approximate budget.
     sigma, radius : float
-        Sub-Gaussian scale and bound on the mean's coordinates, used by ``R="theory"`` only.
+        Sub-Gaussian scale and bound on the mean's coordinates, public numbers that ``R="theory"``
+        needs. There is no default, as no number fits raw data.
     selection_share : float
         Share of the release's budget that selection gets (``method="gumbel"``).
     s_grid : sequence of at least two int, n_folds : int, tuning_share : float
@@ -208,8 +209,8 @@ class SparseMean(SparseEstimator):
         R: Truncation = "theory",
         method: Method = "gumbel",
         calibration: SparseCalibration = "zcdp",
-        sigma: float = 1.0,
-        radius: float = 1.0,
+        sigma: float | None = None,
+        radius: float | None = None,
         selection_share: float = 0.5,
         s_grid: Any = None,
         n_folds: int = 5,
@@ -313,5 +314,5 @@ class SparseMean(SparseEstimator):
 
     def _check_options(self, n: int, d: int) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
-        self._check_truncation()
+        self._check_truncation("theory", "quantile")
         return self._check_selection(n, d)

@@ -415,7 +415,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
 
     def _check_options(self, n: int, d: int) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
-        self._check_truncation()
+        self._check_truncation("theory", "quantile")
         check_between(*SAFE_RANGE, radius=self.radius, sigma=self.sigma, L=self.L)
         if self.L < 1:
             raise ValueError(f"L must be at least 1, got {self.L!r}")

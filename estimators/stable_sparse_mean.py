@@ -148,8 +148,8 @@ class StableSparseMean(TruncatingEstimator):
         privacy: SpendablePrivacy | None = None,
         s: int = 1,
         R: Truncation = "theory",
-        sigma: float = 1.0,
-        radius: float = 1.0,
+        sigma: float | None = None,
+        radius: float | None = None,
         quantile: float = 0.975,
         range_share: float = 0.1,
         random_state: Seed = None,
@@ -166,7 +166,7 @@ class StableSparseMean(TruncatingEstimator):
     def risk_bound(self, problem: SparseMeanProblem) -> UpperBound:
         """The proven upper bound on the risk for s = 1: see
         `minimax.problems.sparse_mean.stable_upper`."""
-        self._check_truncation()
+        self._check_truncation("theory", "quantile")
         budget = self._budget(Approximate)
         if self.s != 1 or problem.s != 1:
             raise ValueError(
@@ -184,7 +184,7 @@ class StableSparseMean(TruncatingEstimator):
     def fit(self, X: ArrayLike, y: object = None) -> StableSparseMean:
         """Release the private sparse mean of the rows of X."""
         X = self._validated(X)
-        self._check_truncation()
+        self._check_truncation("theory", "quantile")
         check_sparsity(self.s, X.shape[1])
         budget = self._budget(Approximate)
         if isinstance(budget, Approximate) and not budget.delta < 0.5:

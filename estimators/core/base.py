@@ -211,7 +211,8 @@ def as_floats(name: str, values: Any) -> Any:
         return np.where(np.isinf(values), values, np.clip(values, -largest, largest)).astype(float)
     if dtype is None or dtype == np.dtype(object):
         try:
-            np.asarray(values, dtype=np.float64)
+            if not np.iscomplexobj(values):  # which would warn
+                np.asarray(values, dtype=np.float64)
         except OverflowError:
             raise ValueError(f"{name} holds a number that is too large for a float") from None
         except (TypeError, ValueError):

@@ -5,20 +5,33 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
 from numpy.random import Generator as Rng
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, PrivateEstimator, split_budget
 from estimators.core.checks import check_between, safe_range
-from estimators.core.mechanisms import FractionBelow, Release, above_threshold_quantile
+from estimators.core.mechanisms import Release, above_threshold_quantile
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy
 from minimax.core.symbolic import Number, library
 
 Truncation = float | Literal["theory", "quantile"]
+NEEDED = {
+    "sigma": "the sub-Gaussian scale of the records, a public number",
+    "radius": "a bound on each coordinate of the mean, a public number",
+}
 THEORY_FACTOR = 4.0
 """K in R = radius + K sigma sqrt(log n); CWZ19 §5.1 uses 4."""
 SAFE_RANGE = safe_range(2)
 """For levels and scales of means, of which squares are formed."""
+
+
+def known(name: str, value: float | None) -> float:
+    """A public number about the records, which must be given."""
+    if value is None:
+        raise ValueError(f"{name} must be given: {NEEDED[name]}")
+    check_between(*SAFE_RANGE, **{name: value})
+    return float(value)
 
 
 def theoretical_truncation(n: Number, sigma: float, radius: float) -> Number:
@@ -37,11 +50,18 @@ def private_truncation(X: Array, epsilon: float, quantile: float, rng: Rng) -> R
     The quantile of |x_ij| over all entries, found by AboveThreshold on a geometric grid; see
     `above_threshold_quantile`. CWZ19 §5.1 does the same with the two outer percentiles.
     """
-    below, n, about = FractionBelow(X), len(X), f"truncation level, quantile {quantile:g}"
+    about = f"truncation level, quantile {quantile:g}"
     level, entry = above_threshold_quantile(
-        below, quantile, records=n, start=1e-6, growth=1.1, epsilon=epsilon, rng=rng, about=about
+        X, quantile, start=1e-6, growth=1.1, epsilon=epsilon, rng=rng, about=about
     )
     return Release(min(level, SAFE_RANGE[1]), entry)
+
+
+def row_lengths(X: Array) -> Array:
+    """The l2 norm of each row, as a column; a row too long for its squares has the largest."""
+    with np.errstate(over="ignore"):
+        lengths = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=float))
+    return np.minimum(lengths, np.finfo(float).max)[:, None]
 
 
 def pure_share(budget: SpendablePrivacy) -> float:
@@ -54,20 +74,30 @@ def pure_share(budget: SpendablePrivacy) -> float:
 class TruncatingEstimator(PrivateEstimator):
     """What the estimators that clip coordinates to [-R, R] share: how R is given or found."""
 
-    R: Truncation
-    sigma: float
-    radius: float
+    R: Truncation | Literal["auto"]
     quantile: float
     range_share: float
 
-    def _check_truncation(self) -> None:
-        if isinstance(self.R, str):
-            if self.R not in ("theory", "quantile"):
-                raise ValueError(f"R must be a number, 'theory' or 'quantile', got {self.R!r}")
-        else:
+    def _check_truncation(self, *named: str) -> None:
+        """Check R, which may be one of the names, and the numbers that it needs."""
+        if not isinstance(self.R, str):
             check_between(*SAFE_RANGE, R=self.R)
-        check_between(*SAFE_RANGE, sigma=self.sigma, radius=self.radius)
+        elif self.R not in named:
+            names = ", ".join(map(repr, named))
+            raise ValueError(f"R must be a number or one of {names}, got {self.R!r}")
+        for name, value in ((name, getattr(self, name)) for name in NEEDED):
+            if value is not None:
+                check_between(*SAFE_RANGE, **{name: value})
+            elif isinstance(self.R, str) and self.R != "quantile":
+                raise ValueError(
+                    f"{name} must be given for R={self.R!r}: {NEEDED[name]}. Without it give R, or"
+                    " R='quantile'"
+                )
         check_between(0, 1, range_share=self.range_share, quantile=self.quantile)
+
+    def _known_scales(self) -> dict[str, float]:
+        """sigma and radius, which have been checked to be there."""
+        return {name: float(getattr(self, name)) for name in NEEDED}
 
     def _split_for_range(
         self, budget: SpendablePrivacy
@@ -90,15 +120,23 @@ class TruncatingEstimator(PrivateEstimator):
     def _fixed_level(self, n: Number) -> Number:
         """R where it does not depend on the data."""
         if isinstance(self.R, str):
-            return theoretical_truncation(n, self.sigma, self.radius)
+            return theoretical_truncation(n, **self._known_scales())
         return float(self.R)
 
     def _level(
-        self, X: Array, search: SpendablePrivacy | None, rng: Rng, ledger: list[LedgerEntry]
+        self,
+        X: Array,
+        search: SpendablePrivacy | None,
+        rng: Rng,
+        ledger: list[LedgerEntry],
+        *,
+        rows: bool = False,
     ) -> float:
-        """R; the search for it, if there is one, goes on the ledger."""
+        """R; the search for it, if there is one, goes on the ledger. `rows`: R is for rows."""
         if search is None:
             return self._fixed_level(len(X))
+        if rows:
+            X = row_lengths(X)
         level, entry = private_truncation(X, pure_share(search), self.quantile, rng)
         ledger.append(entry)
         return level

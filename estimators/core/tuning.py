@@ -11,7 +11,6 @@ from estimators.core.accounting import LedgerEntry, compose
 from estimators.core.base import Array
 from estimators.core.checks import check_between, check_sparsity, check_whole
 from estimators.core.mechanisms import (
-    FractionBelow,
     above_threshold_quantile,
     exponential_mechanism,
 )
@@ -45,9 +44,8 @@ def choose_smallest_loss(
     two mechanisms ask. `public` numbers may be added to the sums.
     """
     level, found = above_threshold_quantile(
-        FractionBelow(losses),
+        losses,
         0.95,
-        records=len(losses),
         start=start,
         growth=1.2,
         epsilon=pure_share(search),

@@ -1,6 +1,7 @@
 """Every exported estimator, built: what the contract runs over.
 
-An estimator enters by being exported from `estimators`: it is run as its constructor makes it, and
+An estimator enters by being exported from `estimators`: it is run as its constructor makes it
+(with the public numbers that it asks for), and
 with the further options that `FURTHER` lists, which are there to reach every branch of a `fit`.
 """
 
@@ -48,12 +49,24 @@ FOLDS = {"s": "cv", "s_grid": (1, 2, 3), "n_folds": 2}
 PAPER = {"privacy": Approximate(2.0, 1e-6), "calibration": "paper"}
 LOUD, LOUD_PURE, LOUD_CONCENTRATED = Approximate(1e3, 1e-6), Pure(1e3), ZeroConcentrated(1e5)
 """Budgets so large that the releases follow the data."""
+BOTH = {"sigma": 1.0, "radius": 1.0}
+PUBLIC: dict[str, dict[str, float]] = {
+    "KarwaVadhanMean": {"sigma": 1.0},
+    "NoisyMean": BOTH,
+    "CoinPressMean": BOTH,
+    "SparseMean": BOTH,
+    "StableSparseMean": BOTH,
+}
+"""What has no default, because no number fits raw data."""
 FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyMean": [
         {"privacy": LOUD_PURE, "R": "quantile"},
         {"privacy": LOUD, "R": "quantile", "clip": "ball"},
         {"privacy": ZeroConcentrated(5e5), "R": "quantile"},
-        PAPER,
+        {"privacy": LOUD_PURE},
+        {"privacy": LOUD, "tails": "Gaussian"},
+        {"privacy": LOUD, "tails": "coordinates"},
+        {"R": "theory", **PAPER},
     ],
     "KarwaVadhanMean": [{"privacy": Pure(9.0), "radius": 2.0}, {"privacy": LOUD}],
     "CoinPressMean": [{"iterations": 1}, {"privacy": Gaussian(3.0), "ball_radius": 1e9}],
@@ -115,11 +128,16 @@ def exported() -> dict[str, type[BaseEstimator]]:
     }
 
 
+def made(name: str, **options: Any) -> Any:
+    """The exported estimator of this name, with the public numbers that it asks for."""
+    return exported()[name](**{**PUBLIC.get(name, {}), **options})
+
+
 def examples() -> dict[str, BaseEstimator]:
     """One estimator for each exported class and each set of options, by a name that says which."""
     return {
-        f"{name}({', '.join(options)})": kind(**options)
-        for name, kind in exported().items()
+        f"{name}({', '.join(options)})": made(name, **options)
+        for name in exported()
         for options in [{}, *FURTHER.get(name, [])]
     }
 

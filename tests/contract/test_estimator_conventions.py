@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators.core.base import PrivateEstimator
-from tests.contract.estimator_examples import exported, sample
+from tests.contract.estimator_examples import exported, made, sample
 
 pytestmark = pytest.mark.oldest
 
@@ -33,7 +33,7 @@ def released(estimator: Any) -> set[str]:
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_conventions(name: str) -> None:
-    check_estimator(KINDS[name]())
+    check_estimator(made(name))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -90,7 +90,7 @@ BAD_Y: dict[str, Any] = {
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("bad", BAD_X)
 def test_bad_rows_are_refused(name: str, bad: str) -> None:
-    estimator: Any = KINDS[name]()
+    estimator = made(name)
     y = sample(estimator, 40)[1:]
     with pytest.raises((TypeError, ValueError), match=r"\bX\b|[Aa]rray|Complex|convert|\bfloat"):
         estimator.fit(BAD_X[bad], *y)
@@ -100,7 +100,7 @@ def test_bad_rows_are_refused(name: str, bad: str) -> None:
 @pytest.mark.parametrize("name", REGRESSORS)
 @pytest.mark.parametrize("bad", BAD_Y)
 def test_bad_responses_are_refused_by_name(name: str, bad: str) -> None:
-    estimator: Any = KINDS[name]()
+    estimator = made(name)
     with pytest.raises((TypeError, ValueError), match=r"\by\b|Complex|inconsistent"):
         estimator.fit(X, BAD_Y[bad])
     assert released(estimator) == set()
@@ -120,7 +120,7 @@ BAD_LABELS: dict[str, Any] = {
 @pytest.mark.parametrize("bad", BAD_LABELS)
 def test_bad_labels_are_refused_by_name(name: str, bad: str) -> None:
     for options in ({}, {"classes": (0, 1)}):
-        estimator: Any = KINDS[name](**options)
+        estimator = made(name, **options)
         with pytest.raises((TypeError, ValueError), match=r"\by\b|inconsistent"):
             estimator.fit(X, BAD_LABELS[bad])
         assert released(estimator) == set()
@@ -129,7 +129,7 @@ def test_bad_labels_are_refused_by_name(name: str, bad: str) -> None:
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float16, np.float32, bool, object])
 def test_other_numbers_are_accepted(name: str, dtype: type) -> None:
-    estimator: Any = KINDS[name]()
+    estimator = made(name)
     numbers = (np.arange(120).reshape(40, 3) % 2).astype(dtype)
     fit = estimator.fit(numbers, *sample(estimator, 40)[1:])
     release = fit.coef_ if hasattr(fit, "coef_") else fit.mean_
@@ -140,7 +140,7 @@ def test_other_numbers_are_accepted(name: str, dtype: type) -> None:
 @pytest.mark.parametrize("name", PRIVATE)
 @pytest.mark.parametrize("state", ["abc", 1.5, -1])
 def test_a_bad_random_state_is_named(name: str, state: Any) -> None:
-    estimator: Any = KINDS[name](random_state=state)
+    estimator = made(name, random_state=state)
     with pytest.raises((TypeError, ValueError), match="random_state"):
         estimator.fit(*sample(estimator, 40))
     assert released(estimator) == set()
@@ -154,7 +154,7 @@ def test_nothing_is_released_when_accounting_fails(
         raise ValueError("no such guarantee")
 
     monkeypatch.setattr("estimators.core.base.compose", fails)
-    estimator: Any = KINDS[name](random_state=0)
+    estimator = made(name, random_state=0)
     with pytest.raises(ValueError, match="no such guarantee"):
         estimator.fit(*sample(estimator, 40))
     assert released(estimator) == set()
@@ -162,6 +162,6 @@ def test_nothing_is_released_when_accounting_fails(
 
 @pytest.mark.parametrize("name", [name for name in KINDS if "sigma" in KINDS[name]().get_params()])
 def test_complex_parameters_are_refused(name: str) -> None:
-    estimator: Any = KINDS[name](sigma=np.complex128(2))
+    estimator = made(name, sigma=np.complex128(2))
     with pytest.raises((TypeError, ValueError), match="sigma"):
         estimator.fit(*sample(estimator, 40))

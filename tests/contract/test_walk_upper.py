@@ -35,6 +35,7 @@ from minimax.problems.local_regression.halving import halving_upper
 from minimax.problems.local_regression.problem import LOSSES, LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
 from minimax.problems.logistic.problem import LogisticProblem
+from minimax.problems.mean.centred import centred_mean_upper
 from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.mean.upper import best_noisy_mean
 from minimax.problems.regression.problem import RegressionProblem
@@ -61,11 +62,21 @@ Made = tuple[str, Callable[[], UpperBound]]
 def made() -> Iterator[Made]:
     """An upper bound of each kind under each definition, by name."""
     for privacy in CENTRAL:
-        yield f"mean {privacy}", lambda p=privacy: NoisyMean(p).risk_bound(MeanProblem(1000, 200))
+        yield (
+            f"mean {privacy}",
+            lambda p=privacy: NoisyMean(p, R="theory", sigma=1.0, radius=1.0).risk_bound(
+                MeanProblem(1000, 200)
+            ),
+        )
         yield (
             f"mean, R given {privacy}",
             lambda p=privacy: best_noisy_mean(MeanProblem(10**6, 20), p),
         )
+        for tails in ("vectors", "Gaussian"):
+            yield (
+                f"centred mean, {tails} {privacy}",
+                lambda p=privacy, t=tails: centred_mean_upper(MeanProblem(10**4, 100).point, p, t),
+            )
         yield (
             f"bounded mean {privacy}",
             lambda p=privacy: NoisyMean(p, R=1e10).risk_bound(BoundedMeanProblem(1000, 20)),
@@ -74,9 +85,9 @@ def made() -> Iterator[Made]:
         for method in ("gumbel", "peeling"):
             yield (
                 f"sparse mean {method} {privacy}",
-                lambda p=privacy, m=method: SparseMean(p, s=5, method=m).risk_bound(
-                    SparseMeanProblem(10**6, 100, 3)
-                ),
+                lambda p=privacy, m=method: SparseMean(
+                    p, s=5, method=m, sigma=1.0, radius=1.0
+                ).risk_bound(SparseMeanProblem(10**6, 100, 3)),
             )
         yield (
             f"private thresholding {privacy}",
@@ -202,15 +213,21 @@ def test_the_slope_is_that_of_solving_again(name: str) -> None:
 
 def test_the_noise_follows_n() -> None:
     """With the noise of n = 1000 frozen in it, the bound would not fall with n."""
-    bound = NoisyMean(ZeroConcentrated(0.05)).risk_bound(MeanProblem(1000, 200))
+    bound = NoisyMean(ZeroConcentrated(0.05), R="theory", sigma=1.0, radius=1.0).risk_bound(
+        MeanProblem(1000, 200)
+    )
     assert bound.slope("n") == pytest.approx(-1.87, abs=0.01)
     assert bound.slope("rho") == pytest.approx(-0.999, abs=0.001)
     assert (
         bound.value(n=2000)
-        == NoisyMean(ZeroConcentrated(0.05)).risk_bound(MeanProblem(2000, 200)).value()
+        == NoisyMean(ZeroConcentrated(0.05), R="theory", sigma=1.0, radius=1.0)
+        .risk_bound(MeanProblem(2000, 200))
+        .value()
         < bound.value() / 3
     )
-    more = NoisyMean(ZeroConcentrated(0.1)).risk_bound(MeanProblem(1000, 200))
+    more = NoisyMean(ZeroConcentrated(0.1), R="theory", sigma=1.0, radius=1.0).risk_bound(
+        MeanProblem(1000, 200)
+    )
     assert bound.value(rho=0.1) == more.value()
     assert {"n", "rho", "sigma", "d"} <= {str(letter) for letter in bound.expr.free_symbols}
     assert "rho" in bound.latex()

@@ -327,3 +327,12 @@ def test_estimator_and_calculator_use_the_same_noise() -> None:
         best = mean_upper.best_noisy_mean(problem, privacy, law="Gaussian")
         named = NoisyMean(privacy=privacy, **best.keywords())
         assert named.risk_bound(problem).value() == pytest.approx(best.value(), rel=1e-12)
+        advised = mean_upper.best_upper(problem, privacy)
+        followed = NoisyMean(privacy=privacy, **advised.settings)
+        assert followed.risk_bound(problem).value() == advised.risk
+        narrower = mean_upper.upper_bounds(problem, privacy)
+        for bound, tails in zip(narrower, ("vectors", "Gaussian"), strict=True):
+            default = NoisyMean(privacy=privacy, sigma=1.0, radius=1.0, tails=tails)
+            assert default.risk_bound(problem).value() == bound.value()
+            assert dict(bound.keywords()) == {"sigma": 1.0, "radius": 1.0, "tails": tails}
+        assert narrower[1].value() <= narrower[0].value() * (1 + 1e-3)

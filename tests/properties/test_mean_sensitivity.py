@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from estimators.core.accounting import compose
-from estimators.mean import (
+from estimators.baselines.mean import (
     LAST_BIN,
     CoinPressMean,
     KarwaVadhanMean,
-    NoisyMean,
     bin_counts,
     centred_clipped_mean,
 )
+from estimators.core.accounting import compose
+from estimators.mean import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from tests.strategies import neighbouring_rows
 
@@ -52,10 +52,13 @@ def within(moved: float, sensitivity: float) -> bool:
     return moved <= sensitivity * (1 + 1e-9)
 
 
+ORDERS = {"l1": 1, "l2": 2, "linf": math.inf}
+
+
 def length(step: Array, norm: str) -> float:
     """A norm that does not overflow or vanish on steps of any size."""
     unit = float(np.abs(step).max()) or 1.0
-    return unit * float(np.linalg.norm(step / unit, 1 if norm == "l1" else 2))
+    return unit * float(np.linalg.norm(step / unit, ORDERS[norm]))
 
 
 def movement(estimator: Any, pair: tuple[Array, Array]) -> tuple[float, float]:
@@ -112,7 +115,9 @@ def test_first_ball_moves_at_most_its_sensitivity(
 
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (3, 4), (50, 9)])
 def test_first_ball_reaches_its_sensitivity(n: int, d: int) -> None:
-    estimator = CoinPressMean(Gaussian(1.0), ball_radius=5.0, iterations=1, random_state=0)
+    estimator = CoinPressMean(
+        Gaussian(1.0), ball_radius=5.0, iterations=1, random_state=0, sigma=1.0
+    )
     moved, sensitivity = movement(estimator, far_apart(n, d))
     assert within(moved, sensitivity)
     assert moved >= 0.99 * sensitivity
@@ -141,7 +146,7 @@ def test_centred_mean_moves_at_most_its_sensitivity(
 def test_centred_mean_reaches_its_sensitivity(n: int, d: int, centre: float) -> None:
     """Also far out, where centre + half is not a floating-point number."""
     pair = far_apart(n, d)
-    fitted = KarwaVadhanMean(BUDGET, random_state=0).fit(pair[0])
+    fitted = KarwaVadhanMean(BUDGET, random_state=0, sigma=1.0).fit(pair[0])
     first, second = (
         np.array([centred_clipped_mean(X[:, j], centre, fitted.half_width_) for j in range(d)])
         for X in pair
@@ -216,12 +221,14 @@ def test_no_estimator_spends_more_than_its_budget(
 ) -> None:
     X = np.zeros((10, d))
     radius = 5.0 if bounded or not isinstance(budget, Approximate) else None
-    fits: list[Any] = [NoisyMean(budget, random_state=0)]
+    fits: list[Any] = [NoisyMean(budget, random_state=0, R="theory", sigma=1.0, radius=1.0)]
     if not isinstance(budget, Gaussian):
         fits.append(NoisyMean(budget, R="quantile", range_share=share, random_state=0))
-        fits.append(KarwaVadhanMean(budget, radius=radius, range_share=share, random_state=0))
+        fits.append(
+            KarwaVadhanMean(budget, radius=radius, range_share=share, random_state=0, sigma=1.0)
+        )
     if not isinstance(budget, Pure):
-        fits.append(CoinPressMean(budget, last_share=share, random_state=0))
+        fits.append(CoinPressMean(budget, last_share=share, random_state=0, sigma=1.0, radius=1.0))
     for estimator in fits:
         assert type(estimator.fit(X).privacy_) is type(budget)
         assert spends_at_most(estimator.privacy_, budget)
@@ -229,13 +236,15 @@ def test_no_estimator_spends_more_than_its_budget(
 
 def test_the_papers_noise_does_spend_more_than_its_budget() -> None:
     asked = Approximate(0.5, 1e-8)
-    fitted = NoisyMean(asked, calibration="paper", random_state=0).fit(np.zeros((10, 3)))
+    fitted = NoisyMean(
+        asked, calibration="paper", random_state=0, R="theory", sigma=1.0, radius=1.0
+    ).fit(np.zeros((10, 3)))
     assert not spends_at_most(fitted.privacy_, asked)
 
 
 @pytest.mark.parametrize("privacy", [Pure(1.0), ZeroConcentrated(0.1)], ids=str)
 def test_budgets_without_delta_are_spent_in_full(privacy: Pure | ZeroConcentrated) -> None:
-    fitted = KarwaVadhanMean(privacy, radius=5.0, random_state=0).fit(np.zeros((10, 7)))
+    fitted = KarwaVadhanMean(privacy, radius=5.0, random_state=0, sigma=1.0).fit(np.zeros((10, 7)))
     spent, asked = (next(iter(p.parameters.values())) for p in (fitted.privacy_, privacy))
     assert spent == pytest.approx(asked, rel=1e-9)
 
@@ -246,7 +255,7 @@ def test_histograms_are_charged_what_randomised_response_costs(d: int) -> None:
 
     Their exact hockey-stick divergence is a binomial sum; what the ledger reports may not be less.
     """
-    ledger = KarwaVadhanMean(BUDGET, random_state=0).fit(np.zeros((10, d))).ledger_[:1]
+    ledger = KarwaVadhanMean(BUDGET, random_state=0, sigma=1.0).fit(np.zeros((10, d))).ledger_[:1]
     core = ledger[0].guarantees[0]
     assert isinstance(core, Approximate)
 
@@ -264,7 +273,7 @@ def test_histograms_are_charged_what_randomised_response_costs(d: int) -> None:
 
 def test_many_coordinates_compose_better_than_addition() -> None:
     """At d = 400 the histograms get far more than an equal share of epsilon each."""
-    fitted = KarwaVadhanMean(BUDGET, random_state=0).fit(np.zeros((10, 400)))
+    fitted = KarwaVadhanMean(BUDGET, random_state=0, sigma=1.0).fit(np.zeros((10, 400)))
     histogram = fitted.ledger_[0].guarantees[0]
     assert isinstance(histogram, Approximate)
     assert histogram.epsilon > 4 * BUDGET.epsilon * 0.25 / 400

@@ -55,7 +55,7 @@ def test_estimator_names_its_bound() -> None:
     with pytest.raises(OutsideRegime, match="R >= radius"):
         narrow.value()
     with pytest.raises(ValueError, match="s = 1"):
-        StableSparseMean(budget, s=2).risk_bound(problem)
+        StableSparseMean(budget, s=2, sigma=1.0, radius=1.0).risk_bound(problem)
     with pytest.raises(OutsideRegime, match="delta"):
         stable_upper().value(**{**POINT, "delta": 0.6})
 

@@ -54,8 +54,10 @@ class MeanProblem(Problem):
         return lower_bounds(privacy)
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
-        """CWZ19: Theorem 3.2 is the best one."""
-        return []
+        """For the narrower classes of sub-Gaussian vectors and of Gaussian records."""
+        from minimax.problems.mean.upper import upper_bounds
+
+        return upper_bounds(self, privacy)
 
     def best_upper(self, privacy: Privacy) -> Best:
         """NoisyMean, or releasing 0."""

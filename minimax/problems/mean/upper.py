@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal, Protocol
 
 import numpy as np
 from scipy import optimize, special
 
 from minimax.core.best import VACUOUS, Best
-from minimax.core.bound import Assumption, Optimum, Point, Rule, Terms, UpperBound, rule_at
+from minimax.core.bound import Assumption, Optimum, Point, Rule, Setting, Terms, UpperBound, rule_at
 from minimax.core.calibration import Budget, noise_variance
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import FLOATS, LETTERS, Number, library
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
+from minimax.problems.mean.centred import centred_mean_upper
 from minimax.problems.mean.problem import MeanProblem
 
 Law = Literal["Gaussian", "sub-Gaussian"]
@@ -116,7 +118,10 @@ def noisy_mean_upper(
 def best_noisy_mean(
     problem: MeanProblem, privacy: Privacy, law: Law = "sub-Gaussian"
 ) -> UpperBound:
-    """`noisy_mean_upper` at the R of least proven risk; the noise is calibrated at every point."""
+    """`noisy_mean_upper` at the R of least proven risk; the noise is calibrated at every point.
+
+    For the sub-Gaussian class that is what NoisyMean plans from sigma and radius alone.
+    """
     model = type(privacy)
 
     def at(R: float) -> UpperBound:
@@ -130,7 +135,17 @@ def best_noisy_mean(
 
     if isinstance(problem, BoundedMeanProblem):
         return at(problem.sigma)
-    return at(best_truncation(lambda R: at(R).value(), problem))
+    best = at(best_truncation(lambda R: at(R).value(), problem))
+    return replace(best, settings=_class_settings) if law == "sub-Gaussian" else best
+
+
+def _class_settings(point: Point, found: Optimum) -> Mapping[str, Setting]:
+    return {"sigma": point["sigma"], "radius": point["radius"], "tails": "coordinates"}
+
+
+def upper_bounds(problem: MeanProblem, privacy: Privacy) -> list[UpperBound]:
+    """What NoisyMean is proved to reach in the narrower classes, which its `tails` names."""
+    return [centred_mean_upper(problem.point, privacy, tails) for tails in ("vectors", "Gaussian")]
 
 
 def best_upper(problem: MeanProblem, privacy: Privacy) -> Best:

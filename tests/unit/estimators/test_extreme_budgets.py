@@ -21,7 +21,9 @@ PRIVATE = [
     if isinstance(getattr(estimators, name), type)
     and issubclass(getattr(estimators, name), PrivateEstimator)
 ]
-OPTIONS: dict[str, dict[str, Any]] = {"KarwaVadhanMean": {"radius": 2.0}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    name: {"sigma": 1.0, "radius": 2.0} for name in PRIVATE if name.endswith("Mean")
+}
 
 
 def budgets(size: float, scope: Any) -> list[Any]:

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
-from estimators.core.accounting import LedgerEntry, compose
-from estimators.core.truncation import theoretical_truncation
-from estimators.mean import (
+from estimators.baselines.mean import (
     LAST_BIN,
     CoinPressMean,
     KarwaVadhanMean,
-    NoisyMean,
     bin_counts,
     noisy_argmax,
     stability_threshold,
     stable_argmax,
 )
+from estimators.core.accounting import LedgerEntry, compose
+from estimators.core.truncation import theoretical_truncation
+from estimators.mean import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 from minimax.problems.mean.problem import MeanProblem
 
@@ -39,13 +39,22 @@ def ids(kinds: list[type]) -> list[str]:
     return [kind.__name__ for kind in kinds]
 
 
+PUBLIC = {"sigma": 1.0, "radius": 1.0}
+
+
+def made(kind: type[Estimator], **options: Any) -> Estimator:
+    """The estimator with the public numbers it asks for (Karwa and Vadhan's needs no radius)."""
+    known = {"sigma": 1.0} if kind is KarwaVadhanMean else PUBLIC
+    return kind(**{"privacy": BUDGET, **known, **options})
+
+
 each = pytest.mark.parametrize("kind", ESTIMATORS, ids=ids(ESTIMATORS))
 
 
 @each
 def test_constructor_only_stores(kind: type[Estimator]) -> None:
     """A wrong budget is stored, not refused, and comes back from a clone untouched."""
-    estimator = kind(privacy="wrong")  # type: ignore[arg-type]
+    estimator = made(kind, privacy="wrong")
     assert clone(estimator).get_params()["privacy"] == "wrong"
     with pytest.raises(TypeError, match="privacy must be one of"):
         estimator.fit(GOOD)
@@ -78,10 +87,12 @@ def test_karwa_vadhan_clips_around_the_fullest_bin(privacy: Pure | ZeroConcentra
 
 def test_coinpress_shrinks_to_the_mean() -> None:
     X = np.random.default_rng(1).normal(40.0, 1.0, (5000, 4))
-    fitted = CoinPressMean(Gaussian(1e6), radius=100.0, random_state=0).fit(X)
+    fitted = CoinPressMean(Gaussian(1e6), radius=100.0, random_state=0, sigma=1.0).fit(X)
     assert fitted.mean_ == pytest.approx(X.mean(axis=0), abs=1e-3)
     assert np.all(np.diff(fitted.ball_radii_) <= 0)
-    once = CoinPressMean(Gaussian(1e6), ball_radius=10.0, iterations=1, random_state=0).fit(X)
+    once = CoinPressMean(
+        Gaussian(1e6), ball_radius=10.0, iterations=1, random_state=0, sigma=1.0
+    ).fit(X)
     # The control: a first ball that misses the mean (at distance 80) is clipped away from it.
     assert np.linalg.norm(once.mean_) < 20
 
@@ -89,35 +100,42 @@ def test_coinpress_shrinks_to_the_mean() -> None:
 def test_coinpress_forgets_its_first_ball() -> None:
     """Three steps from a radius of a thousand come close to what a known ball would give."""
     X = np.random.default_rng(2).normal(500.0, 1.0, (20_000, 5))
-    wide = CoinPressMean(ZeroConcentrated(0.5), radius=1000.0, random_state=0).fit(X)
-    single = CoinPressMean(ZeroConcentrated(0.5), radius=1000.0, iterations=1, random_state=0).fit(
-        X
-    )
+    wide = CoinPressMean(ZeroConcentrated(0.5), radius=1000.0, random_state=0, sigma=1.0).fit(X)
+    single = CoinPressMean(
+        ZeroConcentrated(0.5), radius=1000.0, iterations=1, random_state=0, sigma=1.0
+    ).fit(X)
     assert wide.noise_scale_ < single.noise_scale_ / 50
 
 
 def test_a_ball_that_would_grow_is_kept() -> None:
-    fitted = CoinPressMean(ZeroConcentrated(1e-4), radius=1.0, random_state=0).fit(GOOD[:5])
+    fitted = CoinPressMean(ZeroConcentrated(1e-4), radius=1.0, random_state=0, sigma=1.0).fit(
+        GOOD[:5]
+    )
     assert np.all(fitted.ball_radii_ == math.sqrt(3))
 
 
 def test_unbounded_mean_is_found_only_by_the_histogram() -> None:
     X = np.random.default_rng(3).normal(1e6, 1.0, (20_000, 5))
-    found = KarwaVadhanMean(BUDGET, random_state=0).fit(X)
+    found = KarwaVadhanMean(BUDGET, random_state=0, sigma=1.0).fit(X)
     assert np.all(found.found_)
     assert np.abs(found.mean_ - 1e6).max() < 0.1
-    assert np.abs(NoisyMean(BUDGET, random_state=0).fit(X).mean_ - 1e6).max() > 9e5
+    assert (
+        np.abs(
+            NoisyMean(BUDGET, random_state=0, R="theory", sigma=1.0, radius=1.0).fit(X).mean_ - 1e6
+        ).max()
+        > 9e5
+    )
 
 
 def test_too_few_records_fall_back_to_zero() -> None:
-    fitted = KarwaVadhanMean(BUDGET, random_state=0).fit(GOOD[:20] + 1e6)
+    fitted = KarwaVadhanMean(BUDGET, random_state=0, sigma=1.0).fit(GOOD[:20] + 1e6)
     assert not fitted.found_.any()
     assert np.all(fitted.centres_ == 0)
 
 
 @each
 def test_seeds_reproduce(kind: type[Estimator]) -> None:
-    first, again, other = (kind(BUDGET, random_state=seed).fit(GOOD).mean_ for seed in (5, 5, 6))
+    first, again, other = (made(kind, random_state=seed).fit(GOOD).mean_ for seed in (5, 5, 6))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -129,10 +147,8 @@ def test_seeds_reproduce(kind: type[Estimator]) -> None:
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float32, np.float16, object])
 def test_other_dtypes_give_the_same_release(kind: type[Estimator], dtype: Any) -> None:
     X = np.random.default_rng(4).integers(0, 5, (50, 3))
-    expected = kind(BUDGET, random_state=0).fit(X.astype(float)).mean_
-    assert np.allclose(
-        kind(BUDGET, random_state=0).fit(X.astype(dtype)).mean_, expected, rtol=1e-12
-    )
+    expected = made(kind, random_state=0).fit(X.astype(float)).mean_
+    assert np.allclose(made(kind, random_state=0).fit(X.astype(dtype)).mean_, expected, rtol=1e-12)
 
 
 def test_bounds_are_not_rounded_to_the_data_type() -> None:
@@ -164,9 +180,9 @@ def test_bad_data_is_refused_before_noise_is_drawn(kind: type[Estimator], case: 
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
     with pytest.raises((ValueError, TypeError), match=message):
-        kind(BUDGET, random_state=rng).fit(X)
+        made(kind, random_state=rng).fit(X)
     assert rng.bit_generator.state == before
-    kind(BUDGET, random_state=rng).fit(GOOD)
+    made(kind, random_state=rng).fit(GOOD)
     assert rng.bit_generator.state != before
 
 
@@ -179,14 +195,29 @@ BAD_PARAMETERS: list[tuple[type[Estimator], dict[str, Any], str]] = [
     (NoisyMean, {"R": "large"}, "R must"),
     (NoisyMean, {"R": [1.0, 2.0]}, "R must"),
     (NoisyMean, {"clip": "cube"}, "clip must"),
+    (NoisyMean, {"clip": "ball"}, "R: 'auto' plans"),
+    (NoisyMean, {"calibration": "paper"}, "R: 'auto' plans"),
+    (NoisyMean, {"tails": "heavy"}, "tails must"),
+    (NoisyMean, {"sigma": None}, "sigma must be given for R='auto'"),
+    (NoisyMean, {"radius": None, "R": "theory"}, "radius must be given for R='theory'"),
+    (KarwaVadhanMean, {"sigma": None}, "sigma must be given"),
+    (CoinPressMean, {"radius": None}, "radius must be given"),
     (NoisyMean, {"calibration": "none"}, "calibration must"),
-    (NoisyMean, {"calibration": "paper", "privacy": ZeroConcentrated(1.0)}, "calibration="),
+    (
+        NoisyMean,
+        {"R": 1.0, "calibration": "paper", "privacy": ZeroConcentrated(1.0)},
+        "calibration=",
+    ),
     (
         NoisyMean,
         {"calibration": "paper", "privacy": ZeroConcentrated(1.0), "R": "quantile"},
         "calibration=",
     ),
-    (NoisyMean, {"calibration": "classical", "privacy": Approximate(2, 1e-6)}, "calibration="),
+    (
+        NoisyMean,
+        {"R": 1.0, "calibration": "classical", "privacy": Approximate(2, 1e-6)},
+        "calibration=",
+    ),
     (NoisyMean, {"R": "quantile", "privacy": Gaussian(1.0)}, "R='quantile' needs"),
     (NoisyMean, {"sigma": -1.0}, "sigma must"),
     (NoisyMean, {"radius": 0}, "radius must"),
@@ -222,7 +253,7 @@ def test_bad_parameters_are_named(
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
     with pytest.raises((ValueError, TypeError), match=message):
-        kind(**{"privacy": BUDGET, "random_state": rng, **changed}).fit(GOOD)
+        made(kind, **{"random_state": rng, **changed}).fit(GOOD)
     assert rng.bit_generator.state == before
 
 
@@ -246,21 +277,21 @@ def test_the_papers_noise_gives_a_larger_delta(epsilon: float, delta: float, rat
 
 @each
 def test_the_ledger_reproduces_the_guarantee(kind: type[Estimator]) -> None:
-    fitted = kind(BUDGET, random_state=0).fit(GOOD)
+    fitted = made(kind, random_state=0).fit(GOOD)
     assert compose(fitted.ledger_, Approximate, BUDGET.delta) == fitted.privacy_
     assert compose(fitted.ledger_ * 2, Approximate, BUDGET.delta * 2) != fitted.privacy_
 
 
 def test_the_risk_bound_uses_the_noise_that_is_drawn() -> None:
     problem = MeanProblem(n=200, d=3)
-    estimator = NoisyMean(BUDGET, random_state=0)
+    estimator = NoisyMean(BUDGET, random_state=0, R="theory", sigma=1.0, radius=1.0)
     noise = estimator.fit(GOOD).noise_scale_ ** 2 * 3
     level = theoretical_truncation(200, 1.0, 1.0)
     assert estimator.R_ == level == 1 + 4 * math.sqrt(math.log(200))
     value = estimator.risk_bound(problem).value()
     assert 3 / 200 + noise <= value <= (3 / 200 + noise) * 1.001
     with pytest.raises(ValueError, match="risk_bound covers"):
-        NoisyMean(BUDGET, clip="ball").risk_bound(problem)
+        NoisyMean(BUDGET, clip="ball", R="theory", sigma=1.0, radius=1.0).risk_bound(problem)
 
 
 # --- the histograms
@@ -328,10 +359,10 @@ def test_bins_hold_every_finite_number() -> None:
 
 
 def test_ledger_entries_are_complete() -> None:
-    fitted = KarwaVadhanMean(BUDGET, random_state=0).fit(GOOD)
+    fitted = KarwaVadhanMean(BUDGET, random_state=0, sigma=1.0).fit(GOOD)
     histogram, mean = fitted.ledger_
     assert isinstance(histogram, LedgerEntry)
     assert (histogram.sensitivity, histogram.norm, histogram.count) == (2.0, "l1", 3)
     assert mean.sensitivity == pytest.approx(2 * fitted.half_width_ * math.sqrt(3) / 200)
-    coin = CoinPressMean(BUDGET, random_state=0).fit(GOOD)
+    coin = CoinPressMean(BUDGET, random_state=0, sigma=1.0, radius=1.0).fit(GOOD)
     assert len(coin.ledger_) == 3

@@ -17,8 +17,8 @@ from scipy import stats
 
 from estimators.core.accounting import LedgerEntry, NotAccountable, compose, delta_at
 from estimators.core.mechanisms import (
-    FractionBelow,
     above_threshold_quantile,
+    counts_below,
     exponential_mechanism,
     gaussian,
     gaussian_scale,
@@ -192,11 +192,11 @@ def test_peeling_makes_no_s_by_d_array() -> None:
 
 def quantile_is_accurate(epsilon: float, error: float, seed: int) -> bool:
     X = rng(seed).standard_normal((10_000, 2))
-    below = FractionBelow(X)
     level = above_threshold_quantile(
-        below, 0.9, records=len(X), start=1e-3, growth=1.1, epsilon=epsilon, rng=rng(seed + 1)
+        X, 0.9, start=1e-3, growth=1.1, epsilon=epsilon, rng=rng(seed + 1)
     ).value
-    return below(level) >= 0.9 - error and below(level / 1.1) <= 0.9 + error
+    below, before = (np.mean(np.abs(X) < at) for at in (level, level / 1.1))
+    return bool(below >= 0.9 - error and before <= 0.9 + error)
 
 
 def test_above_threshold_quantile_is_accurate() -> None:
@@ -207,14 +207,26 @@ def test_above_threshold_quantile_is_accurate() -> None:
     assert not all(quantile_is_accurate(0.01, error, seed) for seed in range(20))
 
 
-def test_fraction_below_moves_by_one_record() -> None:
+def test_counts_move_by_one_record() -> None:
+    def moved(X: np.ndarray, other: np.ndarray) -> float:
+        levels = {"start": 1e-3, "growth": 1.1}
+        return float(np.abs(counts_below(X, **levels) - counts_below(other, **levels)).max())
+
     X = rng().normal(size=(9, 4))
     other = X.copy()
     other[3] = 1e300
-    moved = [9 * abs(FractionBelow(X)(t) - FractionBelow(other)(t)) for t in (0.1, 1.0, 10.0)]
-    assert max(moved) == pytest.approx(1.0)  # reached, and never more
+    assert moved(X, other) == pytest.approx(1.0)  # reached, and never more
     other[4] = 1e300
-    assert 9 * abs(FractionBelow(X)(10.0) - FractionBelow(other)(10.0)) > 1.5
+    assert moved(X, other) > 1.5
+
+
+def test_counts_are_those_of_a_sort() -> None:
+    X = np.concatenate([rng().normal(size=(1000, 3)), [[0.0, 1.79e308, -1e-320]]])
+    found = counts_below(X, start=1e-6, growth=1.1)
+    levels = 1e-6 * 1.1 ** np.arange(400)
+    assert found[:400] == pytest.approx([(np.abs(X) < at).sum() / 3 for at in levels])
+    assert found[-1] == pytest.approx(1001 - 1 / 3)  # 1.79e308 is past the last level
+    assert found[0] == pytest.approx(2 / 3)
 
 
 def passes(distance: float, epsilon: float, delta: float) -> int:
@@ -364,9 +376,8 @@ def test_printed_peeling_scale_has_a_range() -> None:
         ),
         (
             lambda: above_threshold_quantile(
-                FractionBelow(np.zeros((2, 1))),
+                np.zeros((2, 1)),
                 1.0,
-                records=2,
                 start=1,
                 growth=2,
                 epsilon=1,
@@ -377,9 +388,8 @@ def test_printed_peeling_scale_has_a_range() -> None:
         ),
         (
             lambda: above_threshold_quantile(
-                FractionBelow(np.zeros((2, 1))),
+                np.zeros((2, 1)),
                 0.5,
-                records=2,
                 start=1,
                 growth=1,
                 epsilon=1,

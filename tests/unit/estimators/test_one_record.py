@@ -81,14 +81,15 @@ def test_a_wide_float_beyond_the_floats_is_clipped_without_a_warning(kind: Any, 
     wide[1, 1] = np.longdouble("1e4000")
     near = X.copy()
     near[1, 1] = np.finfo(float).max
-    options = {"random_state": 0} if "random_state" in kind().get_params() else {}
+    known = {"random_state": 0, "sigma": 1.0, "radius": 1.0}
+    options = {name: known[name] for name in known.keys() & kind().get_params().keys()}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fits = [kind(**options).fit(rows(data), Y) for data in (wide, near)]
     name = "mean_" if hasattr(fits[0], "mean_") else "coef_"
     assert np.array_equal(getattr(fits[0], name), getattr(fits[1], name))
     with pytest.raises(ValueError, match="infinity"):
-        kind().fit(rows(np.where(wide > 2, np.inf, wide)), Y)
+        kind(**options).fit(rows(np.where(wide > 2, np.inf, wide)), Y)
 
 
 # Labels
@@ -213,13 +214,18 @@ def test_a_loss_that_fails_on_one_record_loses_that_record() -> None:
 
 
 def test_a_seed_is_an_assumption() -> None:
-    unseeded, seeded = NoisyMean().fit(X).privacy_, NoisyMean(random_state=0).fit(X).privacy_
+    unseeded, seeded = (
+        NoisyMean(R="theory", sigma=1.0, radius=1.0).fit(X).privacy_,
+        NoisyMean(random_state=0, R="theory", sigma=1.0, radius=1.0).fit(X).privacy_,
+    )
     assert unseeded.assumes == ()
     assert [words.split(":")[0] for words in seeded.assumes] == ["random_state is secret"]
     assert seeded == unseeded
     assert str(seeded) == str(unseeded) == "approximate(epsilon=1, delta=1e-06)"
     assert pickle.loads(pickle.dumps(seeded)).assumes == seeded.assumes
-    tuned = SparseMean(s="cv", s_grid=(1, 2), n_folds=2, random_state=0).fit(X)
+    tuned = SparseMean(s="cv", s_grid=(1, 2), n_folds=2, random_state=0, sigma=1.0, radius=1.0).fit(
+        X
+    )
     assert tuned.privacy_.assumes == seeded.assumes
 
 
@@ -229,7 +235,12 @@ def test_a_seed_is_an_assumption() -> None:
     ids=["generator", "legacy", "integer"],
 )
 def test_any_random_state_is_a_seed(state: Any) -> None:
-    assert len(NoisyMean(random_state=state).fit(X).privacy_.assumes) == 1
+    assert (
+        len(
+            NoisyMean(random_state=state, R="theory", sigma=1.0, radius=1.0).fit(X).privacy_.assumes
+        )
+        == 1
+    )
 
 
 def test_labels_that_are_found_are_an_assumption() -> None:

@@ -38,11 +38,13 @@ def easy() -> np.ndarray:
     "estimator",
     [
         HardThresholdedMean(threshold=0, s=1),
-        *[SparseMean(budget) for budget in BUDGETS],
-        *[SparseMean(budget, method="peeling") for budget in BUDGETS],
-        SparseMean(Approximate(1.0, 1e-6), method="peeling", calibration="paper"),
+        *[SparseMean(budget, sigma=1.0, radius=1.0) for budget in BUDGETS],
+        *[SparseMean(budget, method="peeling", sigma=1.0, radius=1.0) for budget in BUDGETS],
+        SparseMean(
+            Approximate(1.0, 1e-6), method="peeling", calibration="paper", sigma=1.0, radius=1.0
+        ),
         SparseMean(ZeroConcentrated(0.1), R="quantile"),
-        StableSparseMean(Approximate(1.0, 1e-6)),
+        StableSparseMean(Approximate(1.0, 1e-6), sigma=1.0, radius=1.0),
         StableSparseMean(Approximate(1.0, 1e-6), R="quantile"),
     ],
     ids=str,
@@ -86,7 +88,7 @@ APPROXIMATE = Approximate(1.0, 1e-6)
         (HardThresholdedMean(threshold="0"), TypeError, "threshold"),  # type: ignore[arg-type]
         (HardThresholdedMean(s=4), ValueError, "between 1 and d = 3"),
         *[
-            (kind(APPROXIMATE, **options), error, match)  # type: ignore[arg-type]
+            (kind(APPROXIMATE, **{"sigma": 1.0, "radius": 1.0, **options}), error, match)  # type: ignore[arg-type]
             for kind in (SparseMean, StableSparseMean)
             for options, error, match in [
                 ({"s": 4}, ValueError, "between 1 and d = 3"),
@@ -103,29 +105,69 @@ APPROXIMATE = Approximate(1.0, 1e-6)
                 ({"range_share": 0.0}, ValueError, "range_share"),
             ]
         ],
-        (SparseMean(APPROXIMATE, method="lasso"), ValueError, "method"),  # type: ignore[arg-type]
-        (SparseMean(APPROXIMATE, calibration="exact"), ValueError, "calibration"),  # type: ignore[arg-type]
-        (SparseMean(APPROXIMATE, calibration="paper"), ValueError, "needs method='peeling'"),
+        (SparseMean(APPROXIMATE, method="lasso", sigma=1.0, radius=1.0), ValueError, "method"),  # type: ignore[arg-type]
         (
-            SparseMean(Pure(1), method="peeling", calibration="paper"),
+            SparseMean(APPROXIMATE, calibration="exact", sigma=1.0, radius=1.0),
+            ValueError,
+            "calibration",
+        ),  # type: ignore[arg-type]
+        (
+            SparseMean(APPROXIMATE, calibration="paper", sigma=1.0, radius=1.0),
+            ValueError,
+            "needs method='peeling'",
+        ),
+        (
+            SparseMean(Pure(1), method="peeling", calibration="paper", sigma=1.0, radius=1.0),
             ValueError,
             "Approximate budget",
         ),
-        (SparseMean(APPROXIMATE, selection_share=1.0), ValueError, "selection_share"),
-        (SparseMean(APPROXIMATE, tuning_share=1.5), ValueError, "tuning_share"),
-        (SparseMean(Gaussian(1.0)), TypeError, "privacy must be one of"),
-        (SparseMean(Pure(1.0, scope="local")), ValueError, "scope"),
-        (SparseMean(APPROXIMATE, s="auto"), ValueError, "'cv'"),  # type: ignore[arg-type]
-        (SparseMean(APPROXIMATE, s="cv"), ValueError, "s_grid"),
-        (SparseMean(APPROXIMATE, s="cv", s_grid="12"), ValueError, "s_grid"),
-        (SparseMean(APPROXIMATE, s="cv", s_grid=[2, 2]), ValueError, "at least two"),
-        (SparseMean(APPROXIMATE, s="cv", s_grid=[1, 4]), ValueError, "between 1 and d = 3"),
-        (SparseMean(APPROXIMATE, s="cv", s_grid=[1, 1.5]), TypeError, "integer"),
-        (SparseMean(APPROXIMATE, s="cv", s_grid=[1, 2], n_folds=1), ValueError, "n_folds"),
-        (SparseMean(APPROXIMATE, s="cv", s_grid=[1, 2], n_folds=7), ValueError, "n = 6"),
-        (SparseMean(APPROXIMATE, s="cv", s_grid=[1, 2], n_folds=2.0), TypeError, "n_folds"),  # type: ignore[arg-type]
-        (StableSparseMean(Pure(1.0)), TypeError, "privacy must be one of"),
-        (StableSparseMean(Approximate(1.0, 0.5)), ValueError, "below 1/2"),
+        (
+            SparseMean(APPROXIMATE, selection_share=1.0, sigma=1.0, radius=1.0),
+            ValueError,
+            "selection_share",
+        ),
+        (
+            SparseMean(APPROXIMATE, tuning_share=1.5, sigma=1.0, radius=1.0),
+            ValueError,
+            "tuning_share",
+        ),
+        (SparseMean(Gaussian(1.0), sigma=1.0, radius=1.0), TypeError, "privacy must be one of"),
+        (SparseMean(Pure(1.0, scope="local"), sigma=1.0, radius=1.0), ValueError, "scope"),
+        (SparseMean(APPROXIMATE, s="auto", sigma=1.0, radius=1.0), ValueError, "'cv'"),  # type: ignore[arg-type]
+        (SparseMean(APPROXIMATE, s="cv", sigma=1.0, radius=1.0), ValueError, "s_grid"),
+        (SparseMean(APPROXIMATE, s="cv", s_grid="12", sigma=1.0, radius=1.0), ValueError, "s_grid"),
+        (
+            SparseMean(APPROXIMATE, s="cv", s_grid=[2, 2], sigma=1.0, radius=1.0),
+            ValueError,
+            "at least two",
+        ),
+        (
+            SparseMean(APPROXIMATE, s="cv", s_grid=[1, 4], sigma=1.0, radius=1.0),
+            ValueError,
+            "between 1 and d = 3",
+        ),
+        (
+            SparseMean(APPROXIMATE, s="cv", s_grid=[1, 1.5], sigma=1.0, radius=1.0),
+            TypeError,
+            "integer",
+        ),
+        (
+            SparseMean(APPROXIMATE, s="cv", s_grid=[1, 2], n_folds=1, sigma=1.0, radius=1.0),
+            ValueError,
+            "n_folds",
+        ),
+        (
+            SparseMean(APPROXIMATE, s="cv", s_grid=[1, 2], n_folds=7, sigma=1.0, radius=1.0),
+            ValueError,
+            "n = 6",
+        ),
+        (
+            SparseMean(APPROXIMATE, s="cv", s_grid=[1, 2], n_folds=2.0, sigma=1.0, radius=1.0),
+            TypeError,
+            "n_folds",
+        ),  # type: ignore[arg-type]
+        (StableSparseMean(Pure(1.0), sigma=1.0, radius=1.0), TypeError, "privacy must be one of"),
+        (StableSparseMean(Approximate(1.0, 0.5), sigma=1.0, radius=1.0), ValueError, "below 1/2"),
     ],
 )
 def test_bad_options_are_refused(estimator: Any, error: type[Exception], match: str) -> None:
@@ -136,7 +178,12 @@ def test_bad_options_are_refused(estimator: Any, error: type[Exception], match: 
 
 @pytest.mark.parametrize(
     "estimator",
-    [SampleMean(), HardThresholdedMean(), SparseMean(APPROXIMATE), StableSparseMean(APPROXIMATE)],
+    [
+        SampleMean(),
+        HardThresholdedMean(),
+        SparseMean(APPROXIMATE, sigma=1.0, radius=1.0),
+        StableSparseMean(APPROXIMATE, sigma=1.0, radius=1.0),
+    ],
     ids=lambda estimator: type(estimator).__name__,
 )
 @pytest.mark.parametrize(
@@ -164,7 +211,7 @@ def test_bad_data_are_refused(estimator: Any, X: np.ndarray) -> None:
 def test_obvious_support_is_recovered_within_the_budget(
     easy: np.ndarray, budget: Any, method: Any
 ) -> None:
-    fitted = SparseMean(budget, s=4, method=method, random_state=0).fit(easy)
+    fitted = SparseMean(budget, s=4, method=method, random_state=0, sigma=1.0, radius=1.0).fit(easy)
     assert fitted.support_.tolist() == SUPPORT
     assert np.flatnonzero(fitted.mean_).tolist() == SUPPORT
     # 4 values, each off by noise and by at most 6/sqrt(n) of sampling error, but for ALPHA
@@ -177,7 +224,9 @@ def test_obvious_support_is_recovered_within_the_budget(
         assert 0.1 * asked["epsilon"] < spent["epsilon"] <= asked["epsilon"] * (1 + 1e-9)
     else:
         assert list(spent.values()) == pytest.approx(list(asked.values()), rel=1e-12)
-    starved = SparseMean(Pure(1e-3), s=4, method=method, random_state=0).fit(easy)
+    starved = SparseMean(Pure(1e-3), s=4, method=method, random_state=0, sigma=1.0, radius=1.0).fit(
+        easy
+    )
     assert starved.support_.tolist() != SUPPORT
 
 
@@ -236,7 +285,7 @@ def test_printed_calibration_reports_what_it_spends() -> None:
     def fitted(epsilon: float, delta: float) -> SparseMean:
         budget = Approximate(epsilon, delta)
         options: dict[str, Any] = {"method": "peeling", "calibration": "paper"}
-        return SparseMean(budget, s=20, random_state=0, **options).fit(X)
+        return SparseMean(budget, s=20, random_state=0, **options, sigma=1.0, radius=1.0).fit(X)
 
     usual = fitted(0.5, 4e-4)
     assert usual.privacy_.parameters["delta"] == 4e-4
@@ -296,14 +345,14 @@ def test_cross_validation_finds_an_easy_sparsity(easy: np.ndarray) -> None:
 def test_a_large_gap_is_released_and_no_gap_is_not(easy: np.ndarray) -> None:
     one = easy[:, :4].copy()  # column 3 has mean 2, the others none
     for seed in range(20):
-        fitted = StableSparseMean(APPROXIMATE, random_state=seed).fit(one)
+        fitted = StableSparseMean(APPROXIMATE, random_state=seed, sigma=1.0, radius=1.0).fit(one)
         assert fitted.support_.tolist() == [3]
         assert fitted.mean_[:3].tolist() == [0, 0, 0]
         margin = fitted.noise_scale_ * math.log(20 / ALPHA) + 6 / math.sqrt(len(one))
         assert abs(fitted.mean_[3] - 2) < margin
         tied = one.copy()
         tied[:, 1] = -tied[:, 3]
-        refused = StableSparseMean(APPROXIMATE, random_state=seed).fit(tied)
+        refused = StableSparseMean(APPROXIMATE, random_state=seed, sigma=1.0, radius=1.0).fit(tied)
         assert refused.mean_.tolist() == [0, 0, 0, 0]
         assert refused.support_.tolist() == []
         assert refused.ledger_ == fitted.ledger_  # refusing must not look cheaper

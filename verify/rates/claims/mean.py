@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
 from estimators.controls.mean import SampleMean
-from estimators.mean import CoinPressMean, KarwaVadhanMean, NoisyMean
+from estimators.mean import NoisyMean, Tails
 from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.bounded_mean import lower as bounded_mean
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
+from minimax.problems.bounded_mean.uniform_part import antipodal_signs
 from minimax.problems.mean import lower as mean
-from minimax.problems.mean import upper as mean_upper
 from minimax.problems.mean.problem import MeanProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
 
@@ -21,22 +22,18 @@ ASYMPTOTIC = {**UNIT, "n": 1e12, "d": 1e9}
 # --- Estimators ----------------------------------------------------------------------------------
 
 
-def _noisy_mean(model: type[Privacy]) -> Factory:
-    """At the truncation of CWZ19: Theorem 3.2."""
+def _planned_mean(model: type[Privacy], tails: Tails = "Gaussian") -> Factory:
+    """With all of its settings found from the point."""
     return lambda p: NoisyMean(
-        privacy=at_point(model, p), R="theory", sigma=p["sigma"], radius=p["radius"]
+        privacy=at_point(model, p), sigma=p["sigma"], radius=p["radius"], tails=tails
     )
 
 
-def _noisy_mean_best(model: type[Privacy]) -> Factory:
-    """At the truncation for which the proven risk is least."""
-
-    def estimator_at(p: Point) -> NoisyMean:
-        privacy = at_point(model, p)
-        R = float(mean_upper.best_noisy_mean(MeanProblem.at(p), privacy).keywords()["R"])
-        return NoisyMean(privacy=privacy, R=R, sigma=p["sigma"], radius=p["radius"])
-
-    return estimator_at
+def _algorithm_3_1(model: type[Privacy]) -> Factory:
+    """CWZ19's, at the truncation of its Theorem 3.2."""
+    return lambda p: NoisyMean(
+        privacy=at_point(model, p), R="theory", sigma=p["sigma"], radius=p["radius"]
+    )
 
 
 def _bounded_noisy_mean(model: type[Privacy]) -> Factory:
@@ -60,26 +57,45 @@ def _sample_mean(p: Point) -> SampleMean:
 # --- Claims --------------------------------------------------------------------------------------
 
 
+def _best_tracing(model: type[Privacy]) -> LowerBound:
+    """By antipodal pairs, or by the record's own channel."""
+    if model in (ZeroConcentrated, Gaussian):
+        return mean.antipodal_gaussian(model)
+    return mean.tracing_gaussian(model, shifted=True)
+
+
 def _tracing(
     name: str,
     model: type[Privacy],
-    estimator_at: Factory,
     sweeps: tuple[Sweep, ...],
     *,
-    R: str = "",
+    estimator_at: Factory | None = None,
+    estimator: str = "NoisyMean",
 ) -> Claim:
-    """`NoisyMean` between the tracing bound and what its own theorem proves."""
+    """`NoisyMean` between the tracing bound and what is proved for it."""
+    estimator_at = estimator_at or _planned_mean(model)
     return Claim(
         name=f"mean/tracing/{name}",
         problem=MeanProblem,
         model=model,
-        lower=mean.tracing_gaussian(model, shifted=model in (Approximate, Pure)),
-        estimator=f"NoisyMean{R}",
+        lower=_best_tracing(model),
+        estimator=estimator,
         estimator_at=estimator_at,
         non_private=_sample_mean,
         sweeps=sweeps,
         upper=proven(estimator_at, MeanProblem.at),
         noise_factor=2.0,
+    )
+
+
+def _as_published(model: type[Privacy], budget: Point, n: int = 10_000) -> Claim:
+    """CWZ19: Algorithm 3.1 where it does better than releasing 0: it needs rho n^2 >> 300 d."""
+    return _tracing(
+        f"{model.name}/Algorithm 3.1",
+        model,
+        (Sweep("privacy", {**UNIT, "n": n, "d": 50, **budget}),),
+        estimator_at=_algorithm_3_1(model),
+        estimator="NoisyMean (R='theory')",
     )
 
 
@@ -89,7 +105,11 @@ def _bounded(model: type[Privacy], sweeps: tuple[Sweep, ...]) -> Claim:
         name=f"bounded-mean/tracing/{model.name}",
         problem=BoundedMeanProblem,
         model=model,
-        lower=bounded_mean.tracing_signs_additive(model),
+        lower=(
+            antipodal_signs(model)
+            if model in (ZeroConcentrated, Gaussian)
+            else bounded_mean.tracing_signs_additive(model)
+        ),
         estimator="NoisyMean",
         estimator_at=estimator_at,
         non_private=_sample_mean,
@@ -120,10 +140,11 @@ def _without_upper(
 
 
 ZCDP = {**BASE, "rho": 0.05}
-APPROXIMATE = {**BASE, "epsilon": 0.5, "delta": 1e-7}
+LONGER = {**UNIT, "n": 2000, "d": 100}
+APPROXIMATE = {**LONGER, "epsilon": 0.5, "delta": 1e-7}
 PURE_SWEEP = Sweep(
     "privacy",
-    {**BASE, "epsilon": 0.5},
+    {**LONGER, "epsilon": 0.5},
     {**ASYMPTOTIC, "epsilon": 1e-3},
     ("n", "epsilon"),
     weight=2,
@@ -136,7 +157,6 @@ def _tracing_claims() -> list[Claim]:
         _tracing(
             "approximate",
             Approximate,
-            _noisy_mean(Approximate),
             (
                 Sweep(
                     "privacy",
@@ -149,7 +169,6 @@ def _tracing_claims() -> list[Claim]:
         _tracing(
             "zCDP",
             ZeroConcentrated,
-            _noisy_mean(ZeroConcentrated),
             (
                 Sweep("privacy", ZCDP, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
                 Sweep(
@@ -162,24 +181,19 @@ def _tracing_claims() -> list[Claim]:
             ),
         ),
         _tracing(
-            "zCDP/best R",
-            ZeroConcentrated,
-            _noisy_mean_best(ZeroConcentrated),
-            (Sweep("privacy", ZCDP),),
-            R=" (best R)",
-        ),
-        _tracing(
             "GDP",
             Gaussian,
-            _noisy_mean(Gaussian),
             (GDP_SWEEP,),
         ),
         _tracing(
             "pure",
             Pure,
-            _noisy_mean(Pure),
             (PURE_SWEEP,),
         ),
+        _as_published(Approximate, {"epsilon": 0.5, "delta": 1e-7}),
+        _as_published(ZeroConcentrated, {"rho": 0.05}),
+        _as_published(Gaussian, {"mu": 0.3}),
+        _as_published(Pure, {"epsilon": 1.0}),
     ]
 
 
@@ -191,7 +205,7 @@ def _other_claims() -> list[Claim]:
             Pure,
             mean.dense_packing(Pure),
             "NoisyMean",
-            _noisy_mean(Pure),
+            _planned_mean(Pure, "coordinates"),
             Sweep(
                 "privacy",
                 {**UNIT, "n": 1000, "d": 50, "epsilon": 0.5},
@@ -215,7 +229,7 @@ def _other_claims() -> list[Claim]:
         _without_upper(
             "tracing/zCDP/CoinPress",
             ZeroConcentrated,
-            mean.tracing_gaussian(ZeroConcentrated),
+            _best_tracing(ZeroConcentrated),
             "CoinPressMean",
             _coinpress(ZeroConcentrated),
             Sweep("privacy", ZCDP),
@@ -223,7 +237,7 @@ def _other_claims() -> list[Claim]:
         _without_upper(
             "tracing/approximate/KarwaVadhan",
             Approximate,
-            mean.tracing_gaussian(Approximate, shifted=True),
+            _best_tracing(Approximate),
             "KarwaVadhanMean",
             _karwa_vadhan(Approximate),
             Sweep("privacy", APPROXIMATE),
