@@ -56,6 +56,17 @@ def test_shape() -> None:
         assert rho > 0.125 or average(rho) <= 1 + 1.2 * math.sqrt(rho) + 2 * rho
 
 
+def test_without_sub_gaussian_scores() -> None:
+    """Bessel's bound alone: the same where it is the smaller one, and never above the pointwise."""
+    for rho in RHOS[:150]:  # beyond, e^{2 rho} is no float
+        alone = average_pair_gain(ZeroConcentrated, {"rho": rho}, sub_gaussian=False)
+        assert average_pair_gain(ZeroConcentrated, {"rho": rho}) <= alone
+        assert alone <= pointwise_pair_gain(ZeroConcentrated, {"rho": rho})
+    assert average_pair_gain(
+        ZeroConcentrated, {"rho": 0.1}, sub_gaussian=False
+    ) == average_pair_gain(ZeroConcentrated, {"rho": 0.1})
+
+
 def test_no_gap_between_certificates() -> None:
     """Between the places the certificates were made for, B stays near a smooth curve."""
     rhos = np.geomspace(1e-3, 0.1, 60)
