@@ -51,8 +51,8 @@ def test_shape() -> None:
     for rho in RHOS:
         assert 1 <= average(rho) <= 4 * (1 + 1e-12)
         assert average(rho) <= 1 + 8 * math.sqrt(rho)
-    for rho in np.geomspace(1e-8, 1e4, 121):
         assert average(rho) <= pointwise(rho) * (1 + 1e-12)
+    for rho in np.geomspace(1e-8, 1e4, 121):
         assert rho > 0.125 or average(rho) <= 1 + 1.2 * math.sqrt(rho) + 2 * rho
 
 
