@@ -11,8 +11,9 @@ r = log(p_w/m). rho-zCDP bounds the mean of each function g_k(u, r) below by b_k
 
 **Statement.** If D(u, r) = constant + sum_k lambda_k g_k(u, r) - goal(u, r) >= 0 for all u and r,
 with lambda_k >= 0 but for `mass`, then E goal(u, r) <= constant + sum_k lambda_k b_k(rho) at
-*every* rho: D does not contain rho. The tables hold certificates that are good near some rho; the
-bound is the least of them.
+*every* rho: D does not contain rho. The tables hold certificates that are good near some rho,
+found by linear programming on a grid (how they were found proves nothing and need not); the bound
+is the least of them.
 
 **Proof that D >= 0** (`holds`). All functions are even in u, so u >= 0. Let C(u) =
 cosh((1 + s) u)/cosh^{1 + s} u >= 1; C, cosh(sigma u)/cosh u, u tanh u and, for each r, `joint` (its
