@@ -1,7 +1,7 @@
 r"""Certificates for antipodal pairs: linear programmes whose dual solutions are checked once.
 
 The letters are those of `minimax.methods.antipodal_gain`: u = (1/2) log(q_w/q_{-w}), and
-r = log(p_w/m). rho-zCDP bounds the mean of each function g_k(u, r) below by b_k(rho):
+r = log(p_w/m). Under rho-zCDP the mean of each g_k(u, r) of this list is at most b_k(rho):
 
     mass      e^{-r} - 1                                    0 (an equality: any sign)
     kl        u tanh u                                      rho/2
@@ -11,12 +11,13 @@ r = log(p_w/m). rho-zCDP bounds the mean of each function g_k(u, r) below by b_k
 
 **Statement.** If D(u, r) = constant + sum_k lambda_k g_k(u, r) - goal(u, r) >= 0 for all u and r,
 with lambda_k >= 0 but for `mass`, then E goal(u, r) <= constant + sum_k lambda_k b_k(rho) at
-*every* rho: D does not contain rho. The tables hold certificates that are good near some rho; the
-bound is the least of them.
+*every* rho: D does not contain rho. The tables hold certificates that are good near some rho,
+found by linear programming on a grid (how they were found proves nothing and need not); the bound
+is the least of them.
 
 **Proof that D >= 0** (`holds`). All functions are even in u, so u >= 0. Let C(u) =
 cosh((1 + s) u)/cosh^{1 + s} u >= 1; C, cosh(sigma u)/cosh u, u tanh u and, for each r, `joint` (its
-derivative is u/cosh^2 u + e^{-r} tanh u) increase in u. `joint` is at least (r - 0)(1 - e^{-r})
+derivative is u/cosh^2 u + e^{-r} tanh u) increase in u. `joint` is at least r (1 - e^{-r})
 for r >= 0, as u tanh u >= log cosh u, and at least |r| (e^{|r|} - 1) for r <= 0.
 
 - r >= R: the goal is below its limit T(r) for large u, e^r or 2 r + 2 log 2. Drop what is not

@@ -51,9 +51,20 @@ def test_shape() -> None:
     for rho in RHOS:
         assert 1 <= average(rho) <= 4 * (1 + 1e-12)
         assert average(rho) <= 1 + 8 * math.sqrt(rho)
-    for rho in np.geomspace(1e-8, 1e4, 121):
         assert average(rho) <= pointwise(rho) * (1 + 1e-12)
+    for rho in np.geomspace(1e-8, 1e4, 121):
         assert rho > 0.125 or average(rho) <= 1 + 1.2 * math.sqrt(rho) + 2 * rho
+
+
+def test_without_sub_gaussian_scores() -> None:
+    """Bessel's bound alone: the same where it is the smaller one, and never above the pointwise."""
+    for rho in RHOS[:150]:  # beyond, e^{2 rho} is no float
+        alone = average_pair_gain(ZeroConcentrated, {"rho": rho}, sub_gaussian=False)
+        assert average_pair_gain(ZeroConcentrated, {"rho": rho}) <= alone
+        assert alone <= pointwise_pair_gain(ZeroConcentrated, {"rho": rho})
+    assert average_pair_gain(
+        ZeroConcentrated, {"rho": 0.1}, sub_gaussian=False
+    ) == average_pair_gain(ZeroConcentrated, {"rho": 0.1})
 
 
 def test_no_gap_between_certificates() -> None:
