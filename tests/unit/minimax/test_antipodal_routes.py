@@ -23,6 +23,12 @@ Array = np.ndarray
 ORDERS = np.concatenate([1 + np.geomspace(1e-4, 1, 30), np.geomspace(2.1, 200, 40)])
 
 
+CONCENTRATED = [
+    (ZeroConcentrated, lambda rho: {"rho": rho}),
+    (Gaussian, lambda rho: {"mu": (2 * rho) ** 0.5}),
+]
+
+
 def contraction(q: Array, other: Array) -> float:
     """E_p tanh^2 u = (1/2) sum (q - q')^2/(q + q')."""
     return float(0.5 * np.sum((q - other) ** 2 / (q + other)))
@@ -266,12 +272,35 @@ def test_the_fair_part_by_simulation() -> None:
     assert abs(draws.mean() - expected) < 5 * draws.std() / math.sqrt(trials)
 
 
-# --- The cells -----------------------------------------------------------------------------------
+def gaussian_mechanism_bayes_risk(n: int, u: float, rho: float) -> float:
+    """The posterior variance of p given the sum of n signs plus N(0, 2/rho), by quadrature."""
+    ups, variance = np.arange(n + 1), 2 / rho
+    mass = stats.betabinom.pmf(ups, n, u / 2, u / 2)
+    posterior = (2 * ups - n) / (n + u)
+    inside = mass @ ((1 - posterior**2) / (n + u + 1))
+    reach = n + 9 * math.sqrt(variance)
+    z = np.linspace(-reach, reach, 6001)
+    joint = mass * stats.norm.pdf(z[:, None], 2 * ups - n, math.sqrt(variance))
+    law = joint.sum(axis=1)
+    explained = np.sum((joint @ posterior) ** 2 / np.maximum(law, 1e-300)) * (z[1] - z[0])
+    return float(inside + mass @ posterior**2 - explained)
 
-CONCENTRATED = [
-    (ZeroConcentrated, lambda rho: {"rho": rho}),
-    (Gaussian, lambda rho: {"mu": (2 * rho) ** 0.5}),
-]
+
+@pytest.mark.parametrize(("model", "budget"), CONCENTRATED)
+@pytest.mark.parametrize("n", [20, 200, 1000])
+def test_the_gaussian_mechanism_stays_above(model: type, budget, n: int) -> None:
+    """Its exact Bayes risk, best use of the release, under the prior of each bound; d = 1."""
+    ratios = []
+    routes = (uniform_part.antipodal_signs, uniform_part.resampled_signs, tracing_signs_additive)
+    for rho, route in product([1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0], routes):
+        parts = route(model).parts(n=n, d=1, sigma=1.0, **budget(rho))
+        risk = gaussian_mechanism_bayes_risk(n, parts.optimum["u"], rho)
+        assert parts.total <= risk
+        ratios.append(risk / parts.total)
+    assert min(ratios) < 1.1  # the control: a tenth more is too much
+
+
+# --- The cells -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("model", "budget"), CONCENTRATED)
