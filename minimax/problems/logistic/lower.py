@@ -111,7 +111,7 @@ def _model(model: type[Privacy], p: Point) -> ScoreModel:
     scores = (n, d, quarter, spread, ball_information(d, radius), False)
     if model is not Approximate:
         return ScoreModel(*scores)
-    return ScoreModel(*scores, leaked=p["delta"], leak=LogisticLeak(n, d, radius))
+    return ScoreModel(*scores, leak_square=p["delta"], leak=LogisticLeak(n, d, radius))
 
 
 @dataclass(frozen=True)

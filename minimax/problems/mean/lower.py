@@ -219,7 +219,7 @@ def _gaussian_model(
         return _scores(p)
     leaked = p["delta"] if contraction is None else contraction
     leak = GaussianLeak(p["n"], p["d"], p["sigma"], p["radius"])
-    return replace(_scores(p), leaked=leaked, leak=leak)
+    return replace(_scores(p), leak_square=leaked, leak=leak)
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ def resampled_sign(model: type[Privacy]) -> LowerBound:
     def scores(p: Point) -> ScoreModel:
         use = library(p["d"])
         leaked = use.sqrt(2 / use.pi) * sign_contraction(model, p)
-        return replace(_scores(p), leaked=leaked, leak=_leak(p, weighted=True))
+        return replace(_scores(p), leak_square=leaked, leak=_leak(p, weighted=True))
 
     def formula(p: Point, found: Optimum) -> Terms:
         return _per_coefficient(p, scores(p).proved(0.0, found))
@@ -225,7 +225,7 @@ def _scores(p: Point) -> ScoreModel:
 def _model(model: type[Privacy], p: Point) -> ScoreModel:
     if model is not Approximate:
         return _scores(p)
-    return replace(_scores(p), leaked=p["delta"], leak=_leak(p))
+    return replace(_scores(p), leak_square=p["delta"], leak=_leak(p))
 
 
 def _leak(p: Point, *, weighted: bool = False) -> RegressionLeak:

@@ -172,7 +172,7 @@ def least_risk(model: ScoreModel, G: float) -> float:
     """The least D^2/I + x^2/J + nu^2 that the proof's inequality leaves, by brute force."""
     I, w = model.n * model.information, model.n * G * model.spread
     moments = model.leak.moments(1.0) if model.leak else SecondMoments(0.0, 0.0, 0.0, 0.0)
-    s = math.sqrt(model.n * model.leaked)
+    s = math.sqrt(model.n * model.leak_square)
 
     def gap(nu: float, D: float) -> float:
         kappa = D / I
@@ -205,7 +205,7 @@ def test_the_statement_is_what_the_inequality_leaves(seed: int) -> None:
         moments = SecondMoments(math.sqrt(n) + 1, 0.0, d * (d + 2), 2 * d * (d + 2))
         for gain in (G, 0.0):
             leaked = ScoreModel(
-                n, d, d, 1.0, plain.prior, leaked=G**2 / 3, leak=FixedMoments(moments)
+                n, d, d, 1.0, plain.prior, leak_square=G**2 / 3, leak=FixedMoments(moments)
             )
             least, found = least_risk(leaked, gain), sum(leaked.proved(gain, {"t": 1.0}))
             assert found <= least * (1 + 1e-9)
@@ -215,9 +215,9 @@ def test_the_statement_is_what_the_inequality_leaves(seed: int) -> None:
 def test_a_tail_is_subtracted() -> None:
     moments = SecondMoments(11.0, 0.0, 24.0, 48.0)
     leak = FixedMoments(moments)
-    model = ScoreModel(100.0, 4.0, 4.0, 1.0, 3.0, leaked=0.01, leak=leak)
+    model = ScoreModel(100.0, 4.0, 4.0, 1.0, 3.0, leak_square=0.01, leak=leak)
     leak_with_tail = FixedMoments(moments._replace(tail=0.05))
-    tailed = ScoreModel(100.0, 4.0, 4.0, 1.0, 3.0, leaked=0.01, leak=leak_with_tail)
+    tailed = ScoreModel(100.0, 4.0, 4.0, 1.0, 3.0, leak_square=0.01, leak=leak_with_tail)
     found = tailed.proved(0.05, {"t": 1.0})[1]
     assert found == pytest.approx(model.proved(0.05, {"t": 1.0})[1] - 0.05 / 121)
     assert sum(tailed.proved(0.05, {"t": 1.0})) <= least_risk(tailed, 0.05)
@@ -279,7 +279,7 @@ def gaussian_mechanism_bayes_risk(n: int, u: float, rho: float) -> float:
     posterior = (2 * ups - n) / (n + u)
     inside = mass @ ((1 - posterior**2) / (n + u + 1))
     reach = n + 9 * math.sqrt(variance)
-    z = np.linspace(-reach, reach, 6001)
+    z = np.linspace(-reach, reach, 2001)
     joint = mass * stats.norm.pdf(z[:, None], 2 * ups - n, math.sqrt(variance))
     law = joint.sum(axis=1)
     explained = np.sum((joint @ posterior) ** 2 / np.maximum(law, 1e-300)) * (z[1] - z[0])
@@ -287,7 +287,7 @@ def gaussian_mechanism_bayes_risk(n: int, u: float, rho: float) -> float:
 
 
 @pytest.mark.parametrize(("model", "budget"), CONCENTRATED)
-@pytest.mark.parametrize("n", [20, 200, 1000])
+@pytest.mark.parametrize("n", [20, 200, 500])
 def test_the_gaussian_mechanism_stays_above(model: type, budget, n: int) -> None:
     """Its exact Bayes risk, best use of the release, under the prior of each bound; d = 1."""
     ratios = []
