@@ -146,20 +146,30 @@ class ScoreModel:
             return use.largest(data * (1 / weight) ** 2 - 1 / self.n, 0 * data), 0
         if not use.is_symbolic and weight > VAST:
             return 0 * data, 0 * data
-        slope, tail, fourth, wobble = self.leak.moments(t)
+        q, lost = self._leaking(weight, self.leak.moments(t))
+        return data * q, lost
+
+    def _leaking(self, weight: Number, moments: SecondMoments) -> tuple[Number, Number]:
+        """(1 - L)/K, at least 0, and what is lost to the tail: beta tail/K, and a share of the
+        cross term's where that is bounded by Cauchy-Schwarz."""
+        use = library(self.n)
+        data, slope = self.n * self.information, moments.slope
         leaked = use.sqrt(self.n * self.leak_square)
         own = (1 if self.exact else 2) / (self.n * data)
-        fourth, cross = self.n * fourth / data**2, use.sqrt(self.n * wobble) / data
-        y = slope
-        theta = slope * use.sqrt(leaked * (weight + leaked * slope) / slope)
-        q = 0 * data
-        for _ in range(1 if use.is_symbolic else ROUNDS):
+        fourth = self.n * moments.fourth / data**2
+        cross = use.sqrt(self.n * moments.wobble) / data
+        y, theta = slope, use.sqrt(leaked * (weight + leaked * slope) * slope)
+        q, lost = 0 * data, 0 * data
+        for _ in range(ROUNDS):
             both = weight + leaked * y
             alpha, beta = weight * both, leaked * both / y
             steep, level = slope**2 + cross * theta, fourth + cross / theta
             K = alpha + beta * steep
-            q = use.largest((1 - alpha * own - beta * level) / K, q)
-            if not use.is_symbolic:
-                y = use.sqrt((level + q * steep) / (own + q))
-                theta = 1 / use.sqrt(q) if q > 0 else theta
-        return data * q, tail / slope**2
+            reached = (1 - alpha * own - beta * level) / K
+            if use.is_symbolic:
+                return use.largest(reached, 0), moments.tail / slope**2
+            if reached > q:
+                q, lost = reached, moments.tail / slope**2 * (beta * steep / K)
+                theta = 1 / use.sqrt(q)
+            y = use.sqrt((level + q * steep) / (own + q))
+        return q, lost
