@@ -18,6 +18,8 @@ from minimax.core.symbolic import Expression, Number, library, lift
 
 ROUNDS = 5
 """Of improving the free constants of a proof with a leak; every one is a proof."""
+VAST = 1e100
+"""A gain above which nothing is left of privacy's share, and products would overflow."""
 
 
 class SecondMoments(NamedTuple):
@@ -57,7 +59,7 @@ class ScoreModel:
     equality if `exact`), such that U = sum_i s_i + grad log pi has E<M - theta, U> = `signal` for
     every M: d for the scores proper. Privacy: for V_i free of record i but for the release,
 
-        E<V_i, s_i> <= G spread sqrt(E|V_i|^2) + sqrt(leaked E<V_i, s_i>^2/h_i),
+        E<V_i, s_i> <= G spread sqrt(E|V_i|^2) + sqrt(leak_square E<V_i, s_i>^2/h_i),
 
     h_i a positive function of record i, the last term there only if `leak` is given.
 
@@ -67,8 +69,8 @@ class ScoreModel:
 
     as if the data had the information 1/Q, the parallel sum of their own I and privacy's w^2. With
     a leak Q = 1/I + ((1 - L)/K)^+, and tail/slope^2 is lost, where for any positive y and theta,
-    s^2 = n leaked, alpha = w (w + s y), beta = s (w + s y)/y, c = sqrt(n wobble)/I and e = 1 (2 if
-    not exact)
+    s^2 = n leak_square, alpha = w (w + s y), beta = s (w + s y)/y, c = sqrt(n wobble)/I and
+    e = 1 (2 if not exact)
 
         K = alpha + beta (slope^2 + c theta),
         L = alpha e/(n I) + beta (n fourth/I^2 + c/theta).
@@ -106,7 +108,7 @@ class ScoreModel:
     spread: Number
     prior: Number
     exact: bool = True
-    leaked: Number = 0
+    leak_square: Number = 0
     leak: Leak | None = None
 
     def proved(self, G: Number, found: Optimum) -> tuple[Number, Number]:
@@ -151,25 +153,35 @@ class ScoreModel:
         data, weight = self.n * self.information, self.n * G * self.spread
         if self.leak is None:
             return use.largest(data * (1 / weight) ** 2 - 1 / self.n, 0 * data), 0
-        slope, tail, fourth, wobble = self.leak.moments(t)
-        leaked = use.sqrt(self.n * self.leaked)
+        if not use.is_symbolic and weight > VAST:
+            return 0 * data, 0 * data
+        q, lost = self._leaking(weight, self.leak.moments(t))
+        return data * q, lost
+
+    def _leaking(self, weight: Number, moments: SecondMoments) -> tuple[Number, Number]:
+        """(1 - L)/K, at least 0, and what is lost to the tail: beta tail/K, and a share of the
+        cross term's where that is bounded by Cauchy-Schwarz."""
+        use = library(self.n)
+        data, slope = self.n * self.information, moments.slope
+        leaked = use.sqrt(self.n * self.leak_square)
         own = (1 if self.exact else 2) / (self.n * data)
-        fourth, cross = self.n * fourth / data**2, use.sqrt(self.n * wobble) / data
-        y = slope
-        theta = slope * use.sqrt(leaked * (weight + leaked * slope) / slope)
-        q = 0 * data
-        for _ in range(1 if use.is_symbolic else ROUNDS):
+        fourth = self.n * moments.fourth / data**2
+        cross = use.sqrt(self.n * moments.wobble) / data
+        y, theta = slope, use.sqrt(leaked * (weight + leaked * slope) * slope)
+        q, lost = 0 * data, 0 * data
+        for _ in range(ROUNDS):
             both = weight + leaked * y
             alpha, beta = weight * both, leaked * both / y
             steep, level = slope**2 + cross * theta, fourth + cross / theta
             K = alpha + beta * steep
-            if not use.is_symbolic and math.inf <= K:
-                return 0 * data, 0 * data
-            q = use.largest((1 - alpha * own - beta * level) / K, q)
-            if not use.is_symbolic:
-                y = use.sqrt((level + q * steep) / (own + q))
-                theta = 1 / use.sqrt(q) if q > 0 else theta
-        return data * q, tail / slope**2
+            reached = (1 - alpha * own - beta * level) / K
+            if use.is_symbolic:
+                return use.largest(reached, 0), moments.tail / slope**2
+            if reached > q:
+                q, lost = reached, moments.tail / slope**2 * (beta * steep / K)
+                theta = 1 / use.sqrt(q)
+            y = use.sqrt((level + q * steep) / (own + q))
+        return q, lost
 
 
 Traced = tuple[ScoreModel, Number]

@@ -212,7 +212,7 @@ def _scores_with(gain: Gain, n: Number, d: Number, u: Number, t: Number) -> Trac
     scores = ScoreModel(n, kappa * d, kappa * d, 1, kappa * u * d)
     if t == 0:
         return scores, gain.total(2 * library(d).sqrt(d))
-    return replace(scores, leaked=gain.leak**2, leak=SignMoments(n, d, kappa * d)), gain.own
+    return replace(scores, leak_square=gain.leak**2, leak=SignMoments(n, d, kappa * d)), gain.own
 
 
 @dataclass(frozen=True)

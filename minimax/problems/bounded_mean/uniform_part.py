@@ -154,7 +154,7 @@ def resampled_signs(model: type[Privacy]) -> LowerBound:
 
 def _leaking_scores(n: Number, d: Number, u: Number, leaked: Number) -> ScoreModel:
     scores = weighted_scores(n, d, u)
-    return replace(scores, leaked=leaked, leak=SignLeak(n, d, scores.information))
+    return replace(scores, leak_square=leaked, leak=SignLeak(n, d, scores.information))
 
 
 def _best_u(risk: Callable[[float], float], n: float, d: float, square: float) -> float:

@@ -115,7 +115,7 @@ def _model(model: type[Privacy], p: Point, leak: Number = 1) -> ScoreModel:
     scores = (n, d, quarter, spread, ball_information(d, radius), False)
     if model is not Approximate:
         return ScoreModel(*scores)
-    return ScoreModel(*scores, leaked=leak**2, leak=LogisticLeak(n, d, radius))
+    return ScoreModel(*scores, leak_square=leak**2, leak=LogisticLeak(n, d, radius))
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ def _scores(p: Point) -> ScoreModel:
 
 def _leaking_scores(p: Point, leaked: Number) -> ScoreModel:
     leak = GaussianLeak(p["n"], p["d"], p["sigma"], p["radius"])
-    return replace(_scores(p), leaked=leaked, leak=leak)
+    return replace(_scores(p), leak_square=leaked, leak=leak)
 
 
 def _gaussian_model(model: type[Privacy], p: Point, leak: Number = 1) -> ScoreModel:

@@ -198,7 +198,7 @@ def resampled_sign(model: type[Privacy]) -> LowerBound:
     def scores(p: Point) -> ScoreModel:
         use = library(p["d"])
         leaked = use.sqrt(2 / use.pi) * sign_contraction(model, p)
-        return replace(_scores(p), leaked=leaked, leak=_leak(p, weighted=True))
+        return replace(_scores(p), leak_square=leaked, leak=_leak(p, weighted=True))
 
     def formula(p: Point, found: Optimum) -> Terms:
         return _per_coefficient(p, scores(p).proved(0.0, found))
@@ -229,7 +229,7 @@ def _model(model: type[Privacy], p: Point, leak: Number = 1) -> ScoreModel:
     """The scores, with the leak of a gain if there is a delta."""
     if model is not Approximate:
         return _scores(p)
-    return replace(_scores(p), leaked=leak**2, leak=_leak(p))
+    return replace(_scores(p), leak_square=leak**2, leak=_leak(p))
 
 
 def _leak(p: Point, *, weighted: bool = False) -> RegressionLeak:

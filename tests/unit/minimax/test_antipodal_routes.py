@@ -23,6 +23,12 @@ Array = np.ndarray
 ORDERS = np.concatenate([1 + np.geomspace(1e-4, 1, 30), np.geomspace(2.1, 200, 40)])
 
 
+CONCENTRATED = [
+    (ZeroConcentrated, lambda rho: {"rho": rho}),
+    (Gaussian, lambda rho: {"mu": (2 * rho) ** 0.5}),
+]
+
+
 def contraction(q: Array, other: Array) -> float:
     """E_p tanh^2 u = (1/2) sum (q - q')^2/(q + q')."""
     return float(0.5 * np.sum((q - other) ** 2 / (q + other)))
@@ -166,7 +172,7 @@ def least_risk(model: ScoreModel, G: float) -> float:
     """The least D^2/I + x^2/J + nu^2 that the proof's inequality leaves, by brute force."""
     I, w = model.n * model.information, model.n * G * model.spread
     moments = model.leak.moments(1.0) if model.leak else SecondMoments(0.0, 0.0, 0.0, 0.0)
-    s = math.sqrt(model.n * model.leaked)
+    s = math.sqrt(model.n * model.leak_square)
 
     def gap(nu: float, D: float) -> float:
         kappa = D / I
@@ -199,7 +205,7 @@ def test_the_statement_is_what_the_inequality_leaves(seed: int) -> None:
         moments = SecondMoments(math.sqrt(n) + 1, 0.0, d * (d + 2), 2 * d * (d + 2))
         for gain in (G, 0.0):
             leaked = ScoreModel(
-                n, d, d, 1.0, plain.prior, leaked=G**2 / 3, leak=FixedMoments(moments)
+                n, d, d, 1.0, plain.prior, leak_square=G**2 / 3, leak=FixedMoments(moments)
             )
             least, found = least_risk(leaked, gain), sum(leaked.proved(gain, {"t": 1.0}))
             assert found <= least * (1 + 1e-9)
@@ -208,13 +214,14 @@ def test_the_statement_is_what_the_inequality_leaves(seed: int) -> None:
 
 def test_a_tail_is_subtracted() -> None:
     moments = SecondMoments(11.0, 0.0, 24.0, 48.0)
-    leak = FixedMoments(moments)
-    model = ScoreModel(100.0, 4.0, 4.0, 1.0, 3.0, leaked=0.01, leak=leak)
-    leak_with_tail = FixedMoments(moments._replace(tail=0.05))
-    tailed = ScoreModel(100.0, 4.0, 4.0, 1.0, 3.0, leaked=0.01, leak=leak_with_tail)
-    found = tailed.proved(0.05, {"t": 1.0})[1]
-    assert found == pytest.approx(model.proved(0.05, {"t": 1.0})[1] - 0.05 / 121)
-    assert sum(tailed.proved(0.05, {"t": 1.0})) <= least_risk(tailed, 0.05)
+    for gain, share in ((0.0, 1.0), (0.05, 0.7)):  # all of it if there is nothing but the leak
+        plain, tailed = (
+            ScoreModel(100.0, 4.0, 4.0, 1.0, 3.0, leak_square=0.01, leak=FixedMoments(given))
+            for given in (moments, moments._replace(tail=0.05))
+        )
+        lost = plain.proved(gain, {"t": 1.0})[1] - tailed.proved(gain, {"t": 1.0})[1]
+        assert lost == pytest.approx(share * 0.05 / 121, rel=0.03)
+        assert sum(tailed.proved(gain, {"t": 1.0})) <= least_risk(tailed, gain)
 
 
 # --- Sign data -----------------------------------------------------------------------------------
@@ -266,12 +273,35 @@ def test_the_fair_part_by_simulation() -> None:
     assert abs(draws.mean() - expected) < 5 * draws.std() / math.sqrt(trials)
 
 
-# --- The cells -----------------------------------------------------------------------------------
+def gaussian_mechanism_bayes_risk(n: int, u: float, rho: float) -> float:
+    """The posterior variance of p given the sum of n signs plus N(0, 2/rho), by quadrature."""
+    ups, variance = np.arange(n + 1), 2 / rho
+    mass = stats.betabinom.pmf(ups, n, u / 2, u / 2)
+    posterior = (2 * ups - n) / (n + u)
+    inside = mass @ ((1 - posterior**2) / (n + u + 1))
+    reach = n + 9 * math.sqrt(variance)
+    z = np.linspace(-reach, reach, 2001)
+    joint = mass * stats.norm.pdf(z[:, None], 2 * ups - n, math.sqrt(variance))
+    law = joint.sum(axis=1)
+    explained = np.sum((joint @ posterior) ** 2 / np.maximum(law, 1e-300)) * (z[1] - z[0])
+    return float(inside + mass @ posterior**2 - explained)
 
-CONCENTRATED = [
-    (ZeroConcentrated, lambda rho: {"rho": rho}),
-    (Gaussian, lambda rho: {"mu": (2 * rho) ** 0.5}),
-]
+
+@pytest.mark.parametrize(("model", "budget"), CONCENTRATED)
+@pytest.mark.parametrize("n", [20, 200, 500])
+def test_the_gaussian_mechanism_stays_above(model: type, budget, n: int) -> None:
+    """Its exact Bayes risk, best use of the release, under the prior of each bound; d = 1."""
+    ratios = []
+    routes = (uniform_part.antipodal_signs, uniform_part.resampled_signs, tracing_signs_additive)
+    for rho, route in product([1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0], routes):
+        parts = route(model).parts(n=n, d=1, sigma=1.0, **budget(rho))
+        risk = gaussian_mechanism_bayes_risk(n, parts.optimum["u"], rho)
+        assert parts.total <= risk
+        ratios.append(risk / parts.total)
+    assert min(ratios) < 1.1  # the control: a tenth more is too much
+
+
+# --- The cells -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("model", "budget"), CONCENTRATED)
