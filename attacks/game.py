@@ -23,7 +23,6 @@ more than `GameResult.ceiling`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +37,7 @@ from attacks.release import Attacked, Estimator, fresh_estimator, released, shar
 from attacks.roc import RocCurve, accepted, area, averaged, blank_figure, draw_scores
 from minimax.core.bound import Prior
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
-from minimax.methods.tracing import Tail, gain
+from minimax.methods.tracing import Tail, best_gain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,21 +138,20 @@ class GameResult:
     def ceiling(self, privacy: Privacy | None = None) -> Estimate:
         r"""The largest members' sum that `privacy` (by default the estimator's own) allows.
 
-        **Statement.** sum_i E_P A_i <= n G sigma sqrt(v) + n sqrt(delta w), v and w the averages
-        over i of E|V_i|^2 and E_P (A_i^+)^2, G from `minimax.methods.tracing.gain_at`. **Proof.**
-        That lemma for every i, then Jensen. A private estimator stays below; one that does not is
-        not private, whatever it says. With delta > 0 two intervals enter, so that this one holds
-        with confidence 1 - 2 (1 - confidence).
+        **Statement.** sum_i E_P A_i <= n own sigma sqrt(v) + n leak sqrt(w), v and w the averages
+        over i of E|V_i|^2 and E_P (A_i^+)^2, own and leak of `minimax.methods.tracing.gain_at`.
+        **Proof.** That lemma for every i, then Jensen. A private estimator stays below; one that
+        does not is not private, whatever it says. With delta > 0 two intervals enter, so that this
+        one holds with confidence 1 - 2 (1 - confidence).
         """
         held = self._binding if privacy is None else privacy
         if held is None:
             raise ValueError(f"privacy must be given: the estimator reports none of a {self.asks}")
-        delta = held.delta if isinstance(held, Approximate) else 0.0
-        weight = self.n * gain(held, self.tail) * self.sigma
-        leak = self.n * math.sqrt(delta)
+        gain = best_gain(held, self.tail)
 
         def allowed(spread: float, square: float) -> float:
-            return weight * root(spread) + (leak * root(square) if delta else 0.0)
+            leaked = gain.leak * root(square) if gain.leak else 0.0
+            return float(self.n * (gain.own * self.sigma * root(spread) + leaked))
 
         v, a = self.spread, self.member_square
         return Estimate(allowed(v.value, a.value), allowed(v.low, a.low), allowed(v.high, a.high))

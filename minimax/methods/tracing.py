@@ -278,11 +278,17 @@ def chosen_gain(model: type[Privacy], point: Point, tail: Tail, found: Optimum) 
     return gain_at(model, point, tail, found["shift"], found["share"])
 
 
-def gain(privacy: Privacy, tail: Tail, *, member: float = 0.0, shifted: bool = True) -> float:
+def best_gain(privacy: Privacy, tail: Tail, *, member: float = 1.0, shifted: bool = True) -> Gain:
     """`gain_at` for one record, at the best choice (or comparing P with Q alone)."""
     model, point = type(privacy), privacy.parameters
-    choice = choices(model, point, tail, member=max(member, 1.0))[0] if shifted else PAIR
-    return float(chosen_gain(model, point, tail, choice).total(member))
+    choice = choices(model, point, tail, member=member)[0] if shifted else PAIR
+    return chosen_gain(model, point, tail, choice)
+
+
+def gain(privacy: Privacy, tail: Tail, *, member: float = 0.0, shifted: bool = True) -> float:
+    """`best_gain` in one number, if E_P A^2 <= member^2 sigma^2 E|V|^2."""
+    found = best_gain(privacy, tail, member=max(member, 1.0), shifted=shifted)
+    return float(found.total(member))
 
 
 # --- Closed forms --------------------------------------------------------------------------------

@@ -229,10 +229,10 @@ def _closed_u(m: Number, d: Number, traced: SignGain, power: Number = 2 / 3) -> 
 
 def _dilution_search(model: type[Privacy], p: Point) -> Optimum:
     n, sigma = p["n"], p["sigma"]
-    closed = _closed_size(model, p["d"], p["epsilon"], p.get("delta"))
     alpha_top = min(1.0, p["radius"] / sigma)
-    top = max(closed, 1.0)
     smallest = min(0.02, n * alpha_top / 5000)
+    closed = max(_closed_size(model, p["d"], p["epsilon"], p.get("delta")), smallest)
+    top = max(closed, 1.0)
     sizes = np.append(np.geomspace(smallest, 4 * top, 64), closed)
     # Sizes at which m points use the whole of alpha: between them rounding m down would waste it.
     whole = n * alpha_top / np.unique(np.round(np.geomspace(1, 5000, 64)))
