@@ -31,7 +31,7 @@ from minimax.core.privacy import (
     parameter_names,
 )
 from minimax.core.symbolic import LETTERS, Expression, Number, library
-from minimax.methods.antipodal_gain import pointwise_pair_gain
+from minimax.methods.antipodal_gain import average_pair_gain, pointwise_pair_gain
 from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.couplings import RegressionPacking
 from minimax.methods.packing import (
@@ -158,14 +158,16 @@ def antipodal_pairs(model: type[Privacy]) -> LowerBound:
     **Proof.** Given x, the residual xi and its opposite are equally likely, and the scores are
     opposite. With y = xi x sqrt(d)/sigma and Delta_y <= 4 g^2 for every y, as in
     `minimax.problems.mean.lower.antipodal_gaussian`, E<V, y> <= g E sqrt(y'S y), S = E_m V V'; here
-    that is g E|xi/sigma| E sqrt(d x'S x) <= g sqrt(2/pi) sqrt(tr S), as E x x' = I/d.
+    that is g E|xi/sigma| E sqrt(d x'S x) <= g sqrt(2/pi) sqrt(tr S), as E x x' = I/d. Where rho is
+    large, `average_pair_gain` for a score of unit covariance that need not be sub-Gaussian is less.
 
     **Source.** this work.
     """
 
     def gain_of(p: Point) -> Number:
         use = library(p["d"])
-        return use.sqrt(2 / use.pi) * pointwise_pair_gain(model, p)
+        pointwise = use.sqrt(2 / use.pi) * pointwise_pair_gain(model, p)
+        return use.least(pointwise, average_pair_gain(model, p, sub_gaussian=False))
 
     def formula(p: Point, found: Optimum) -> Terms:
         return _per_coefficient(p, _scores(p).proved(gain_of(p), found))
