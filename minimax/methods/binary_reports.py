@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import mpmath
 import numpy as np
-from scipy import integrate
+from scipy import integrate, optimize
 
 from minimax.core.bound import Point
 from minimax.core.privacy import (
@@ -23,7 +23,7 @@ from minimax.core.privacy import (
     Renyi,
     ZeroConcentrated,
 )
-from minimax.core.symbolic import ULP, Number, is_symbolic
+from minimax.core.symbolic import ULP, Number, is_symbolic, library
 from minimax.methods.divergences import strong_contraction, strong_contraction_pure
 
 
@@ -31,13 +31,14 @@ def label_contraction(model: type[Privacy], at: Point) -> Number:
     r"""T^2: a private report of a binary label keeps at most this share of its information.
 
     **Statement.** Let a label take two values, with chances (1 +- u)/2 under P_u, and let omega be
-    (m_+ - m_-)/(m_+ + m_-) for the reports' densities at the two. Then E_0 omega^2 <= T^2 and
-    KL(M_u|M_0) <= T^2 c(t u) u^2, c of `minimax.problems.local_regression.lower.entropy_ratio`,
-    with pure: T^2 = tanh(eps/2)^2, t = tanh(eps/2);
-    (eps, delta): T^2 = (1 - delta) tanh(eps/2)^2 + delta, t = 1;
-    mu-GDP: T^2 = E tanh(mu (mu/2 + N)/2)^2, N standard normal under the mixture, t = 1;
-    rho-zCDP: T^2 = 1 - e^-rho, with kappa 1 - e^-(kappa + rho), (alpha, eps)-RDP: T^2 = 1 - e^-eps,
-    all with t = 1.
+    (m_+ - m_-)/(m_+ + m_-) for the reports' densities at the two. Then E_0 omega^2 <= T^2 with
+    pure: T^2 = tanh(eps/2)^2;
+    (eps, delta): T^2 = (1 - delta) tanh(eps/2)^2 + delta;
+    mu-GDP: T^2 = E tanh(mu (mu/2 + N)/2)^2, N standard normal under the mixture;
+    rho-zCDP, (kappa, rho)-zCDP, (alpha, eps)-RDP: `symmetric_share` of `largest_kl`, which is rho,
+    kappa + rho, eps. Under the first three KL(M_u|M_0) <= T^2 c(t u) u^2 as well, c of
+    `minimax.problems.local_regression.lower.entropy_ratio` and t = tanh(eps/2) if pure, else 1;
+    for the others see `minimax.problems.local_regression.reports.label_information`.
 
     The first inequality holds too where m_+ and m_- are mixtures over many inputs each, as where
     the label is a part of the record.
@@ -45,9 +46,8 @@ def label_contraction(model: type[Privacy], at: Point) -> Number:
     **Proof.** With two inputs every (eps, delta) channel is a post-processing of one that reveals
     the label with chance delta and else applies randomised response (Kairouz, Oh and Viswanath),
     and a mu-GDP channel one of N(+-mu/2, 1) (Blackwell). For these, omega is symmetric under M_0,
-    so KL(M_u|M_0) = E c(u |omega|) u^2 omega^2, and E_0 omega^2 = T^2. For the others
-    `strong_contraction`: D_{1/2} <= KL <= kappa + rho or eps, KL(P_u|P_0) = c(u) u^2, and
-    E_0 omega^2 = chi^2(M_u|M_0)/u^2. Finally
+    so KL(M_u|M_0) = E c(u |omega|) u^2 omega^2, and E_0 omega^2 = T^2. The others:
+    `symmetric_share`, for mixtures because KL is jointly convex. Finally
     E_0 omega^2 = (1/2) int (m_+ - m_-)^2/(m_+ + m_-) is an f-divergence: it shrinks by
     post-processing, and it is jointly convex, so that mixtures have at most its largest value
     between two inputs.
@@ -62,11 +62,57 @@ def label_contraction(model: type[Privacy], at: Point) -> Number:
     if model is Gaussian:
         mu = at["mu"]
         return strong_contraction(mu**2 / 4) if is_symbolic(mu) else _gaussian_share(mu)
+    return symmetric_share(largest_kl(model, at))
+
+
+def largest_kl(model: type[Privacy], at: Point) -> Number:
+    """The largest KL between the reports of two inputs under zCDP and RDP: D_1 <= D_alpha."""
     if model is Renyi:
-        return strong_contraction(at["epsilon"])
+        return at["epsilon"]
     if model not in (ZeroConcentrated, OffsetConcentrated):
         raise ValueError(f"no bound is proved for private labels under {model.name!r} privacy")
-    return strong_contraction(at["rho"] + (at["kappa"] if model is OffsetConcentrated else 0))
+    return at["rho"] + (at["kappa"] if model is OffsetConcentrated else 0)
+
+
+def symmetric_share(kl: Number) -> Number:
+    r"""T^2 = tanh(v)^2 with v tanh v = kl/2: the share under a bound on KL in both directions.
+
+    **Statement.** KL(m_+|m_-), KL(m_-|m_+) <= kl: E_0 omega^2 <= tanh(v)^2. As a symbol
+    min{kl/2, 1 - e^-kl}, which is larger by at most 1.32.
+
+    **Proof.** With omega = tanh u, u = log(m_+/m_-)/2 and m_+- = m_0 (1 +- omega), the two
+    divergences add up to E_0 2 omega 2u, so E_0 u tanh u <= kl/2. tanh^2 u is a concave function of
+    u tanh u: its derivative is 2/(cosh^2 u + u coth u), which falls. Jensen. The symbols: tanh v <=
+    v, and cosh(v)^-2 = e^{-2 log cosh v} with log cosh v <= v tanh v.
+
+    **Constants.** Reached by randomised response, for zCDP too: at every rho the largest share is
+    tanh(e/2)^2, e of `minimax.core.randomised_response.randomised_response_epsilon`.
+    """
+    lib = library(kl)
+    half = kl / 2
+    if lib.is_symbolic:
+        return lib.least(half, -lib.expm1(-kl))
+    v = _size(float(half))
+    if lib.ulp:
+        return min(math.tanh(v) ** 2 * (1 + 64 * ULP), 1.0)
+    root = mpmath.mpf(v)
+    for _ in range(4):  # Newton's method, from 15 digits
+        t = mpmath.tanh(root)
+        root -= (root * t - half) / (t + root * (1 - t * t))
+    return mpmath.tanh(root) ** 2
+
+
+@lru_cache(maxsize=1024)
+def _size(half: float) -> float:
+    """v with v tanh v = half; it lies between max(half, sqrt half) and their sum."""
+
+    def excess(v: float) -> float:
+        return v * math.tanh(v) - half
+
+    low, high = max(half, math.sqrt(half)), half + math.sqrt(half)
+    if excess(low) >= 0:  # but for rounding it is not
+        return low
+    return float(optimize.brentq(excess, low, high, xtol=low * 1e-15))
 
 
 def _gaussian_share(mu: Number) -> Number:

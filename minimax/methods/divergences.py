@@ -206,10 +206,13 @@ def report_information(epsilon: Number) -> Number:
     if lib.is_symbolic:
         g = epsilon / (1 - lib.exp(-epsilon))
         return g - 1 - lib.log(g)
-    if lib.ulp and epsilon < 1e-3:  # floats cancel; eps^2/8 is above it, by Hoeffding's lemma
-        return epsilon * epsilon / 8
-    above = (epsilon + lib.expm1(-epsilon)) / -lib.expm1(-epsilon)  # g - 1
-    return above - lib.log1p(above)
+
+    def full() -> Number:
+        above = (epsilon + lib.expm1(-epsilon)) / -lib.expm1(-epsilon)  # g - 1
+        return above - lib.log1p(above)
+
+    # Floats cancel; eps^2/8 is above it, by Hoeffding's lemma.
+    return lib.choose(bool(lib.ulp) & (epsilon < 1e-3), lambda: epsilon * epsilon / 8, full)
 
 
 # --- The best channel on a small alphabet ---------------------------------------------------------
