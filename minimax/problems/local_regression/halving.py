@@ -7,15 +7,21 @@ is: `halving_upper` is the proof. The class and the one-bit report are those of
 
 The proof of `halving_upper`, in its notation; j is the true coordinate
 -----------------------------------------------------------------------
-*Reports.* |y| <= B, so nothing is clipped, and E y x_k = theta_k: whatever the noise, a report
-on k is a sign of mean tau_k = theta_k/M, times M, and all are independent. Rounds have
-different users, so each sees fresh fair signs for all candidates but j.
+*Reports.* Let 0 <= theta_j = theta. If theta <= t, |y| <= C + t, so nothing is clipped, and
+E y x_k = theta_k: whatever the noise, a report on k is a sign of mean tau_k = theta_k/M_t, times
+M_t, and all are independent. Rounds have different users, so each sees fresh fair signs for all
+candidates but j.
 
-*Selection.* Round r loses j only if p_{r+1} >= p_r/4 others have |S_k| >= |S_j|. With theta_j
->= 0, that is S_k >= S_j or -S_k >= S_j. S_j -+ S_k has mean tau m_r and 2 m_r terms in [-1, 1]:
-by Hoeffding's lemma P(|S_k| >= |S_j|) <= 2 e^{-tau^2 m_r/4}, and by Markov's inequality
+*Selection.* Round r loses j only if p_{r+1} >= p_r/4 others have |S_k| >= |S_j|, that is
+S_k >= S_j or -S_k >= S_j. With tau = min(theta, t)/M_t, S_j -+ S_k has mean at least tau m_r and
+2 m_r terms in [-1, 1]: by Hoeffding's lemma P(|S_k| >= |S_j|) <= 2 e^{-tau^2 m_r/4}, and by
+Markov's inequality
 
     P(lost in round r) <= 8 e^{-tau^2 m_r/4}.
+
+For theta > t the mean is at least that because clip(y) x_j = clip(theta + noise x_j) >=
+clip(t + noise x_j) = t + noise x_j, so g(x) = E[clip(y) x_j|x] >= t, and E clip(y) (x_j -+ x_k) =
+E g(x) (1 -+ x_j x_k) >= t. (The noise may depend on x_k, so the others need not be fair then.)
 
 With x = tau^2 m, m_r = 2^r m: P(fail) <= f(x) = 8 sum_r e^{-2^r x/4}. x f(x) falls for x >= 4,
 and f(9) < .94. So x P(fail) <= 9 for all x, and sqrt(x) P(fail) <= 3. The p others cost one
@@ -23,7 +29,8 @@ factor 4 per round, and m_r doubles: this is where log p goes.
 
 *Value.* Given who is left, the estimate has mean theta_k and variance at most M^2/l, clipping
 brings it nearer to theta_k in [-1, 1], and if k is not j the loss has theta_j^2 more (|theta_j|
-for the sum). So the risk is at most theta^2 P(fail) + M^2/l, theta = M tau.
+for the sum). So the risk is at most theta^2 P(fail) + M^2/l. For theta <= t, theta = M_t tau; for
+larger theta the first term is at most f(t^2 m/M_t^2), which `selection_reach` keeps below M_t^2/m.
 
 *Users.* p_r - 1 <= (p - 1)/4^r and there are rounds with 2^R <= 2 sqrt(p - 1), so
 K <= 2p + 2 sqrt p - 3, sqrt K <= sqrt 2 (sqrt p + 1/2), K + sqrt K <= k = 2p + 3.5 sqrt p,
@@ -146,8 +153,8 @@ def failure(tau: Array, plan: Rounds) -> Array:
 
 
 @lru_cache(maxsize=1024)
-def worst_loss(plan: Rounds, M: float, power: int) -> float:
-    """sup over |theta| <= 1 of |theta|^power P(fail), tau = theta/M, from above.
+def worst_loss(plan: Rounds, M: float, power: int, largest: float = 1.0) -> float:
+    """sup over |theta| <= largest of |theta|^power P(fail), tau = theta/M, from above.
 
     P(fail) falls in theta, so in a cell it is at most its value at the lower end; beyond the last
     cell theta^power times the union bound falls.
@@ -155,17 +162,47 @@ def worst_loss(plan: Rounds, M: float, power: int) -> float:
     if len(plan.users) == 1:
         return 0.0
     tau = np.sqrt(SIZES / plan.users[0])
-    tau = tau[tau * M < 1]
+    tau = tau[tau * M < largest]
     if not len(tau):
-        return 1.0
+        return largest**power
     fails = failure(tau, plan)
     if len(tau) == len(SIZES):
         asked = np.asarray(plan.users[:-1], dtype=float)
         fails[-1] = min(1.0, float(union_bound(tau[-1] ** 2 * asked).sum()))
         ends = np.append(tau[1:], tau[-1]) * M
     else:
-        ends = np.append(tau[1:] * M, 1.0)
+        ends = np.append(tau[1:] * M, largest)
     return float(max((tau[0] * M) ** power, np.max(ends**power * fails)) * (1 + ROUNDING))
+
+
+def union_failure(x: float, plan: Rounds) -> float:
+    """f(x), over the rounds that there are, at most 1."""
+    growth = np.asarray(plan.users[:-1], dtype=float) / plan.users[0]
+    return min(1.0, float(union_bound(x * growth).sum()))
+
+
+@lru_cache(maxsize=1024)
+def selection_reach(plan: Rounds, C: float, e: float) -> float:
+    r"""t in (0, 1]: while candidates are selected, y is clipped to [-(C + t), C + t].
+
+    The least t with f(t^2 m/M_t^2) <= M_t^2/m, M_t = (C + t)/tanh(e/2): a larger coefficient is
+    found for sure, and counts as t. 1, and nothing is clipped, where there is none.
+    """
+    m, signal = plan.users[0], math.tanh(e / 2)
+    if len(plan.users) == 1 or m == 0 or signal == 0:
+        return 1.0
+
+    def is_enough(t: float) -> bool:
+        each = signal / (C + t) * math.sqrt(m)  # sqrt(m)/M_t
+        return union_failure((t * each) ** 2, plan) * each**2 <= 1
+
+    if not is_enough(1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
 
 
 def halving_upper(
@@ -174,17 +211,18 @@ def halving_upper(
     r"""Risk of SequentialHalving: a bit on one candidate from each user, a quarter kept a round.
 
     **Protocol.** `rounds` says who is asked. A user asked about coordinate k reports y x_k, clipped
-    to [-B, B], B = 1 + C, as the bit +-M, M = B/tanh(e/2), e of `randomised_response_epsilon`. A
-    round keeps the candidates of largest |sum of reports|. The last round's mean, clipped to
-    [-1, 1], is the estimate at the one that is left, and 0 elsewhere.
+    to [-B, B], as the bit +-M_t, M_t = B/tanh(e/2), B = C + t, t of `selection_reach`, e of
+    `randomised_response_epsilon`. A round keeps the candidates of largest |sum of reports|. In the
+    last round B = 1 + C, its bits are +-M, and their mean, clipped to [-1, 1], is the estimate at
+    the one that is left, and 0 elsewhere.
 
     **Statement.** With m users a candidate in the first round and l in the last,
 
-        E|estimate - theta|^2 <= 9 M^2/m + M^2/l <= M^2 (18 p + 35 sqrt p)/(n - 2p - 3.5 sqrt p),
-        E|sum_j (estimate - theta)_j| <= 3 M/sqrt m + M/sqrt l,
+        E|estimate - theta|^2 <= 9 M_t^2/m + M^2/l <= M^2 (18 p + 35 sqrt p)/(n - 2p - 3.5 sqrt p),
+        E|sum_j (estimate - theta)_j| <= 3 M_t/sqrt m + M/sqrt l,
 
     and never more than 4 and 2. The value has sup_tau tau^2 P(fail) in place of 9/m (tau P(fail)
-    for 3/sqrt m), computed from exact binomial laws (`worst_loss`).
+    for 3/sqrt m), computed from exact binomial laws (`worst_loss`), or f at t if that is larger.
 
     **Assumptions.** n > 2p + 3.5 sqrt p, so that m >= 1.
 
@@ -210,8 +248,13 @@ def halving_upper(
         last = (M / lib.sqrt(plan.users[-1])) ** power
         if len(plan.users) == 1:
             return Terms(None, min(last, LARGEST[loss]))
-        crude = (M * lib.sqrt(REACH / plan.users[0])) ** power
-        missed = min(worst_loss(plan, float(M), power), crude)
+        t = selection_reach(plan, float(point["C"]), float(found["report_epsilon"]))
+        M_t = reach(point["C"] + t, found)
+        crude = (M_t * lib.sqrt(REACH / plan.users[0])) ** power
+        missed = min(worst_loss(plan, float(M_t), power, t), crude)
+        if t < 1:
+            beyond = union_failure(plan.users[0] * (t / float(M_t)) ** 2, plan)
+            missed = max(missed, beyond * (1 + ROUNDING))
         return Terms(None, min(missed + last, LARGEST[loss]))
 
     def expression() -> Number:

@@ -159,9 +159,9 @@ def wx21_theorem_1(model: type[Privacy] = Pure, *, sharp: bool = False) -> Lower
 
 
 def _spare(model: type[Privacy]) -> float:
-    """The closed form's A over A: see `label_contraction` and `symmetric_share`."""
-    if model is Gaussian:
-        return 1.16
+    """The closed form's A over A: see `average_pair_gain` and `symmetric_share`."""
+    if model in (ZeroConcentrated, Gaussian):
+        return 2.7
     return 1.0 if model in (Pure, Approximate) else 1.32
 
 

@@ -48,6 +48,7 @@ from minimax.core.bound import (
     at_least,
 )
 from minimax.core.privacy import (
+    Approximate,
     Gaussian,
     OffsetConcentrated,
     Privacy,
@@ -356,8 +357,11 @@ def _few_reports(law: Law) -> Assumption:
 def small_noise_bounds(model: type[Privacy], *, interaction: bool = False) -> list[LowerBound]:
     """Every bound of this module under one definition: with interaction for eps-LDP only.
 
-    (For the others |omega_j| may be near 1, where E_0 -log(1 - omega_j^2) is not bounded.)
+    (For the others |omega_j| may be near 1, where E_0 -log(1 - omega_j^2) is not bounded.) Under
+    (eps, delta) A grows with p, and the bounds for private labels say all that there is.
     """
+    if model is Approximate:
+        return []
     laws: tuple[Law, ...] = ("noise-free", "rare labels")
     together = [
         small_noise_interactive(loss, law)
