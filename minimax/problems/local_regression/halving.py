@@ -185,8 +185,8 @@ def union_failure(x: float, plan: Rounds) -> float:
 def selection_reach(plan: Rounds, C: float, e: float) -> float:
     r"""t in (0, 1]: while candidates are selected, y is clipped to [-(C + t), C + t].
 
-    The least t with f(t^2 m/M_t^2) <= M_t^2/m, M_t = (C + t)/tanh(e/2): a larger coefficient is
-    found for sure, and counts as t. 1, and nothing is clipped, where there is none.
+    The least t with f(t^2 m/M_t^2) <= min{M_t^2/m, 1/100}, M_t = (C + t)/tanh(e/2): a larger
+    coefficient is found for sure, and counts as t. 1, and nothing is clipped, if there is none.
     """
     m, signal = plan.users[0], math.tanh(e / 2)
     if len(plan.users) == 1 or m == 0 or signal == 0:
@@ -194,7 +194,7 @@ def selection_reach(plan: Rounds, C: float, e: float) -> float:
 
     def is_enough(t: float) -> bool:
         each = signal / (C + t) * math.sqrt(m)  # sqrt(m)/M_t
-        return union_failure((t * each) ** 2, plan) * each**2 <= 1
+        return union_failure((t * each) ** 2, plan) * max(each**2, 100.0) <= 1
 
     if not is_enough(1.0):
         return 1.0
@@ -228,13 +228,13 @@ def halving_upper(
 
     **Proof.** At the head of this module.
 
-    **Constants.** In units of M^2 p/n: the value is 2.4 to 3.1 for p >= 2 where n is large, the
-    exact worst risk 2.2 to 2.9 (normal limit), the closed form tends to 18. Keeping one of two
-    with m_r growing by 1.4 costs 1.2 to 1.3 times as much; keeping one of six saves 4 % for large
-    p. `one_shot_upper` is about 4 log p; the exact worst risk of OneShotThreshold is 1.8 at p = 2,
-    2.3 at p = 3 (where halving has the same), 2.8 at p = 4 (halving 2.4), 5.8 at p = 20 and 15 at
-    p = 1000. At C = 2, eps = .5 the value is 16 to 21 times the lower bound of
-    `local_regression.wx21_theorem_2`, for every p from 2 to 10^8.
+    **Constants.** In units of M^2 p/n: without the clip, t = 1, the value is 2.4 to 3.1 for p >= 2
+    where n is large, the exact worst risk 2.2 to 2.9 (normal limit), the closed form tends to 18;
+    for large n and p it is 2.5 M_t^2 p/n. Keeping one of two with m_r growing by 1.4 costs 1.2 to
+    1.3 times as much; keeping one of six saves 4 % for large p. `one_shot_upper` is 6.7 at p = 20
+    and 17 at p = 1000. At C = 2, eps = .5, n = 10^6 p the value is 13 (p = 2), 11 (20) and 7.8
+    (1000) times the lower bound of `local_regression.wx21_theorem_2`, and 7.6 for p = 10^6 and
+    10^8; at n = 10^6, p = 20 it is 13 times, and under zCDP with rho = .125 21 times.
 
     **Source.** against WX21: Remark 1. Sequential halving is due to Karnin, Koren and Somekh
     (2013), with as many users in every round, which costs the logarithm; here they fall.
@@ -283,6 +283,7 @@ def halving_upper(
         estimator="SequentialHalving",
         settings=lambda point, found: {"C": point["C"]},
         zero_release_risk=lambda point: ZERO_RELEASE_RISK,
+        resolve=True,
     )
     return with_remark(bound)
 
