@@ -61,7 +61,7 @@ def average_pair_gain(model: type[Privacy], point: Point, *, sub_gaussian: bool 
     E e^{<v, w>} <= e^{|v|^2/2}.
     """
     rho = _concentration(model, point)
-    certificates = (*AVERAGE, *TRANSPORT) if sub_gaussian else AVERAGE
+    certificates = (*AVERAGE, *POINTWISE, *(TRANSPORT if sub_gaussian else ()))
     closed = (2 * rho,) if sub_gaussian else _large_budget(rho)
     return _least_root(rho, closed, certificates)
 

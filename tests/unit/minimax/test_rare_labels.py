@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from minimax.calculator import best_lower, problem_class
+from minimax.calculator import best_lower, problem_class, rows
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -197,3 +197,13 @@ def test_uniform_noise_is_seen_more_often_than_rare_labels() -> None:
     )
     assert 1 + solved.fun == pytest.approx(delta / (C + delta), rel=1e-6)
     assert 1 + solved.fun < 0.75 * delta / C
+
+
+def test_uniform_noise_is_a_row_of_the_calculator_for_labels() -> None:
+    """Beside Theorem 7; at small noise it is far larger, at much noise smaller."""
+    problem, privacy = problem_class("label-regression"), Pure(0.5, scope="label")
+    names = [row["name"] for row in rows(problem, privacy, {"n": 100, "p": 20, "s": 1, "C": 0.1})]
+    assert {"Donsker-Varadhan: private labels", "Donsker-Varadhan: uniform noise"} <= {*names}
+    for C, n, best in ((0.1, 10, "uniform noise"), (2.0, 10**5, "private labels")):
+        place = {"n": n, "p": 20, "s": 1, "C": C}
+        assert best_lower(problem, privacy, place)[1] == f"Donsker-Varadhan: {best}"
