@@ -14,7 +14,12 @@ from estimators.local_regression import coordinate_means, report_epsilon
 from estimators.randomisers.signs import HypercubeRandomiser
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import Pure, Scope, SpendablePrivacy
-from minimax.problems.local_regression.halving import halving_upper, rounds
+from minimax.problems.local_regression.halving import (
+    Rounds,
+    halving_upper,
+    rounds,
+    selection_reach,
+)
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 
 
@@ -23,11 +28,14 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
 
     **Algorithm.** `minimax.problems.local_regression.halving.rounds` splits the users, in their
     order. In a round with q candidates its i-th user is asked about k, the candidate number i mod
-    q, and reports y x_k/h^2, with y clipped to [-B, B] and x_k to [-h, h], h = `feature_scale`, as
-    the bit +-(B/h) coth(epsilon/2) with this mean. The ceil(q/4) candidates with the largest |mean
+    q, and reports y x_k/h^2, with y clipped to [-S, S] and x_k to [-h, h], h = `feature_scale`, as
+    the bit +-(S/h) coth(epsilon/2) with this mean. The ceil(q/4) candidates with the largest |mean
     report| are kept (the first of equal ones). The next round has about half as many users, hence
     twice as many for each candidate. When one candidate is left, the remaining users are asked
-    about it, and their mean, clipped to [-radius, radius], is its coefficient. All others are 0.
+    about it, with y clipped to [-B, B], and their mean, clipped to [-radius, radius], is its
+    coefficient. All others are 0. S = C + t h `radius` <= B, t of
+    `minimax.problems.local_regression.halving.selection_reach`: a large coefficient is found
+    without being seen in full, so while candidates are selected the bits need little more than C.
 
     Below n = 2p + 3.5 sqrt p rounds may be empty: they keep their first candidates.
 
@@ -35,7 +43,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
     any other record, the candidates are public, and a user reports once. Sequentially interactive:
     a round is asked about what the rounds before it reported.
 
-    **Risk.** At most about 3 B^2 coth(epsilon/2)^2 p/n over the class of WX21: Theorem 2, whatever
+    **Risk.** At most about 3 S^2 coth(epsilon/2)^2 p/n over the class of WX21: Theorem 2, whatever
     p: `risk_bound`. That of `OneShotThreshold`, which needs no interaction, grows like log p. By
     worst risk OneShotThreshold is ahead at p = 2, level at p = 3 and behind from p = 4 on (5.8
     against 2.8 times B^2 coth(epsilon/2)^2 p/n at p = 20). Up to about ten features it is still
@@ -55,15 +63,16 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
     radius : float
         Bound on the coefficient.
     bound : float or "auto"
-        B. "auto": feature_scale radius + C, the largest |y| in the class.
+        B, and the most that S may be. "auto": feature_scale radius + C, the largest |y| in the
+        class.
     feature_scale : float
         h. Features are clipped to [-h, h]; +-h is what they are in the class.
     random_state : None, int, Generator or RandomState
 
     Attributes
     ----------
-    coef_, support_, n_iter_ (rounds), candidates_ (those of each round, sorted), randomiser_,
-    privacy_, ledger_ (one entry for each round), n_features_in_
+    coef_, support_, n_iter_ (rounds), candidates_ (those of each round, sorted), randomiser_ (that
+    of the last round), privacy_, ledger_ (one entry for each round), n_features_in_
 
     Examples
     --------
@@ -99,8 +108,9 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
         n, p = X.shape
         bound, randomiser = self._plan()
         rng, scale = self._rng(), float(self.feature_scale)
-        weights = np.clip(y, -bound, bound) / scale**2
         plan = rounds(n, p)
+        narrow = min(bound, self._selection_bound(plan, randomiser.epsilon))
+        select = HypercubeRandomiser(1, randomiser.epsilon, narrow / scale, "best")
         left, value, ledger, seen, start = np.arange(p), 0.0, [], [], 0
         for r, (q, each) in enumerate(zip(plan.candidates, plan.users, strict=True)):
             left = np.sort(left[:q])
@@ -108,7 +118,9 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
             users, start = range(start, start + q * each), start + q * each
             if not users:
                 continue
-            means, entry = coordinate_means(X, weights, users, left, scale, randomiser, rng)
+            clip, bits = (bound, randomiser) if q == 1 else (narrow, select)
+            weights = np.clip(y, -clip, clip) / scale**2
+            means, entry = coordinate_means(X, weights, users, left, scale, bits, rng)
             left = left[np.argsort(-np.abs(means), kind="stable")]
             value = float(means[0])  # of use in the last round, which has one candidate
             ledger.append(replace(entry, part=f"round {r + 1}"))
@@ -132,6 +144,12 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
                 f" bound = 1 + C = {1 + problem.C:g}; got {self!r}"
             )
         return halving_upper(problem, self._budget(Pure))
+
+    def _selection_bound(self, plan: Rounds, epsilon: float) -> float:
+        """S, in units of h `radius` that of the class with coefficients of at most 1."""
+        largest = float(self.feature_scale) * float(self.radius)
+        C = float(self.C) / largest
+        return largest * (C + selection_reach(plan, C, epsilon))
 
     def _plan(self) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""

@@ -23,7 +23,7 @@ from scipy import optimize
 
 from minimax.core.bound import Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
-from minimax.core.symbolic import Number, approximately, library, lift
+from minimax.core.symbolic import Number, approximately, is_symbolic, library, lift
 
 
 def sign_contraction(model: type[Privacy], point: Point) -> Number:
@@ -96,9 +96,19 @@ def gaussian_contraction(mu: Number) -> Number:
 
     **Source.** Trefethen and Weideman (2014), Theorem 5.1, for the error.
     """
+    if is_symbolic(mu):
+        return library(mu).least(mu**2 / 4, 1)
+    return _known_contraction(mu) if isinstance(mu, float) else _gaussian_contraction(mu)
+
+
+@lru_cache(maxsize=4096)
+def _known_contraction(mu: float) -> float:
+    """Searches ask for the same mu again and again."""
+    return float(_gaussian_contraction(mu))
+
+
+def _gaussian_contraction(mu: Number) -> Number:
     use = library(mu)
-    if use.is_symbolic:
-        return use.least(mu**2 / 4, 1)
     by_concentration = concentrated_contraction(mu**2 / 2)
     if mu > WIDE_BUDGET:
         return by_concentration

@@ -167,8 +167,8 @@ DRAWN: dict[str, dict[str, Draw]] = {
         "noise": log_uniform(1e-10, 1e10),
     },
 }
-SHARPER_IN_FLOATS = "halving"
-"""Balls hold the simpler form of this bound: its value is held against 50 digits instead."""
+SHARPER_IN_FLOATS = ("halving", "one-shot")
+"""Balls hold the simpler form of these bounds: their value is held against 50 digits instead."""
 
 
 def domain(name: str) -> dict[str, Draw]:

@@ -24,10 +24,12 @@ from minimax.core.privacy import (
     Renyi,
     ZeroConcentrated,
 )
+from minimax.core.randomised_response import randomised_response_epsilon
 from minimax.methods import divergences, fano
 from minimax.methods.binary_reports import label_contraction
 from minimax.methods.divergences import staircase_supremum
 from minimax.problems.local_regression import lower as local_regression
+from minimax.problems.local_regression.reports import label_information
 from tests.strategies import log_floats
 from verify import channels as command
 from verify import contraction
@@ -230,6 +232,51 @@ def test_a_coordinate_of_a_private_report(K: Array, epsilon: float) -> None:
         assert found <= label_contraction(model, budget) * (1 + 1e-9)
         top = local_regression.report_energy(model, {"p": 2, **budget})
         assert float(energy(K.T, 2).sum()) <= top * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("rho", [1e-3, 0.125, 1.0, 5.0])
+def test_the_share_of_a_concentrated_report_is_that_of_randomised_response(rho: float) -> None:
+    """Nine tenths of T^2 are refuted by it, and 1 - e^-rho is up to twice as large."""
+    e = randomised_response_epsilon(ZeroConcentrated(rho))
+    share = label_contraction(ZeroConcentrated, {"rho": rho})
+    assert math.tanh(e / 2) ** 2 == pytest.approx(share, rel=1e-9)
+    assert share < -math.expm1(-rho)
+
+
+@CHECKS
+@given(
+    logs=st.lists(st.floats(-4, 4), min_size=6, max_size=6),
+    weights=st.lists(st.floats(0.01, 1), min_size=6, max_size=6),
+    tilt=st.floats(0.01, 1),
+)
+def test_what_a_report_tells_about_a_tilted_label(
+    logs: list[float], weights: list[float], tilt: float
+) -> None:
+    """Channels with two inputs, far from symmetric, against all that their KL allows."""
+    K = np.array(weights) * np.exp(np.array([np.zeros(6), logs]))
+    K /= K.sum(axis=1, keepdims=True)
+    largest = float(max(np.sum(kl(*K)), np.sum(kl(*K[::-1]))))
+    assume(largest > 1e-6)
+    chances = np.array([1 + tilt, 1 - tilt]) / 2 @ K
+    found = float(np.sum(kl(chances, K.mean(axis=0)))) / tilt**2
+    for model, at in ((ZeroConcentrated, {"rho": largest}), (Renyi, {"epsilon": largest})):
+        assert found <= label_information(model, at, tilt) * (1 + 1e-9)
+
+
+def test_the_label_information_needs_the_one_sided_ratio() -> None:
+    """A report that nearly rules a value out tells more of a rare label than c(1) T^2 says."""
+    rare = 0.02
+    K = np.array([[1 - rare, rare], [1 - rare * 1e-3, rare * 1e-3]])
+    largest = float(max(np.sum(kl(*K)), np.sum(kl(*K[::-1]))))
+    share = label_contraction(ZeroConcentrated, {"rho": largest})
+    tilt = 0.999
+    chances = np.array([1 - tilt, 1 + tilt]) / 2 @ K
+    found = float(np.sum(kl(chances, K.mean(axis=0)))) / tilt**2
+    assert found <= label_information(ZeroConcentrated, {"rho": largest}, tilt)
+    omega = (K[0] - K[1]) / K.sum(axis=0)
+    energy_of = float(K.mean(axis=0) @ omega**2)
+    assert found > 1.2 * local_regression.entropy_ratio(tilt) * energy_of
+    assert energy_of <= share
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (0.2, 0.3)])

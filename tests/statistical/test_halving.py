@@ -10,7 +10,12 @@ import pytest
 
 from estimators import OneShotThreshold, SequentialHalving
 from minimax.core.privacy import Pure
-from minimax.problems.local_regression.halving import Rounds, halving_upper, rounds
+from minimax.problems.local_regression.halving import (
+    Rounds,
+    halving_upper,
+    rounds,
+    selection_reach,
+)
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 
 Array = np.ndarray
@@ -26,6 +31,8 @@ def interval(values: Array) -> tuple[float, float]:
 
 
 PROBLEM = LocalRegressionProblem(4000, 8, 2.0)
+WIDE = LocalRegressionProblem(20_000, 8, 2.0)
+"""Here y is clipped to 2.67 while candidates are selected."""
 EPSILON = 2.0
 WORST = 0.43
 """About the worst size: theta^2 m/M^2 = 3."""
@@ -85,6 +92,33 @@ def test_the_bound_is_not_empty_and_a_smaller_budget_breaks_it() -> None:
         assert interval(control)[0] > bound
 
 
+def skewed_by_another(size: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Noise that, clipped, gives the first coordinate a mean: +-C where x_0 x_7 = 1, else 0."""
+    n, p, C = WIDE.n, WIDE.p, WIDE.C
+    X = rng.integers(0, 2, (n, p)) * 2.0 - 1
+    noise = C * rng.choice([-1.0, 1.0], n) * (X[:, 0] == X[:, 7])
+    return X, size * X[:, 7] + noise
+
+
+def test_a_coefficient_beyond_the_selections_clip_is_found() -> None:
+    estimator = SequentialHalving(Pure(4.0, scope="local"), C=WIDE.C)
+    plan = rounds(WIDE.n, WIDE.p)
+    t = selection_reach(plan, WIDE.C, 4.0)
+    assert t < 0.7
+    rng, trials = np.random.default_rng(9), 150
+    truth = np.eye(WIDE.p)[7]
+    found = np.array(
+        [
+            estimator.set_params(random_state=rng).fit(*skewed_by_another(1.0, rng)).coef_ - truth
+            for _ in range(trials)
+        ]
+    )
+    squared = np.sum(found**2, axis=1)
+    bound = estimator.risk_bound(WIDE).value()
+    assert interval(squared)[1] <= bound
+    assert np.max(squared) < 0.5  # never lost
+
+
 @pytest.mark.parametrize("size", [0.0, 0.15, 0.3])
 def test_interaction_helps_where_little_can_be_seen(size: float) -> None:
     """With the same users, noise and budget; not so at .6, which all users see at once."""
@@ -102,13 +136,14 @@ def sums(users: int, tau: Array, rng: np.random.Generator) -> Array:
 
 
 def run(plan: Rounds, tau: float, rng: np.random.Generator) -> float:
-    """The squared error in units of M^2 of the protocol; the first coordinate is the true one."""
+    """The squared error in units of M_t^2 of the protocol; the first coordinate is the true one."""
     means = np.zeros(plan.candidates[0])
     means[0] = tau
     for users, kept in zip(plan.users[:-1], plan.candidates[1:], strict=True):
         order = np.argsort(-np.abs(sums(users, means, rng)) - rng.random(len(means)) / 2)
         means = means[order[:kept]]
-    value = float(sums(plan.users[-1], means, rng)[0]) / plan.users[-1]
+    wider = 3.0 / (2.0 + selection_reach(plan, 2.0, 6.0))  # M/M_t
+    value = wider * float(sums(plan.users[-1], means / wider, rng)[0]) / plan.users[-1]
     return (value - tau) ** 2 if means[0] == tau else value**2 + tau**2
 
 
@@ -123,7 +158,7 @@ def once(plan: Rounds, tau: float, rng: np.random.Generator) -> float:
 
 
 def worst(protocol: Any, p: int, sizes: Array, trials: int) -> tuple[float, float]:
-    """The interval of the risk at the worst of some sizes tau^2 n/p, in units of M^2 p/n."""
+    """The interval of the risk at the worst of some sizes tau^2 n/p, in units of M_t^2 p/n."""
     rng = np.random.default_rng(p)
     plan = rounds(EACH * p, p)
     runs = [
@@ -142,7 +177,8 @@ def test_the_worst_risk_has_no_log_p_and_one_shot_has() -> None:
     few, many = (worst(run, p, np.array([4.5, 6.0]), 2000) for p in (16, 4096))
     assert many[0] < few[1]
     bound = halving_upper(LocalRegressionProblem(EACH * 4096, 4096, 2.0), Pure(6.0)).value()
-    proven = bound / ((3 / math.tanh(3.0)) ** 2 / EACH)
+    M_t = (2.0 + selection_reach(rounds(EACH * 4096, 4096), 2.0, 6.0)) / math.tanh(3.0)
+    proven = bound / (M_t**2 / EACH)
     assert many[0] <= proven
     assert many[1] <= 1.15 * proven
     assert many[0] > proven / 1.5

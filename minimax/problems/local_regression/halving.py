@@ -7,15 +7,21 @@ is: `halving_upper` is the proof. The class and the one-bit report are those of
 
 The proof of `halving_upper`, in its notation; j is the true coordinate
 -----------------------------------------------------------------------
-*Reports.* |y| <= B, so nothing is clipped, and E y x_k = theta_k: whatever the noise, a report
-on k is a sign of mean tau_k = theta_k/M, times M, and all are independent. Rounds have
-different users, so each sees fresh fair signs for all candidates but j.
+*Reports.* Let 0 <= theta_j = theta. If theta <= t, |y| <= C + t, so nothing is clipped, and
+E y x_k = theta_k: whatever the noise, a report on k is a sign of mean tau_k = theta_k/M_t, times
+M_t, and all are independent. Rounds have different users, so each sees fresh fair signs for all
+candidates but j.
 
-*Selection.* Round r loses j only if p_{r+1} >= p_r/4 others have |S_k| >= |S_j|. With theta_j
->= 0, that is S_k >= S_j or -S_k >= S_j. S_j -+ S_k has mean tau m_r and 2 m_r terms in [-1, 1]:
-by Hoeffding's lemma P(|S_k| >= |S_j|) <= 2 e^{-tau^2 m_r/4}, and by Markov's inequality
+*Selection.* Round r loses j only if p_{r+1} >= p_r/4 others have |S_k| >= |S_j|, that is
+S_k >= S_j or -S_k >= S_j. With tau = min(theta, t)/M_t, S_j -+ S_k has mean at least tau m_r and
+2 m_r terms in [-1, 1]: by Hoeffding's lemma P(|S_k| >= |S_j|) <= 2 e^{-tau^2 m_r/4}, and by
+Markov's inequality
 
     P(lost in round r) <= 8 e^{-tau^2 m_r/4}.
+
+For theta > t the mean is at least that because clip(y) x_j = clip(theta + noise x_j) >=
+clip(t + noise x_j) = t + noise x_j, so g(x) = E[clip(y) x_j|x] >= t, and E clip(y) (x_j -+ x_k) =
+E g(x) (1 -+ x_j x_k) >= t. (The noise may depend on x_k, so the others need not be fair then.)
 
 With x = tau^2 m, m_r = 2^r m: P(fail) <= f(x) = 8 sum_r e^{-2^r x/4}. x f(x) falls for x >= 4,
 and f(9) < .94. So x P(fail) <= 9 for all x, and sqrt(x) P(fail) <= 3. The p others cost one
@@ -23,7 +29,8 @@ factor 4 per round, and m_r doubles: this is where log p goes.
 
 *Value.* Given who is left, the estimate has mean theta_k and variance at most M^2/l, clipping
 brings it nearer to theta_k in [-1, 1], and if k is not j the loss has theta_j^2 more (|theta_j|
-for the sum). So the risk is at most theta^2 P(fail) + M^2/l, theta = M tau.
+for the sum). So the risk is at most theta^2 P(fail) + M^2/l. For theta <= t, theta = M_t tau; for
+larger theta the first term is at most f(t^2 m/M_t^2), which `selection_reach` keeps below M_t^2/m.
 
 *Users.* p_r - 1 <= (p - 1)/4^r and there are rounds with 2^R <= 2 sqrt(p - 1), so
 K <= 2p + 2 sqrt p - 3, sqrt K <= sqrt 2 (sqrt p + 1/2), K + sqrt K <= k = 2p + 3.5 sqrt p,
@@ -46,7 +53,7 @@ from minimax.core.best import Best, with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, report_signal
 from minimax.core.privacy import Privacy
-from minimax.core.symbolic import LETTERS, Number, library
+from minimax.core.symbolic import LETTERS, Number, approximately, library
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import (
     SUM,
@@ -144,8 +151,8 @@ def failure(tau: Array, plan: Rounds) -> Array:
 
 
 @lru_cache(maxsize=1024)
-def worst_loss(plan: Rounds, M: float, power: int) -> float:
-    """sup over |theta| <= 1 of |theta|^power P(fail), tau = theta/M, from above.
+def worst_loss(plan: Rounds, M: float, power: int, largest: float = 1.0) -> float:
+    """sup over |theta| <= largest of |theta|^power P(fail), tau = theta/M, from above.
 
     P(fail) falls in theta, so in a cell it is at most its value at the lower end; beyond the last
     cell theta^power times the union bound falls.
@@ -153,46 +160,78 @@ def worst_loss(plan: Rounds, M: float, power: int) -> float:
     if len(plan.users) == 1:
         return 0.0
     tau = np.sqrt(SIZES / plan.users[0])
-    tau = tau[tau * M < 1]
+    tau = tau[tau * M < largest]
     if not len(tau):
-        return 1.0
+        return largest**power
     fails = failure(tau, plan)
     if len(tau) == len(SIZES):
         asked = np.asarray(plan.users[:-1], dtype=float)
         fails[-1] = min(1.0, float(union_bound(tau[-1] ** 2 * asked).sum()))
         ends = np.append(tau[1:], tau[-1]) * M
     else:
-        ends = np.append(tau[1:] * M, 1.0)
+        ends = np.append(tau[1:] * M, largest)
     return float(max((tau[0] * M) ** power, np.max(ends**power * fails)) * (1 + ROUNDING))
+
+
+def union_failure(x: float, plan: Rounds) -> float:
+    """f(x), over the rounds that there are, at most 1."""
+    growth = np.asarray(plan.users[:-1], dtype=float) / plan.users[0]
+    return min(1.0, float(union_bound(x * growth).sum()))
+
+
+@lru_cache(maxsize=1024)
+def selection_reach(plan: Rounds, C: float, e: float) -> float:
+    r"""t in (0, 1]: while candidates are selected, y is clipped to [-(C + t), C + t].
+
+    The least t with f(t^2 m/M_t^2) <= min{M_t^2/m, 1/100}, M_t = (C + t)/tanh(e/2): a larger
+    coefficient is found for sure, and counts as t. 1, and nothing is clipped, if there is none.
+    """
+    m, signal = plan.users[0], math.tanh(e / 2)
+    if len(plan.users) == 1 or m == 0 or signal == 0:
+        return 1.0
+
+    def is_enough(t: float) -> bool:
+        each = signal / (C + t) * math.sqrt(m)  # sqrt(m)/M_t
+        return union_failure((t * each) ** 2, plan) * max(each**2, 100.0) <= 1
+
+    if not is_enough(1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
 
 
 def halving_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBound:
     r"""Risk of SequentialHalving: a bit on one candidate from each user, a quarter kept a round.
 
     **Protocol.** `rounds` says who is asked. A user asked about coordinate k reports y x_k, clipped
-    to [-B, B], B = 1 + C, as the bit +-M, M = B/tanh(e/2), e of `randomised_response_epsilon`. A
-    round keeps the candidates of largest |sum of reports|. The last round's mean, clipped to
-    [-1, 1], is the estimate at the one that is left, and 0 elsewhere.
+    to [-B, B], as the bit +-M_t, M_t = B/tanh(e/2), B = C + t, t of `selection_reach`, e of
+    `randomised_response_epsilon`. A round keeps the candidates of largest |sum of reports|. In the
+    last round B = 1 + C, its bits are +-M, and their mean, clipped to [-1, 1], is the estimate at
+    the one that is left, and 0 elsewhere.
 
     **Statement.** With m users a candidate in the first round and l in the last,
 
-        E|estimate - theta|^2 <= 9 M^2/m + M^2/l <= M^2 (18 p + 35 sqrt p)/(n - 2p - 3.5 sqrt p),
-        E|sum_j (estimate - theta)_j| <= 3 M/sqrt m + M/sqrt l,
+        E|estimate - theta|^2 <= 9 M_t^2/m + M^2/l <= M^2 (18 p + 35 sqrt p)/(n - 2p - 3.5 sqrt p),
+        E|sum_j (estimate - theta)_j| <= 3 M_t/sqrt m + M/sqrt l,
 
     and never more than 4 and 2. The value in floats has sup_tau tau^2 P(fail) in place of 9/m
-    (tau P(fail) for 3/sqrt m), computed from exact binomial laws (`worst_loss`).
+    (tau P(fail) for 3/sqrt m), computed from exact binomial laws (`worst_loss`), or f at t if that
+    is larger.
 
     **Assumptions.** n > 2p + 3.5 sqrt p, so that m >= 1.
 
     **Proof.** At the head of this module.
 
-    **Constants.** In units of M^2 p/n: the value is 2.4 to 3.1 for p >= 2 where n is large, the
-    exact worst risk 2.2 to 2.9 (normal limit), the closed form tends to 18. Keeping one of two
-    with m_r growing by 1.4 costs 1.2 to 1.3 times as much; keeping one of six saves 4 % for large
-    p. `one_shot_upper` is about 4 log p; the exact worst risk of OneShotThreshold is 1.8 at p = 2,
-    2.3 at p = 3 (where halving has the same), 2.8 at p = 4 (halving 2.4), 5.8 at p = 20 and 15 at
-    p = 1000. At C = 2, eps = .5 the value is 16 to 21 times the lower bound of
-    `local_regression.wx21_theorem_2`, for every p from 2 to 10^8.
+    **Constants.** In units of M^2 p/n: without the clip, t = 1, the value is 2.4 to 3.1 for p >= 2
+    where n is large, the exact worst risk 2.2 to 2.9 (normal limit), the closed form tends to 18;
+    for large n and p it is 2.5 M_t^2 p/n. Keeping one of two with m_r growing by 1.4 costs 1.2 to
+    1.3 times as much; keeping one of six saves 4 % for large p. `one_shot_upper` is 6.7 at p = 20
+    and 17 at p = 1000. At C = 2, eps = .5, n = 10^6 p the value is 13 (p = 2), 11 (20) and 7.8
+    (1000) times the lower bound of `local_regression.wx21_theorem_2`, and 7.6 for p = 10^6 and
+    10^8; at n = 10^6, p = 20 it is 13 times, and under zCDP with rho = .125 21 times.
 
     **Source.** against WX21: Remark 1. Sequential halving is due to Karnin, Koren and Somekh
     (2013), with as many users in every round, which costs the logarithm; here they fall.
@@ -207,10 +246,18 @@ def halving_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBou
         last = (M / lib.sqrt(plan.users[-1])) ** power
         if len(plan.users) == 1:
             return Terms(None, lib.least(last, LARGEST[loss]))
-        crude = (M * lib.sqrt(REACH / plan.users[0])) ** power
+        t = selection_reach(plan, approximately(point["C"]), float(found["report_epsilon"]))
+        M_t = reach(point["C"] + t, found)
+        crude = (M_t * lib.sqrt(REACH / plan.users[0])) ** power
         # The sharper term rests on floats of incomplete beta functions: no ball holds it.
-        sharp = crude if isinstance(M, Ball) else worst_loss(plan, float(M), power)
-        return Terms(None, lib.least(lib.least(sharp, crude) + last, LARGEST[loss]))
+        if isinstance(M, Ball):
+            missed = crude
+        else:
+            missed = lib.least(worst_loss(plan, float(M_t), power, t), crude)
+        if t < 1:
+            beyond = union_failure(plan.users[0] * (t / approximately(M_t)) ** 2, plan)
+            missed = lib.largest(missed, beyond * (1 + ROUNDING))
+        return Terms(None, lib.least(missed + last, LARGEST[loss]))
 
     def expression() -> Number:
         n, p = LETTERS["n"], LETTERS["p"]
@@ -238,6 +285,7 @@ def halving_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBou
         estimator="SequentialHalving",
         settings=lambda point, found: {"C": point["C"]},
         zero_release_risk=problem.zero_release_risk,
+        resolve=True,
     )
     return with_remark(bound)
 

@@ -55,6 +55,7 @@ from minimax.methods.priors import TwoLabelPrior
 from minimax.methods.size_search import best_size
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import SQUARED, SUM
+from minimax.problems.local_regression.rare_labels import small_noise_bounds
 from minimax.problems.local_regression.reports import entropy_ratio as entropy_ratio
 from minimax.problems.local_regression.reports import report_energy as report_energy
 from minimax.problems.local_regression.reports import reverse_ratio as reverse_ratio
@@ -159,8 +160,10 @@ def wx21_theorem_1(model: type[Privacy] = Pure, *, sharp: bool = False) -> Lower
 
 
 def _spare(model: type[Privacy]) -> float:
-    """The closed form's A over A: see `label_contraction`."""
-    return 1.16 if model is Gaussian else 1.0
+    """The closed form's A over A: see `average_pair_gain` and `symmetric_share`."""
+    if model in (ZeroConcentrated, Gaussian):
+        return 2.7
+    return 1.0 if model in (Pure, Approximate) else 1.32
 
 
 def _energy(model: type[Privacy], sharp: bool = False) -> Expression:
@@ -428,6 +431,7 @@ def lower_bounds(model: type[Privacy], *, interaction: bool = False) -> list[Low
         bounds.append(claimed_theorem(2 if sharper else 4, model))
     if sharper:
         bounds.append(claimed_theorem(3))
+    bounds += small_noise_bounds(model, interaction=interaction)
     if interaction:
         return bounds
     first = [wx21_theorem_1(model)]

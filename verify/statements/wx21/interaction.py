@@ -57,7 +57,7 @@ def lone_rate(p: int) -> float:
         " about each of these, and so on: stage r costs p/2^r, so the sum has no logarithm, and"
         " the true coordinate survives all stages. This estimator is sequentially interactive,"
         " ε-LDP and covers all of P_{1,p,2}; its proven risk is of order p/(nε²) for every p,"
-        " so Theorem 2 is tight up to constants. At ε = 1/2 it is at most 369 p/n for p = 10⁶,"
+        " so Theorem 2 is tight up to constants. At ε = 1/2 it is at most 169 p/n for p = 10⁶,"
         " 10²⁴, 10¹⁹²; without interaction no estimator goes below 1721 p/n at p = 10²⁴. The"
         " paper calls it a conjecture, and no theorem rests on it."
     ),
