@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from minimax.problems.local_regression.halving import (
     rounds,
     selection_reach,
 )
-from minimax.problems.local_regression.problem import LocalRegressionProblem
+from minimax.problems.local_regression.problem import SQUARED, SUM, LocalRegressionProblem
 
 Array = np.ndarray
 ERRORS = 5.0
@@ -76,8 +77,8 @@ def test_the_risk_is_below_the_bound(size: float, kind: str) -> None:
     """
     trials, margin = (1000, 1.25) if size == WORST else (250, 1.0)
     squared, summed = losses(halving(EPSILON), size, kind, trials, seed=1)
-    for found, loss in ((squared, "squared"), (summed, "sum")):
-        bound = halving(EPSILON).risk_bound(PROBLEM, loss).value()  # type: ignore[arg-type]
+    for found, loss in ((squared, SQUARED), (summed, SUM)):
+        bound = halving(EPSILON).risk_bound(replace(PROBLEM, loss=loss)).value()
         low, high = interval(found)
         assert low <= bound < 0.5
         assert high <= margin * bound
@@ -86,8 +87,8 @@ def test_the_risk_is_below_the_bound(size: float, kind: str) -> None:
 def test_the_bound_is_not_empty_and_a_smaller_budget_breaks_it() -> None:
     squared, summed = losses(halving(EPSILON), WORST, "sign", 1000, seed=2)
     poorer, poorer_sums = losses(halving(EPSILON / 8), WORST, "sign", 100, seed=3)
-    for found, control, loss in ((squared, poorer, "squared"), (summed, poorer_sums, "sum")):
-        bound = halving(EPSILON).risk_bound(PROBLEM, loss).value()  # type: ignore[arg-type]
+    for found, control, loss in ((squared, poorer, SQUARED), (summed, poorer_sums, SUM)):
+        bound = halving(EPSILON).risk_bound(replace(PROBLEM, loss=loss)).value()
         assert interval(found)[0] > bound / 2
         assert interval(control)[0] > bound
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from minimax.calculator import best_lower, problem_class, rows
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -21,12 +20,14 @@ from minimax.core.privacy import (
     ZeroConcentrated,
 )
 from minimax.methods.divergences import log_excess, staircase_columns, staircase_program
+from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.local_regression.lower import (
     interactive,
     lower_bounds,
     reverse_ratio,
     wx21_theorem_1,
 )
+from minimax.problems.local_regression.problem import SQUARED, SUM, LocalRegressionProblem
 from minimax.problems.local_regression.rare_labels import (
     RareLabelPrior,
     level_ratio,
@@ -51,7 +52,7 @@ def test_values_where_two_labels_say_little() -> None:
         0.981, rel=2e-3
     )
     for law in ("noise-free", "rare labels"):
-        for loss in ("squared", "sum"):
+        for loss in (SQUARED, SUM):
             found = small_noise_interactive(loss, law).value(**MIDDLE_C)  # type: ignore[arg-type]
             assert found > 1.4 * interactive(Pure, loss, sharp=True).value(**MIDDLE_C)  # type: ignore[arg-type]
 
@@ -66,12 +67,12 @@ def test_for_much_noise_two_labels_say_less() -> None:
 def test_the_calculator_counts_the_larger() -> None:
     for point, name in ((SMALL_C, "noise-free"), (MIDDLE_C, "rare labels")):
         place = {k: v for k, v in point.items() if k != "epsilon"}
-        found, by = best_lower(problem_class("local-regression"), Pure(0.5, scope="local"), place)
+        found, by = LocalRegressionProblem.at(place).best_lower(Pure(0.5, scope="local"))
         assert by == f"Donsker-Varadhan: {name}"
         assert found == max(
             bound.value(**point)
             for bound in lower_bounds(Pure)
-            if bound.kind == "certified" and bound.loss == "squared l2 distance to theta"
+            if bound.kind == "certified" and bound.loss is SQUARED
         )
 
 
@@ -201,9 +202,9 @@ def test_uniform_noise_is_seen_more_often_than_rare_labels() -> None:
 
 def test_uniform_noise_is_a_row_of_the_calculator_for_labels() -> None:
     """Beside Theorem 7; at small noise it is far larger, at much noise smaller."""
-    problem, privacy = problem_class("label-regression"), Pure(0.5, scope="label")
-    names = [row["name"] for row in rows(problem, privacy, {"n": 100, "p": 20, "s": 1, "C": 0.1})]
-    assert {"Donsker-Varadhan: private labels", "Donsker-Varadhan: uniform noise"} <= {*names}
+    privacy = Pure(0.5, scope="label")
+    names = {bound.name for bound in LabelRegressionProblem(100, 20, 1, 0.1).lower(Pure)}
+    assert {"Donsker-Varadhan: private labels", "Donsker-Varadhan: uniform noise"} <= names
     for C, n, best in ((0.1, 10, "uniform noise"), (2.0, 10**5, "private labels")):
-        place = {"n": n, "p": 20, "s": 1, "C": C}
-        assert best_lower(problem, privacy, place)[1] == f"Donsker-Varadhan: {best}"
+        found = LabelRegressionProblem(n, 20, 1, C).best_lower(privacy)
+        assert found.name == f"Donsker-Varadhan: {best}"
