@@ -123,7 +123,7 @@ class NoisyMean(TruncatingEstimator):
             level = self._level(X, search, rng, ledger, rows=self.clip == "ball")
         n, d = X.shape
         average = self._clipped_mean(X, level)
-        noisy, entry = self._noisy(average, 2 * level / n, budget, rng)
+        noisy, entry = self.noisy_average(average, 2 * level / n, budget, rng)
         ledger.append(entry)
         self._account(ledger)
         self.mean_, self.R_ = noisy, level
@@ -181,7 +181,7 @@ class NoisyMean(TruncatingEstimator):
         mu = Budget(type(budget), budget.parameters).mu() * math.sqrt(phase.share)
         return gaussian(average, l2_sensitivity=step, scale=step / mu, rng=rng, about="mean")
 
-    def _noisy(
+    def noisy_average(
         self, average: Array, step: float, budget: SpendablePrivacy, rng: Rng
     ) -> Release[Array]:
         """The average with noise, where a record moves each coordinate, or the whole, by `step`."""

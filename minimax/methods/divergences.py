@@ -209,7 +209,8 @@ def report_information(epsilon: Number) -> Number:
     above = (epsilon + lib.expm1(-epsilon)) / -lib.expm1(-epsilon)  # g - 1
     # Below 10^-3 floats cancel. With h = eps/2 it is h coth(h) - 1 + log(sinh(h)/h), whose power
     # series alternates: three terms are above it.
-    square = epsilon * epsilon / 4
+    half = lib.least(epsilon, 1e-3) / 2
+    square = half * half
     return lib.choose(
         epsilon < (1e-3 if lib.ulp else 0),
         lambda: square * (0.5 - square / 36 + square * square / 405),

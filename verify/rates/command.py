@@ -31,6 +31,7 @@ from verify.rates.special import (
     Extra,
     Special,
     randomised_response_exact,
+    sandwich,
     worst_case_log_d,
 )
 from verify.rates.special.ordering.measure import intervals, measure
@@ -41,7 +42,12 @@ ORDERING = Extra(
     against="no bound: which method is ahead [dim](WG19 §6, CWZ19 §5.3)[/dim]",
     by="all of them",
 )
-EXTRAS: tuple[Extra, ...] = (worst_case_log_d.SPECIAL, randomised_response_exact.SPECIAL, ORDERING)
+EXTRAS: tuple[Extra, ...] = (
+    worst_case_log_d.SPECIAL,
+    randomised_response_exact.SPECIAL,
+    sandwich.SPECIAL,
+    ORDERING,
+)
 """What is run besides the claims."""
 ORDERING_ALPHA = 0.01
 """Error budget of the orderings, which are told and not judged."""

@@ -21,6 +21,7 @@ from verify.figures import (
 from verify.rates.report import numbers
 from verify.rates.rows import Run, SlopeRow, WorstCaseRow
 from verify.rates.special.price_of_dimension import dimension_figure
+from verify.rates.special.sandwich import sandwich_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +43,9 @@ def write_plots(folder: Path, found: Run) -> list[Path]:
     contrast = dimension_figure(found.slopes)
     if contrast is not None:
         written.append(write_figure(folder / "local-contrast.png", contrast))
+    sandwich = sandwich_figure(found.cells)
+    if sandwich is not None:
+        written.append(write_figure(folder / "sandwich.png", sandwich))
     return written
 
 

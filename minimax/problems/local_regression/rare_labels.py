@@ -224,7 +224,7 @@ def small_noise_alone(model: type[Privacy] = Pure, law: Law = "rare labels") -> 
         return sp.Min(1, C**2, room) / 2
 
     return LowerBound(
-        name=f"Donsker-Varadhan: {law}",
+        name=f"Donsker-Varadhan: {law}, non-interactive",
         source=f"{THIS_WORK}: local_regression.small_noise_alone (for WX21: Theorem 1)",
         parameters=(*NAMES, *parameter_names(model)),
         optimise=optimise,

@@ -68,7 +68,7 @@ def test_the_calculator_counts_the_larger() -> None:
     for point, name in ((SMALL_C, "noise-free"), (MIDDLE_C, "rare labels")):
         place = {k: v for k, v in point.items() if k != "epsilon"}
         found, by = LocalRegressionProblem.at(place).best_lower(Pure(0.5, scope="local"))
-        assert by == f"Donsker-Varadhan: {name}"
+        assert by == f"Donsker-Varadhan: {name}, non-interactive"
         assert found == max(
             bound.value(**point)
             for bound in lower_bounds(Pure)

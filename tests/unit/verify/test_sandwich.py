@@ -1,0 +1,60 @@
+"""The sandwich: which lower bounds count in a cell, what is measured, and the figure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minimax.core.privacy import Pure, ZeroConcentrated
+from minimax.methods.priors import SignInstance
+from verify.rates.grid import PROFILES
+from verify.rates.special import sandwich
+from verify.rates.special.sandwich import BOUNDED, CELLS, GAUSSIAN, Cell, certified_rows
+
+SMALL = (
+    Cell(GAUSSIAN, ZeroConcentrated(0.05), 1000, 100),
+    Cell(BOUNDED, ZeroConcentrated(0.05), 1000, 100),
+)
+
+
+def test_rows_are_for_the_records_and_the_loss_of_the_cell() -> None:
+    gaussian = certified_rows(Cell(GAUSSIAN, Pure(0.2), 20_000, 200))
+    assert "packing: sub-Gaussian data" not in gaussian  # its records are not Gaussian
+    assert "tracing: Gaussian data" in gaussian
+    bounded = certified_rows(Cell(BOUNDED, Pure(0.2), 20_000, 200))
+    assert "packing: bounded data" in bounded
+    assert "tracing: in-sample mean" not in bounded  # another loss
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
+def test_privacy_dominates_and_releasing_zero_is_worse(cell: Cell) -> None:
+    proved = cell.kind.estimator_at(cell.privacy, cell.point).risk_bound(
+        cell.kind.problem(cell.point)
+    )
+    assert 5 * cell.d / cell.n < proved.value() < cell.d * cell.radius**2 / 5
+    assert max(value for value, _ in certified_rows(cell).values()) < proved.value()
+
+
+def test_counts_have_the_law_of_the_records_mean() -> None:
+    instance = SignInstance(np.array([-0.5, 0.0, 0.9]), 2.0)
+    rng = np.random.default_rng(0)
+    drawn = np.array([sandwich._average(instance, 50, rng) for _ in range(4000)])
+    records = np.array([instance.sample(50, rng).mean(axis=0) for _ in range(4000)])
+    for found in (drawn, records):
+        assert found.mean(axis=0) == pytest.approx(instance.target, abs=0.03)
+        spread = (4 - instance.target**2) / 50
+        assert found.var(axis=0) == pytest.approx(spread, rel=0.12)
+
+
+def test_rows_controls_and_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandwich, "CELLS", SMALL)
+    found = sandwich.check(PROFILES["quick"], 0, 1e-3, None)
+    assert [row.problem for row in found.cells] == ["Gaussian mean", "bounded mean"]
+    for row in found.cells:
+        assert row.lower < row.measured.risk
+        assert row.before <= row.lower
+        assert row.as_json()["lower_before"] == row.before
+    assert len(found.controls) == 4
+    assert all(control.broke for control in found.controls)
+    assert sandwich.sandwich_figure(found.cells) is not None
+    assert sandwich.sandwich_figure([]) is None

@@ -1,0 +1,276 @@
+"""How far apart the two sides are: certified lower bound, measured risk, proven upper bound.
+
+Cells where statistics << privacy << releasing 0 (rho n << 2 d << rho n^2), one for each problem and
+definition of privacy, at sizes that no sweep reaches. The lower bound is the largest of all
+certified rows of the problem whose records are of the kind named; the risk is measured under its
+prior. Controls: the sample mean must fall below the lower bound, and the estimator on a quarter of
+the budget must rise above the upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from estimators.mean import NoisyMean
+from minimax.core.bound import Bound, LowerBound, OutsideRegime, Point
+from minimax.core.calibration import budget_of
+from minimax.core.loss import TO_THE_MEAN
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Privacy,
+    Pure,
+    SpendablePrivacy,
+    ZeroConcentrated,
+)
+from minimax.methods.priors import GaussianInstance, SignInstance
+from minimax.problems.bounded_mean.lower import bounded_lower_bounds
+from minimax.problems.bounded_mean.problem import BoundedMeanProblem
+from minimax.problems.mean.lower import lower_bounds
+from minimax.problems.mean.problem import MeanProblem
+from verify.figures import new_figure
+from verify.files import JSON
+from verify.rates.claim import Ceiling
+from verify.rates.grid import Profile
+from verify.rates.measure import Measurement, interval
+from verify.rates.rows import LevelControl, Row
+from verify.rates.special import Found, Special
+from verify.seeds import cell_seed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+CLAIM = "sandwich"
+TRIALS = {"quick": 16, "standard": 24, "full": 48}
+QUARTER = "a quarter of the budget (rho)"
+
+
+@dataclass(frozen=True)
+class SandwichRow(Row):
+    """A cell, with what was proved there before antipodal pairs."""
+
+    before: float
+
+    def as_json(self) -> JSON:
+        """The row as the JSON file has it."""
+        return {**super().as_json(), "lower_before": self.before}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of records, with its bounds and its estimator."""
+
+    name: str
+    problem: Callable[[Point], Any]
+    lower: Callable[[type[Privacy]], Sequence[Bound]]
+    estimator_at: Callable[[SpendablePrivacy, Point], NoisyMean]
+    records: type | None = None
+    """What the records of a bound's prior must be, if not all bounds are for the same class."""
+
+
+GAUSSIAN = Kind(
+    "Gaussian mean",
+    MeanProblem.at,
+    lower_bounds,
+    lambda privacy, p: NoisyMean(privacy, sigma=p["sigma"], radius=p["radius"], tails="Gaussian"),
+    GaussianInstance,
+)
+BOUNDED = Kind(
+    "bounded mean",
+    BoundedMeanProblem.at,
+    bounded_lower_bounds,
+    lambda privacy, p: NoisyMean(privacy, R=p["sigma"]),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A kind of records at a size and a budget."""
+
+    kind: Kind
+    privacy: SpendablePrivacy
+    n: int
+    d: int
+    before: float
+    """The largest certified lower bound of tracebound 0.4.0 for such records."""
+    radius: float = 1.0
+    weight: int = 1
+    """How many times the profile's trials: losses of few coordinates scatter, K-norm's most."""
+
+    @property
+    def name(self) -> str:
+        wide = f", radius {self.radius:g}" if self.radius != 1 else ""
+        return f"{self.kind.name}, {type(self.privacy).name}, n = {self.n:,}, d = {self.d:,}{wide}"
+
+    @property
+    def point(self) -> dict[str, float]:
+        sizes = {"n": self.n, "d": self.d, "sigma": 1.0, "radius": self.radius}
+        return {**sizes, **self.privacy.parameters}
+
+
+THIN = Approximate(0.2, 1e-6)
+CELLS = (
+    Cell(GAUSSIAN, ZeroConcentrated(0.0005), 20_000, 400, 0.3506),
+    Cell(GAUSSIAN, ZeroConcentrated(0.0005), 20_000, 400, 0.4045, radius=5.0),
+    Cell(GAUSSIAN, Gaussian(0.001**0.5), 20_000, 400, 0.3506),
+    Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.01382, weight=10),
+    Cell(GAUSSIAN, THIN, 20_000, 2_000, 0.4514),
+    Cell(BOUNDED, ZeroConcentrated(0.001), 200_000, 2_000, 0.05467),
+    Cell(BOUNDED, Gaussian(0.002**0.5), 200_000, 2_000, 0.05467),
+    Cell(BOUNDED, ZeroConcentrated(0.0005), 20_000, 400, 0.2995, weight=10),
+    Cell(BOUNDED, ZeroConcentrated(0.125), 20_000, 20_000, 4.191),
+    Cell(BOUNDED, Pure(0.2), 20_000, 200, 0.01986, weight=10),
+    Cell(BOUNDED, THIN, 20_000, 2_000, 0.1998),
+)
+
+
+# --- The lower bound -----------------------------------------------------------------------------
+
+
+def certified_rows(cell: Cell) -> dict[str, tuple[float, LowerBound]]:
+    """Every certified lower bound on the risk of a cell, with its value."""
+    found = {}
+    for bound in cell.kind.lower(type(cell.privacy)):
+        if not isinstance(bound, LowerBound) or bound.kind != "certified":
+            continue
+        at = {name: cell.point[name] for name in bound.parameters}
+        try:
+            parts = bound.parts(**at)
+        except OutsideRegime:
+            continue
+        if bound.prior_at is None or bound.loss is not TO_THE_MEAN:
+            continue
+        drawn = bound.prior_at(at, parts).draw(np.random.default_rng(0))
+        if cell.kind.records is None or isinstance(drawn, cell.kind.records):
+            found[bound.name] = parts.total, bound
+    return found
+
+
+# --- Measuring -----------------------------------------------------------------------------------
+
+
+def _average(instance: Any, n: int, rng: np.random.Generator) -> Array:
+    """The mean of n records; of sign data the counts are drawn, not the records."""
+    if isinstance(instance, SignInstance):
+        ups = rng.binomial(n, (1 + instance.target / instance.sigma) / 2)
+        return np.asarray(instance.sigma * (2 * ups / n - 1))
+    return np.asarray(instance.sample(n, rng).mean(axis=0))
+
+
+def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.Generator) -> float:
+    """The loss of one fit. Records that nothing clips enter a release through their mean alone."""
+    estimator = cell.kind.estimator_at(privacy, cell.point)
+    if cell.kind is BOUNDED:
+        R = cell.point["sigma"]
+        average = _average(instance, cell.n, rng)
+        release = estimator.noisy_average(average, 2 * R / cell.n, privacy, rng).value
+    else:
+        release = estimator.set_params(random_state=rng).fit(instance.sample(cell.n, rng)).mean_
+    return float(instance.loss(release))
+
+
+def _measured(
+    cell: Cell, bound: LowerBound, trials: int, seed: int, alpha: float, of: str
+) -> Measurement:
+    """The Bayes risk under the prior of a bound: of the estimator, of it with less budget, or of
+    the sample mean."""
+    at = {name: cell.point[name] for name in bound.parameters}
+    assert bound.prior_at is not None
+    prior = bound.prior_at(at, bound.parts(**at))
+    own = cell_seed(seed, f"{CLAIM}|{cell.name}|{of}")
+    privacy = _quartered(cell.privacy) if of == QUARTER else cell.privacy
+    losses = []
+    for child in np.random.SeedSequence(own).spawn(trials):
+        rng = np.random.default_rng(child)
+        instance = prior.draw(rng)
+        if of == "sample mean":
+            losses.append(float(instance.loss(_average(instance, cell.n, rng))))
+        else:
+            losses.append(_loss(cell, privacy, instance, rng))
+    return interval(np.array(losses), alpha, own)
+
+
+def _quartered(privacy: SpendablePrivacy) -> SpendablePrivacy:
+    """Noise of twice the deviation."""
+    if isinstance(privacy, Pure):
+        return Pure(privacy.epsilon / 2)
+    return Gaussian(float(budget_of(privacy).mu()) / 2)
+
+
+def check(profile: Profile, seed: int, alpha: float, console: Console | None) -> Found:
+    """Every cell, and its two controls where they are cheap: the records' mean is all they need."""
+    rows, controls = [], []
+    for cell in CELLS:
+        trials = cell.weight * TRIALS[profile.name]
+        certified = certified_rows(cell)
+        lower, bound = max(certified.values(), key=lambda pair: pair[0])
+        estimator = cell.kind.estimator_at(cell.privacy, cell.point)
+        upper = estimator.risk_bound(cell.kind.problem(cell.point))
+        claim, proven = f"{CLAIM}/{cell.name}", upper.value()
+        cheap = cell.kind is BOUNDED or cell.n * cell.d < 5 * 10**6
+        rows.append(
+            SandwichRow(
+                claim=claim,
+                problem=cell.kind.name,
+                regime="privacy",
+                point=cell.point,
+                estimator="NoisyMean",
+                privacy=str(cell.privacy),
+                measured=_measured(cell, bound, trials, seed, alpha, "NoisyMean"),
+                lower=lower,
+                lower_source=f"{bound.source} ({bound.name})",
+                upper=Ceiling(proven, upper.source, upper.remark),
+                before=cell.before,
+            )
+        )
+        for of, side, against in (("sample mean", "lower", lower), (QUARTER, "upper", proven)):
+            if cheap:
+                found = _measured(cell, bound, TRIALS[profile.name], seed, alpha, of)
+                controls.append(LevelControl(claim, of, cell.point, found, side, against))  # type: ignore[arg-type]
+    return Found(rows, controls=controls)
+
+
+SPECIAL = Special(
+    CLAIM,
+    against="the best certified row of each problem [dim](cells where privacy dominates)[/dim]",
+    by="NoisyMean",
+    intervals=3 * len(CELLS),
+    check=check,
+)
+
+
+# --- The figure ----------------------------------------------------------------------------------
+
+
+def sandwich_figure(rows: Sequence[Row]) -> Figure | None:
+    """Measured risk over lower bound by cell, before and now, and proven upper over lower."""
+    shown = [row for row in rows if isinstance(row, SandwichRow)]
+    if not shown:
+        return None
+    figure = new_figure(8.6, 1.6 + 0.42 * len(shown))
+    axis = figure.subplots()
+    heights = np.arange(len(shown))[::-1]
+    for height, row in zip(heights, shown, strict=True):
+        risk = row.measured.risk
+        assert row.upper is not None
+        axis.plot([1, row.upper.value / row.lower], [height] * 2, color="0.85", lw=6, zorder=1)
+        axis.plot(risk / row.before, height, "o", mfc="white", color="tab:red", zorder=2)
+        axis.plot(risk / row.lower, height, "o", color="tab:blue", zorder=3)
+    axis.plot([], [], "o", mfc="white", color="tab:red", label="measured / lower bound, 0.4.0")
+    axis.plot([], [], "o", color="tab:blue", label="measured / lower bound, now")
+    axis.plot([], [], color="0.85", lw=6, label="from the lower to the proven upper bound")
+    axis.axvline(1, color="black", lw=0.8)
+    axis.set_xscale("log")
+    axis.set_yticks(heights, [row.claim.partition("/")[2] for row in shown], fontsize=8)
+    axis.set_xlabel("risk / certified lower bound")
+    axis.grid(alpha=0.3, axis="x", which="both")
+    axis.set_title("Lower bound, measured risk, upper bound, where privacy dominates", fontsize=10)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    return figure
