@@ -96,6 +96,10 @@ class RareLabelPrior(TwoLabelPrior):
         return RareLabelInstance(drawn.target, drawn.height, drawn.link, drawn.summed)
 
 
+VAST = 1e280
+"""Of a divergence: its product with a square may not be a number."""
+
+
 class Seen(NamedTuple):
     """What a report tells of W."""
 
@@ -114,7 +118,9 @@ def seen(model: type[Privacy], at: Point, q: Number) -> Seen:
     lib = library(q, at["p"])
     energy = q * report_energy(model, at)
     if model in ORDER_TWO:
-        energy = lib.least(energy, q * (q * _order_two(model, at)))  # a square may be 0
+        order_two = _order_two(model, at)
+        if not order_two > VAST:  # beyond, the first bound is the lesser
+            energy = lib.least(energy, q * (q * order_two))  # a square may be 0
     return Seen(energy, q * 0 + math.inf)
 
 

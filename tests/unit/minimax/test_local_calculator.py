@@ -37,7 +37,7 @@ def rows(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, 
         (
             [*RECORDS, "--alpha", "2", "--epsilon", str(math.log(1.25)), "--interactive"],
             "Le Cam: interactive",
-            0.02266,
+            0.0099,
         ),
         ([*RECORDS, "--rho", ".125", "--interactive"], "Le Cam: interactive", 0.02266),
         (
