@@ -260,7 +260,14 @@ def sandwich_figure(rows: Sequence[Row]) -> Figure | None:
     for height, row in zip(heights, shown, strict=True):
         risk = row.measured.risk
         assert row.upper is not None
-        axis.plot([1, row.upper.value / row.lower], [height] * 2, color="0.85", lw=6, zorder=1)
+        axis.plot(
+            [1, row.upper.value / row.lower],
+            [height] * 2,
+            color="0.85",
+            lw=6,
+            solid_capstyle="butt",
+            zorder=1,
+        )
         axis.plot(risk / row.before, height, "o", mfc="white", color="tab:red", zorder=2)
         axis.plot(risk / row.lower, height, "o", color="tab:blue", zorder=3)
     axis.plot([], [], "o", mfc="white", color="tab:red", label="measured / lower bound, 0.4.0")
@@ -268,6 +275,7 @@ def sandwich_figure(rows: Sequence[Row]) -> Figure | None:
     axis.plot([], [], color="0.85", lw=6, label="from the lower to the proven upper bound")
     axis.axvline(1, color="black", lw=0.8)
     axis.set_xscale("log")
+    axis.xaxis.set_major_formatter("{x:g}")
     axis.set_yticks(heights, [row.claim.partition("/")[2] for row in shown], fontsize=8)
     axis.set_xlabel("risk / certified lower bound")
     axis.grid(alpha=0.3, axis="x", which="both")
