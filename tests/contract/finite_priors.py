@@ -42,12 +42,10 @@ from tests.contract.mechanisms import (
     risk_of_reports,
 )
 
-LARGEST = 9
-"""Data sets, at most."""
 
 
 class TooLarge(ValueError):
-    """The prior is known, but has too many data sets at this size."""
+    """The prior is known, but has no finite form in this dimension."""
 
 
 def central_problem(prior: Prior, n: int, loss: Loss) -> FiniteProblem:
@@ -55,10 +53,7 @@ def central_problem(prior: Prior, n: int, loss: Loss) -> FiniteProblem:
     if loss is TO_THE_SAMPLE_MEAN:
         assert isinstance(prior, SignPrior)
         return sample_means(prior, n)
-    found = finite(prior, n)
-    if len(found.joint) > LARGEST:
-        raise TooLarge(f"{prior} with n = {n}: {len(found.joint)} data sets")
-    return found
+    return finite(prior, n)
 
 
 @singledispatch
@@ -212,17 +207,19 @@ def _sign_cells(means: Array, sigma: float, n: int) -> FiniteProblem:
 
 @finite.register
 def slopes(prior: RegressionBlockPrior, n: int) -> FiniteProblem:
-    """The signs of x_j y, which is N(beta_j x_j^2 + ..., sigma^2): of sign(y) x, all of them.
+    """The signs w = sign(y) x of a record, and of those the first alone if n > 1 and d > 1.
 
-    x is uniform on {-1, 1}^d/sqrt(s), so that w = sign(y) x sqrt(s) has the law
-    Phi(<w, beta>/(sigma sqrt s))/2^{d-1}, and x given w is pure noise.
+    x is uniform on {-1, 1}^d/sqrt(s), so that w sqrt(s) has the law
+    Phi(<w, beta>/(sigma sqrt s))/2^{d-1}, and the loss is |.|^2/s.
     """
     beta = prior.height * block_vectors(prior.d, prior.s)
     values = np.array(list(product([-1.0, 1.0], repeat=prior.d)))
     slope = beta @ values.T / (prior.sigma * math.sqrt(prior.s))
     chances = special.ndtr(slope) / 2 ** (prior.d - 1)
-    found = counting_problem(n, np.full(len(beta), 1 / len(beta)), chances, beta)
-    return FiniteProblem(found.joint, found.targets / math.sqrt(prior.s), found.neighbours)
+    if n > 1:
+        first = values[:, 0] > 0
+        chances = np.stack([chances[:, side].sum(axis=1) for side in (first, ~first)], axis=1)
+    return counting_problem(n, np.full(len(beta), 1 / len(beta)), chances, beta / math.sqrt(prior.s))
 
 
 # --- Local privacy --------------------------------------------------------------------------------
@@ -249,11 +246,18 @@ class Reports:
 
     def least_risk(self, privacy: Privacy | None) -> float:
         """With one user the least, with more that of the protocol."""
-        channels = [least_risk(self.alone(user), privacy) for user in range(len(self.chances))]
-        if len(channels) == 1:
-            return channels[0].risk
-        laws = [c.channel @ table.T for c, table in zip(channels, self.chances, strict=True)]
+        if len(self.chances) == 1:
+            return least_risk(self.alone(0), privacy).risk
+        best: dict[int, Array] = {}
+        for user, table in enumerate(self.chances):
+            if id(table) not in best:
+                best[id(table)] = least_risk(self.alone(user), privacy).channel @ table.T
+        laws = [best[id(table)] for table in self.chances]
         return risk_of_reports(laws, self.weights, self.targets, self.absolute)
+
+    def constant_risk(self) -> float:
+        """Without any report."""
+        return self.alone(0).constant_risk()
 
 
 def local_problem(prior: Prior, n: int) -> Reports:
@@ -275,8 +279,8 @@ def label_problem(prior: Prior, n: int) -> Reports:
     targets, weights = _targets(prior)
     assert isinstance(prior, TwoLabelPrior)
     rows = np.array(list(product([1.0], *[[1.0, -1.0]] * (targets.shape[1] - 1))))
-    tables = [_label_law(prior, prior.link(targets @ rows[i % len(rows)])) for i in range(n)]
-    return Reports(tables, weights, targets, prior.summed)
+    tables = [_label_law(prior, prior.link(targets @ row)) for row in rows]
+    return Reports([tables[i % len(rows)] for i in range(n)], weights, targets, prior.summed)
 
 
 @singledispatch

@@ -320,7 +320,7 @@ def nearby(log_rays: Array, pairs: Pairs, reach: float) -> Array:
     """Rays around the given ones: one data set, or all up to one, moved by several lengths."""
     states = log_rays.shape[1]
     parts = np.vstack([np.eye(states), np.tril(np.ones((states, states)))[1:-1]])
-    lengths = reach * 2.0 ** -np.arange(2, 13)
+    lengths = reach / 4 * 3.0 ** -np.arange(7)
     moves = np.concatenate([s * length * parts for length in lengths for s in (-1, 1)])
     found = (log_rays[:, None, :] + moves).reshape(-1, states)
     p, q = (found[:, [pair[side] for pair in pairs]] for side in (0, 1))
@@ -343,7 +343,7 @@ class Mechanism:
 
 STATE_ROUNDS = 60
 """Rounds times data sets, at most: the programme of a round grows with the data sets."""
-STANDSTILL = 1e-5
+STANDSTILL = 1e-4
 """Relative gain of a round below which the rays are taken to be enough."""
 NEW_RAYS = 120
 
@@ -417,11 +417,12 @@ class _Solution:
     """Of the constraints."""
 
     def reduced_costs(self, rays: Array) -> Array:
-        programme = self.programme
-        paid = rays @ self.prices
-        if len(self.fines):
-            paid = paid + programme.rows(rays) @ self.fines
-        return np.asarray(programme.problem.costs(rays) - self.scale * paid)
+        problem, rules = self.programme.problem, self.programme.rules
+        fines = self.fines.reshape(len(problem.neighbours), -1)
+        fined = np.any(fines != 0, axis=0)  # the others need not be computed
+        shares = rules.shares(rays, problem.neighbours, self.programme.chosen[fined])
+        paid = rays @ self.prices + np.tensordot(shares, fines[:, fined], 2)
+        return np.asarray(problem.costs(rays) - self.scale * paid)
 
     def spent(self) -> Array:
         """By level, the largest f-divergence between neighbours in units of its limit."""
@@ -434,9 +435,9 @@ class _Solution:
         return np.asarray(np.tensordot(self.weights[used], shares, 1).max(axis=0))
 
     def worst_level(self) -> int | None:
-        """The level that is broken most, if any is by more than a millionth."""
+        """The level that is broken most, if any is by more than `STANDSTILL`."""
         spent = self.spent()
-        return int(np.argmax(spent)) if spent.max() > 1 + 1e-6 else None
+        return int(np.argmax(spent)) if spent.max() > 1 + STANDSTILL else None
 
     def mechanism(self) -> Mechanism:
         """Mixed with a constant release, as much as it takes to keep every limit."""
