@@ -43,7 +43,6 @@ from tests.contract.mechanisms import (
 )
 
 
-
 class TooLarge(ValueError):
     """The prior is known, but has no finite form in this dimension."""
 
@@ -219,7 +218,9 @@ def slopes(prior: RegressionBlockPrior, n: int) -> FiniteProblem:
     if n > 1:
         first = values[:, 0] > 0
         chances = np.stack([chances[:, side].sum(axis=1) for side in (first, ~first)], axis=1)
-    return counting_problem(n, np.full(len(beta), 1 / len(beta)), chances, beta / math.sqrt(prior.s))
+    return counting_problem(
+        n, np.full(len(beta), 1 / len(beta)), chances, beta / math.sqrt(prior.s)
+    )
 
 
 # --- Local privacy --------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 r"""The least Bayes risk over *all* private mechanisms of a tiny problem, by linear programming.
 
-**The programme.** An output o of a mechanism M acts through its *ray* r = (p(o | x))_x alone, x over
+**The programme.** An output o of a mechanism acts through its *ray* r = (p(o | x))_x alone, x over
 the data sets, and that up to a factor: the best estimate after o and its cost depend on the ray,
 
     cost(r) = min_a sum_x r_x E[loss(a, theta); x],
@@ -341,8 +341,8 @@ class Mechanism:
     """The programme's value: below `risk` by what the mixing with a constant release cost."""
 
 
-STATE_ROUNDS = 60
-"""Rounds times data sets, at most: the programme of a round grows with the data sets."""
+PAIR_ROUNDS = 96
+"""Rounds times pairs of neighbours, at most: with the pairs the programme of a round grows."""
 STANDSTILL = 1e-4
 """Relative gain of a round below which the rays are taken to be enough."""
 NEW_RAYS = 120
@@ -354,7 +354,7 @@ def least_risk(problem: FiniteProblem, privacy: Privacy | None) -> Mechanism:
     log_rays = _normalised(first_log_rays(problem, privacy, rules.reach))
     chosen, before = rules.first, math.inf
     curved = rules.share is _renyi
-    for _ in range(STATE_ROUNDS // len(problem.joint)):
+    for _ in range(PAIR_ROUNDS // len(problem.neighbours)):
         solved = _Programme(problem, rules, chosen, np.exp(log_rays)).solve()
         broken = solved.worst_level()
         if not curved or (broken is None and before - solved.value < STANDSTILL * solved.value):
