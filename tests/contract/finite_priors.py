@@ -262,17 +262,23 @@ class Reports:
 
 
 def local_problem(prior: Prior, n: int) -> Reports:
-    """Whole records are private: w = sign(y) x has the law (1 + <w, theta>/B)/2^p.
-
-    The rest of the record is noise that the user may draw. So it is for every law of the class
-    whose label, given x, is odd in x.
-    """
+    """Whole records are private, and all users' alike."""
     targets, weights = _targets(prior)
+    assert isinstance(prior, TwoLabelPrior)
+    return Reports([record_law(prior, targets)] * n, weights, targets, prior.summed)
+
+
+@singledispatch
+def record_law(prior: Prior, targets: Array) -> Array:
+    """The law of what a record tells, given each target."""
+    raise TypeError(f"{type(prior).__name__} has no finite form: register one with `record_law`")
+
+
+@record_law.register
+def _two_sided(prior: TwoLabelPrior, targets: Array) -> Array:
+    """w = sign(y) x has the law (1 + <w, theta>/B)/2^p; the rest is noise that a user may draw."""
     values = np.array(list(product([-1.0, 1.0], repeat=targets.shape[1])))
-    if type(prior) is not TwoLabelPrior:
-        raise TypeError(f"{type(prior).__name__} has no finite form: register one here")
-    chances = (1 + targets @ values.T / prior.height) / len(values)
-    return Reports([chances] * n, weights, targets, prior.summed)
+    return np.asarray((1 + targets @ values.T / prior.height) / len(values))
 
 
 def label_problem(prior: Prior, n: int) -> Reports:
@@ -280,22 +286,23 @@ def label_problem(prior: Prior, n: int) -> Reports:
     targets, weights = _targets(prior)
     assert isinstance(prior, TwoLabelPrior)
     rows = np.array(list(product([1.0], *[[1.0, -1.0]] * (targets.shape[1] - 1))))
-    tables = [_label_law(prior, prior.link(targets @ row)) for row in rows]
+    tables = [label_law(prior, prior.link(targets @ row)) for row in rows]
     return Reports([tables[i % len(rows)] for i in range(n)], weights, targets, prior.summed)
 
 
 @singledispatch
-def _label_law(prior: Prior, means: Array) -> Array:
-    raise TypeError(f"{type(prior).__name__} has no finite form: register one with `_label_law`")
+def label_law(prior: Prior, means: Array) -> Array:
+    """The law of a label, given each of its means."""
+    raise TypeError(f"{type(prior).__name__} has no finite form: register one with `label_law`")
 
 
-@_label_law.register
+@label_law.register
 def _two_labels(prior: TwoLabelPrior, means: Array) -> Array:
     tilt = (means - float(prior.link(np.zeros(1))[0])) / prior.height
     return np.stack([1 + tilt, 1 - tilt], axis=1) / 2
 
 
-@_label_law.register
+@label_law.register
 def _uniform_labels(prior: UniformNoisePrior, means: Array) -> Array:
     """The cells between the ends of the intervals: the densities are constant on each."""
     ends = np.unique(np.concatenate([means - prior.height, means + prior.height]))

@@ -341,7 +341,7 @@ class Mechanism:
     """The programme's value: below `risk` by what the mixing with a constant release cost."""
 
 
-PAIR_ROUNDS = 96
+PAIR_ROUNDS = 80
 """Rounds times pairs of neighbours, at most: with the pairs the programme of a round grows."""
 STANDSTILL = 1e-4
 """Relative gain of a round below which the rays are taken to be enough."""

@@ -62,10 +62,10 @@ BUDGETS: dict[type[Privacy], list[Privacy]] = {
             (5, 1e-3),
         ]
     ],
-    ZeroConcentrated: [ZeroConcentrated(rho) for rho in (1e-3, 0.02, 0.3, 3.0)],
+    ZeroConcentrated: [ZeroConcentrated(rho) for rho in (1e-3, 0.1, 3.0)],
     Gaussian: [Gaussian(mu) for mu in (0.05, 0.3, 1.0, 2.4)],
-    Renyi: [Renyi(2.0, 0.1), Renyi(4.0, 1.0)],
-    OffsetConcentrated: [OffsetConcentrated(0.05, 0.1)],
+    Renyi: [Renyi(2.0, 0.1), Renyi(4.0, 1.0), Renyi(2.0, 3.0)],
+    OffsetConcentrated: [OffsetConcentrated(0.05, 0.1), OffsetConcentrated(0.5, 1.5)],
 }
 CENTRAL = {Pure: 500, Approximate: 400, ZeroConcentrated: 200, Gaussian: 200}
 LEAST = {**CENTRAL, Renyi: 50, OffsetConcentrated: 20}
