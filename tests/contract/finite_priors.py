@@ -33,14 +33,14 @@ from minimax.methods.priors import (
 from minimax.methods.van_trees import ball_exponent
 from minimax.problems.bounded_mean.diluted import TO_THE_SAMPLE_MEAN
 from minimax.problems.label_regression.uniform_noise import UniformNoisePrior
-from tests.contract.mechanisms import (
+from tests.contract.finite_problems import (
     Array,
     FiniteProblem,
     as_pairs,
     counting_problem,
-    least_risk,
     risk_of_reports,
 )
+from tests.contract.mechanisms import least_risk
 
 
 class TooLarge(ValueError):

@@ -47,7 +47,8 @@ from tests.contract.finite_priors import (
     logistic_signs,
     signs,
 )
-from tests.contract.mechanisms import FiniteProblem, least_risk
+from tests.contract.finite_problems import FiniteProblem
+from tests.contract.mechanisms import least_risk
 
 BUDGETS: dict[type[Privacy], list[Privacy]] = {
     Pure: [Pure(epsilon) for epsilon in (0.05, 0.2, 0.5, 1.0, 2.0, 5.0)],
