@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from scipy import optimize
 
+from minimax.core.balls import surely
 from minimax.core.bound import Optimum
 from minimax.core.symbolic import Expression, Number, library, lift
 
@@ -177,7 +178,7 @@ class ScoreModel:
             reached = (1 - alpha * own - beta * level) / K
             if use.is_symbolic:
                 return use.largest(reached, 0), moments.tail / slope**2
-            if reached > q:
+            if surely(reached > q):  # which round is taken is free: each is a proof
                 q, lost = reached, moments.tail / slope**2 * (beta * steep / K)
                 theta = 1 / use.sqrt(q)
             y = use.sqrt((level + q * steep) / (own + q))

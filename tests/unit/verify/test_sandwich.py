@@ -12,16 +12,16 @@ from verify.rates.special import sandwich
 from verify.rates.special.sandwich import BOUNDED, CELLS, GAUSSIAN, Cell, certified_rows
 
 SMALL = (
-    Cell(GAUSSIAN, ZeroConcentrated(0.05), 1000, 100),
-    Cell(BOUNDED, ZeroConcentrated(0.05), 1000, 100),
+    Cell(GAUSSIAN, ZeroConcentrated(0.05), 1000, 100, 0.1),
+    Cell(BOUNDED, ZeroConcentrated(0.05), 1000, 100, 0.1),
 )
 
 
 def test_rows_are_for_the_records_and_the_loss_of_the_cell() -> None:
-    gaussian = certified_rows(Cell(GAUSSIAN, Pure(0.2), 20_000, 200))
+    gaussian = certified_rows(Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.01))
     assert "packing: sub-Gaussian data" not in gaussian  # its records are not Gaussian
     assert "tracing: Gaussian data" in gaussian
-    bounded = certified_rows(Cell(BOUNDED, Pure(0.2), 20_000, 200))
+    bounded = certified_rows(Cell(BOUNDED, Pure(0.2), 20_000, 200, 0.01))
     assert "packing: bounded data" in bounded
     assert "tracing: in-sample mean" not in bounded  # another loss
 
