@@ -2,6 +2,7 @@ r"""Upper tails of a binomial law, for floats and mpmath numbers; they err upwar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -12,6 +13,8 @@ from minimax.core.balls import Ball
 from minimax.core.symbolic import PRECISE, Number, library, lift
 from minimax.methods.enclosed_counts import BinomialLaw
 
+SMALLEST_LOG = -600.0
+"""Chances below e^this are carried as logarithms."""
 LONGEST_SUM = 8000
 """Terms up to which a tail is summed; beyond, Chernoff's bound is used."""
 
@@ -51,13 +54,17 @@ def _chernoff(x: float, mean: Number) -> Number:
 
 def _probabilities(first: float, last: float, n: Number, p: Number) -> Sequence[Number]:
     """P(K = k) for k = first, ..., last, each from the one before."""
-    start = _probability(first, n, p)
     odds = p / (1 - p)
     if not isinstance(n, PRECISE):
         below = np.arange(first, last)
-        quotients = np.append(1.0, (n - below) / (below + 1) * odds)
-        return [float(chance) for chance in start * np.cumprod(quotients)]
-    chances = [start]
+        quotients = (n - below) / (below + 1) * odds
+        if _log_probability(first, n, p) < SMALLEST_LOG:  # the product would be 0 times infinity
+            with np.errstate(divide="ignore"):  # log 0 beyond k = n
+                logs = np.cumsum(np.append(_log_probability(first, n, p), np.log(quotients)))
+            return [float(chance) for chance in np.exp(logs)]
+        start = _probability(first, n, p)
+        return [float(chance) for chance in start * np.cumprod(np.append(1.0, quotients))]
+    chances = [_probability(first, n, p)]
     for k in range(int(first), int(last)):
         chances.append(chances[-1] * (n - k) * odds / (k + 1))
     return chances
@@ -68,14 +75,27 @@ def _backward_sums(chances: Sequence[Number]) -> list[Number]:
 
 
 def _probability(k: float, n: Number, p: Number) -> Number:
-    """P(K = k). For k > 0 with 25 digits to spare: the logarithms of factorials cancel."""
+    """P(K = k)."""
+    if k > 0 and isinstance(n, Ball):
+        return BinomialLaw(int(n), p).chance(int(k))
     use = library(n)
     if k == 0:
         return use.exp(n * use.log1p(-p))
-    if isinstance(n, Ball):
-        return BinomialLaw(int(n), p).chance(int(k))
     with mpmath.workdps(mpmath.mp.dps + 25):
-        n, p = mpmath.mpf(n), mpmath.mpf(p)
-        ways = mpmath.loggamma(n + 1) - mpmath.loggamma(k + 1) - mpmath.loggamma(n - k + 1)
-        value = mpmath.exp(ways + k * mpmath.log(p) + (n - k) * mpmath.log1p(-p))
+        value = mpmath.exp(_log_chance(k, n, p))
     return +value if use.ulp == 0 else float(value)
+
+
+def _log_probability(k: float, n: float, p: float) -> float:
+    """log P(K = k)."""
+    if k == 0:
+        return n * math.log1p(-p)
+    with mpmath.workdps(mpmath.mp.dps + 25):
+        return float(_log_chance(k, n, p))
+
+
+def _log_chance(k: float, n: Number, p: Number) -> mpmath.mpf:
+    """log P(K = k), with digits to spare: the logarithms of factorials cancel."""
+    n, p = mpmath.mpf(n), mpmath.mpf(p)
+    ways = mpmath.loggamma(n + 1) - mpmath.loggamma(k + 1) - mpmath.loggamma(n - k + 1)
+    return ways + k * mpmath.log(p) + (n - k) * mpmath.log1p(-p)

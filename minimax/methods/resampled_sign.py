@@ -74,7 +74,7 @@ def concentrated_contraction(rho: Number) -> Number:
 def _balance(half: float) -> float:
     """v with v tanh v next to `half`."""
     # v tanh v lies between v^2/(1 + v) and min(v, v^2).
-    top = math.sqrt(half) + half
+    top = 2 * (math.sqrt(half) + half)  # with room for rounding
     return float(optimize.brentq(lambda v: v * math.tanh(v) - half, 0.0, top, xtol=1e-300))
 
 

@@ -37,8 +37,9 @@ class SecondMoments(NamedTuple):
     fourth: Number
     """E|s|^4/h."""
     wobble: Number
-    r"""E|s|^2 (|s|^2/h - g)^2 for a constant g, which must be 0 if the information is only
-    bounded. (The cross term is 2 (D/I) E<N, sum_i s_i |s_i|^2/h_i>, and E<N, sum_i s_i> = 0.)"""
+    r"""E|sum_i T_i|^2/n, T = s (|s|^2/h - g), for a constant g, which must be 0 if the information
+    is only bounded. It is E|T|^2 if T has mean zero given theta. (The cross term is
+    2 (D/I) E<N, sum_i s_i |s_i|^2/h_i>, and E<N, sum_i s_i> = 0.)"""
 
 
 class Leak(Protocol):

@@ -158,7 +158,17 @@ def test_no_gain_is_cut_off_below_its_value() -> None:
     assert gain(Approximate(705.0, 1e-9), GAUSSIAN, shifted=False) >= moment * (1 - 1e-12)
 
 
-@pytest.mark.parametrize(("n", "p"), [(7, 0.3), (10**4, 0.003), (10**15, 4e-14), (10**15, 2e-7)])
+@pytest.mark.parametrize(
+    ("n", "p"),
+    [
+        (7, 0.3),
+        (10**4, 0.003),
+        (10**15, 4e-14),
+        (10**15, 2e-7),
+        (60, 1 - 1e-9),  # where the first chance is not a float
+        (400, 0.9),
+    ],
+)
 def test_binomial_tails_are_upper_bounds(n: int, p: float) -> None:
     mean_count = n * p
     top = min(n, math.ceil(mean_count + 12 * math.sqrt(mean_count) + 30))

@@ -128,6 +128,10 @@ class LogisticLeak:
     e^{-t}, whatever beta. On the rest the eigenvalue is at most n and, as D^2/I and x^2/J are at
     most the risk, |N|^2 <= 3 (4 a^2)(1 + |sum s_i|^2/I + |grad log pi|^2/J), a the radius,
     |sum s_i|^2 <= n^2 and I = n/4.
+
+    The cubes s_i |s_i|^2 = (y_i - p_i)^3 x_i have a mean tau given beta that is not 0:
+    tau = E f x, f = p(1-p)(1-2p) <= 1/(6 sqrt 3), so |tau|^2 <= E f^2/d <= 1/(108 d), as <x, v>^2
+    has mean 1/d for every unit vector v. So E|sum_i s_i |s_i|^2|^2 <= n/12 + n (n - 1)/(108 d).
     """
 
     n: Number
@@ -140,7 +144,8 @@ class LogisticLeak:
         n, twelfth = self.n, self.n / (12 * self.n)
         top = largest_eigenvalue(n / (4 * self.d), twelfth * n / self.d, 1, use.log(self.d) + t)
         tail = 12 * self.radius**2 * n * use.exp(-t) * (2 + 4 * n)
-        return SecondMoments(use.sqrt(top), tail, twelfth, twelfth)
+        wobble = twelfth + (n - 1) / (108 * self.d)
+        return SecondMoments(use.sqrt(top), tail, twelfth, wobble)
 
     def closed_form_t(self) -> Number:
         """e^{-t} = (nd + 1)^{-4} (1 + radius)^{-2}."""

@@ -12,7 +12,7 @@ from scipy import integrate, optimize, special, stats
 
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
 from minimax.methods.antipodal_gain import average_pair_gain, pointwise_pair_gain
-from minimax.methods.resampled_sign import sign_contraction
+from minimax.methods.resampled_sign import concentrated_contraction, sign_contraction
 from minimax.methods.score_model import ScoreModel, SecondMoments
 from minimax.problems.bounded_mean import uniform_part
 from minimax.problems.bounded_mean.lower import tracing_signs_additive
@@ -364,3 +364,8 @@ def test_the_mean_length_of_a_gaussian_vector(d: int) -> None:
     assert exact <= bound * (1 + 1e-12)
     assert bound - exact < (1 / 4 - (1 / 2 - 1 / math.pi)) / d  # exact: 1 - 1/(4d) + ...
     assert d > 1 or bound == pytest.approx(exact)
+
+
+@pytest.mark.parametrize("rho", [1e-300, 7.8e-126, 1e-36, 1e-34, 1e-33, 1e-32, 1e-20])
+def test_a_tiny_budget_has_a_contraction(rho: float) -> None:
+    assert concentrated_contraction(rho) == pytest.approx(rho / 2, rel=1e-6)
