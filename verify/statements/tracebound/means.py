@@ -171,7 +171,8 @@ def tails_course(*, noise: float) -> Result:
     r"$\Gamma\cdot U$, $\Gamma\sim\mathrm{Gamma}(d+1)$ and $U$ uniform on $[-1,1]^d$, has the"
     r" density $e^{-\lVert z\rVert_\infty}/(2^dd!)$: times $\Delta/\epsilon$ it makes a value"
     r" private whose coordinates move by at most $\Delta$, with variance"
-    r" $(d+1)(d+2)\Delta^2/(3\epsilon^2)$ a coordinate, where Laplace noise has $2d^2\Delta^2/\epsilon^2$.",
+    r" $(d+1)(d+2)\Delta^2/(3\epsilon^2)$ a coordinate, where Laplace noise"
+    r" has $2d^2\Delta^2/\epsilon^2$.",
     kind="theorem",
     found="The log density ratio is all of ε and no more; with Gamma(d) it exceeds ε.",
     by="simulation",
