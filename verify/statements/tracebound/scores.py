@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
-import sympy
 from scipy import integrate, special
 
 from minimax.core.bound import LowerBound, Parts
@@ -54,6 +53,8 @@ def van_trees_with_privacy(*, factor: int) -> Result:
     noise: E|E[s_i | release]|^2 = d/(sigma^2 + v), the square of w_1. The risk is
     d/(1/tau^2 + 1/(sigma^2/n + v/n^2)).
     """
+    import sympy  # slow to import, and of no use to the other statements
+
     ratios = []
     cases = itertools.product((2, 50), (1, 30), (1, 9), (sympy.Rational(1, 4), 5), (1, 1000))
     for n, d, sigma, variance, noise in cases:
