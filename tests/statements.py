@@ -139,6 +139,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
         "Uniform part, moments",
         "Sign data, one coordinate",
         "Sign data, resampled signs",
+        "Sign data, pure budgets",
         "Sign data, exact constant",
         "Own channel, Gaussian score",
         "Own channel, unit variance",
