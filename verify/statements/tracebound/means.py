@@ -31,20 +31,22 @@ BALL = {"n": 20_000.0, "d": 400.0, "sigma": 1.0, "radius": 5.0}
 RHO = 0.0005
 
 
-def _measured(place: Point, prior: Prior, rho: float, tails: Tails, trials: int) -> Measurement:
+def _measured(
+    place: Point, prior: Prior, rho: float, tails: Tails, trials: int, seed: int
+) -> Measurement:
     def planned(_: Point) -> NoisyMean:
         return NoisyMean(
             ZeroConcentrated(rho), sigma=place["sigma"], radius=place["radius"], tails=tails
         )
 
-    return interval(losses(planned, prior, place, trials, 0), ALPHA, 0)
+    return interval(losses(planned, prior, place, trials, seed), ALPHA, seed)
 
 
 @cache
-def _ball() -> Measurement:
-    """The risk of the Gaussian plan under the prior of the lower bound."""
+def _ball(seed: int) -> Measurement:
+    """The risk of the Gaussian plan in the cell `BALL`, under the prior of the lower bound."""
     prior = CosinePrior(int(BALL["d"]), BALL["radius"], BALL["sigma"])
-    return _measured(BALL, prior, RHO, "Gaussian", 30)
+    return _measured(BALL, prior, RHO, "Gaussian", 40, seed)
 
 
 @CHAPTER.states(
@@ -53,7 +55,7 @@ def _ball() -> Measurement:
     r" least $d/(\pi^2/a^2+1/q)$, $q=(1-1/n)\sigma^2/n+\sigma^2d/(nG)^2$, with the $G$ of antipodal"
     r" pairs: to leading order $\sigma^2d/n+2\sigma^2d^2/(\rho n^2)$.",
     kind="theorem",
-    found="n = 20,000, d = 400, ρ = .0005: the ball clip has 1.18 times the bound.",
+    found="n = 20,000, d = 400, ρ = .0005: the ball clip has less than 1.2 times the bound.",
     by="simulation",
     expected=Status.HOLDS,
     slow=True,
@@ -61,9 +63,10 @@ def _ball() -> Measurement:
     mutant=Case("the privacy term doubled", factor=2.0),
     code=("minimax.problems.mean.lower.antipodal_gaussian", "estimators.mean.NoisyMean"),
 )
-def gaussian_mean(*, factor: float) -> Result:
+def gaussian_mean(rng: np.random.Generator, *, factor: float) -> Result:
     """Is the bound, its privacy term times factor, below the measured risk's interval?"""
-    found, measured = antipodal_gaussian(ZeroConcentrated).parts(**BALL, rho=RHO), _ball()
+    found = antipodal_gaussian(ZeroConcentrated).parts(**BALL, rho=RHO)
+    measured = _ball(int(rng.integers(2**31)))
     bound = with_privacy(found, factor)
     return result(
         bound <= measured.ci_low,
@@ -75,6 +78,16 @@ def gaussian_mean(*, factor: float) -> Result:
     )
 
 
+SMALL_BALL, SMALL_RHO = {**BALL, "n": 4000.0}, 0.005
+"""Where the plan with a slope is proved to be the better one."""
+
+
+@cache
+def _small_ball(seed: int) -> Measurement:
+    prior = CosinePrior(int(SMALL_BALL["d"]), SMALL_BALL["radius"], SMALL_BALL["sigma"])
+    return _measured(SMALL_BALL, prior, SMALL_RHO, "Gaussian", 60, seed)
+
+
 @CHAPTER.states(
     "Centred mean, Gaussian records",
     r"Centre privately, shorten to a ball about the centre, average, divide by the slope that"
@@ -82,23 +95,24 @@ def gaussian_mean(*, factor: float) -> Result:
     r" statistics plus what the centre's own error leaves, all constants explicit; to leading order"
     r" the risk is $\sigma^2d/n+2\sigma^2d^2/(\rho n^2)$.",
     kind="theorem",
-    found="The measured risk is .88 of what is proved.",
+    found="n = 4,000, d = 400, ρ = .005: the measured risk is .83 of what is proved.",
     by="simulation",
     expected=Status.HOLDS,
-    slow=True,
     printed=Case("as proved", noise=1.0),
     mutant=Case("half the noise", noise=0.5),
     code=("minimax.problems.mean.centred.gaussian_course", "estimators.mean.NoisyMean"),
 )
-def gaussian_course(*, noise: float) -> Result:
+def gaussian_course(rng: np.random.Generator, *, noise: float) -> Result:
     """Is the bound, its noise's deviation times `noise`, above the measured risk's interval?"""
-    return _against_upper(_ball(), BALL, RHO, "Gaussian", noise)
+    measured = _small_ball(int(rng.integers(2**31)))
+    return _against_upper(measured, SMALL_BALL, SMALL_RHO, "Gaussian", noise)
 
 
 def _against_upper(
     measured: Measurement, place: Point, rho: float, tails: Tails, noise: float
 ) -> Result:
-    proved = centred_mean_upper(place, ZeroConcentrated(rho / noise**2), tails).value()
+    found = centred_mean_upper(place, ZeroConcentrated(rho / noise**2), tails).parts()
+    proved = found.total
     return result(
         measured.ci_high <= proved,
         proved=proved,
@@ -106,6 +120,7 @@ def _against_upper(
         ci_low=measured.ci_low,
         ci_high=measured.ci_high,
         measured_over_proved=measured.risk / proved,
+        divided_by_a_slope=bool(found.optimum["gaussian"]),
     )
 
 
@@ -139,9 +154,9 @@ CORNER_RHO = 0.01
 
 
 @cache
-def _corner() -> Measurement:
+def _corner(seed: int) -> Measurement:
     prior = CornerSigns(int(CORNER["d"]), CORNER["radius"])
-    return _measured(CORNER, prior, CORNER_RHO, "vectors", 400)
+    return _measured(CORNER, prior, CORNER_RHO, "vectors", 400, seed)
 
 
 @CHAPTER.states(
@@ -158,9 +173,10 @@ def _corner() -> Measurement:
     mutant=Case("half the noise", noise=0.5),
     code=("minimax.problems.mean.centred.tails_course", "minimax.methods.ball_clip.norm_excess"),
 )
-def tails_course(*, noise: float) -> Result:
+def tails_course(rng: np.random.Generator, *, noise: float) -> Result:
     """Is the bound, its noise's deviation times `noise`, above the measured risk's interval?"""
-    return _against_upper(_corner(), CORNER, CORNER_RHO, "vectors", noise)
+    measured = _corner(int(rng.integers(2**31)))
+    return _against_upper(measured, CORNER, CORNER_RHO, "vectors", noise)
 
 
 # --- K-norm noise --------------------------------------------------------------------------------

@@ -319,9 +319,10 @@ def _counted(seed: int) -> Measurement:
     mutant=Case("the privacy term doubled", factor=2.0),
     code=("minimax.problems.bounded_mean.uniform_part.antipodal_signs",),
 )
-def exact_constant(*, factor: float) -> Result:
+def exact_constant(rng: np.random.Generator, *, factor: float) -> Result:
     """Is the bound, its privacy term times factor, below the measured risk's interval?"""
-    found, measured = antipodal_signs(ZeroConcentrated).parts(**WIDE), _counted(0)
+    found = antipodal_signs(ZeroConcentrated).parts(**WIDE)
+    measured = _counted(int(rng.integers(2**31)))
     bound = with_privacy(found, factor)
     return result(
         measured.ci_low >= bound,
