@@ -1,6 +1,8 @@
-"""The numbered statements of the papers that the proof ledger must hold."""
+"""The numbered statements of the papers, and our own theorems, that the ledger must hold."""
 
 from __future__ import annotations
+
+from minimax.papers import THIS_WORK
 
 
 def _each(kind: str, first: int, last: int) -> list[str]:
@@ -130,5 +132,28 @@ REQUIRED: dict[str, tuple[str, ...]] = {
         "Remark 5.9",
         "Table 1",
         "Section 6",
+    ),
+    THIS_WORK: (
+        "Tracing as van Trees",
+        "Uniform part",
+        "Uniform part, moments",
+        "Sign data, one coordinate",
+        "Sign data, resampled signs",
+        "Sign data, pure budgets",
+        "Sign data, exact constant",
+        "Own channel, Gaussian score",
+        "Own channel, unit variance",
+        "Own channel, sub-Gaussian score",
+        "Own channel, approximate",
+        "Antipodal pairs, average",
+        "Antipodal pairs, one pair",
+        "Antipodal pairs, conjecture",
+        "Resampled sign",
+        "Scalar residuals",
+        "Mean length",
+        "Gaussian mean, exact constant",
+        "Centred mean, Gaussian records",
+        "Centred mean, sub-Gaussian vectors",
+        "K-norm noise",
     ),
 }

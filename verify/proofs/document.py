@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from minimax.papers import PAPERS
+from minimax.papers import PAPERS, THIS_WORK
 from verify.proofs.entry import Entry, Finding, Status, Value
 
 TITLES = {
@@ -19,7 +19,8 @@ TITLES = {
 INTRODUCTION = """\
 # The proof ledger
 
-Every numbered statement of the papers, checked. This page is written by
+Every numbered statement of the papers, and every theorem of this toolkit about the exact cost of
+privacy, checked. This page is written by
 `python -m verify.proofs --write docs/ledger.md`; the statuses and numbers are those of that run
 (seed {seed}). A status follows from which forms of a statement hold when they are run:
 
@@ -152,13 +153,20 @@ def summary(entries: Iterable[Entry], findings: Mapping[str, Finding]) -> str:
     return ", ".join(parts)
 
 
+def _origin(paper: str) -> str:
+    """Where the statements of a chapter come from."""
+    if paper == THIS_WORK:
+        return "This toolkit: the proofs stand in the docstrings of the code that each entry names."
+    return f"{PAPERS[paper].authors}, *{PAPERS[paper].title}*."
+
+
 def document(entries: Mapping[str, Entry], findings: Mapping[str, Finding], seed: int = 0) -> str:
     """The whole ledger as Markdown."""
     told = summary(entries.values(), findings)
     parts = [INTRODUCTION.format(seed=seed), f"{len(entries)} entries: {told}.\n"]
     for paper in dict.fromkeys(entry.paper for entry in entries.values()):
         own = [entry for entry in entries.values() if entry.paper == paper]
-        parts.append(f"## {paper}\n\n{PAPERS[paper].authors}, *{PAPERS[paper].title}*.\n")
+        parts.append(f"## {paper}\n\n{_origin(paper)}\n")
         parts.append(table(own, findings))
         parts += [section(entry, findings[entry.id]) for entry in own]
     return "\n".join(parts)

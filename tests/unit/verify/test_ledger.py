@@ -44,8 +44,8 @@ LATEX = set(
         kappa lambda langle lceil ldots le left leq lesssim lfloor limits ll log lvert
         lVert mapsto mathbb mathbf mathcal mathrm max mid min mu nabla ne neq notin nu
         omega operatorname overline partial perp phi pi pm prime prod propto psi quad
-        rangle rceil rfloor rho right rightarrow rvert rVert setminus sigma sim sqrt
-        star subset subseteq sum sup supset tau text tfrac theta tilde times to top
+        rangle rceil rfloor rho right rightarrow rvert rVert setminus sigma sim sinh sqrt
+        star subset subseteq sum sup supset tanh tau text tfrac theta tilde times to top
         underline varphi vee vert Vert wedge widehat widetilde xi zeta""",
     )
 )
@@ -267,13 +267,14 @@ def test_an_echo_has_the_status_of_what_it_echoes(found: Entry) -> None:
     assert first.expected is found.expected
 
 
-def test_refuted_entries_are_three_findings() -> None:
+def test_refuted_entries_are_four_findings() -> None:
     refuted = [found for found in LEDGER.values() if found.expected is Status.REFUTED]
     recorded = {found.id: Finding(found.id, found.expected) for found in refuted}
-    first = {"CWZ19:Lemma 3.2", "CWZ19:Theorem 3.3", "WX21:Remark 1"}
+    conjecture = "tracebound:Antipodal pairs, conjecture"
+    first = {"CWZ19:Lemma 3.2", "CWZ19:Theorem 3.3", "WX21:Remark 1", conjecture}
     assert {found.finding for found in refuted} == first
-    assert distinct(refuted, recorded) == {"refuted": 3}
-    assert summary(refuted, recorded) == f"{len(refuted)} refuted (3 findings)"
+    assert distinct(refuted, recorded) == {"refuted": 4}
+    assert summary(refuted, recorded) == f"{len(refuted)} refuted (4 findings)"
 
 
 def test_echoes_are_counted_with_what_they_echo() -> None:
