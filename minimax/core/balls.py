@@ -284,6 +284,16 @@ def _largest(first: Plain, *others: Plain) -> Ball:
     return _made(functools.reduce(lambda a, b: a.max(_arb(b)), others, _arb(first)))
 
 
+def upper_gamma(a: Plain, z: Plain) -> Ball:
+    """The regularised incomplete gamma function Q(a, z)."""
+    return _made(_arb(z).gamma_upper(_arb(a), True))
+
+
+def log_gamma(x: Plain) -> Ball:
+    """log Gamma(x)."""
+    return _made(_arb(x).lgamma())
+
+
 def _ndtr(x: Plain) -> Ball:
     arb = _arb(x)
     return _made((-arb / flint().arb(2).sqrt()).erfc() / 2)

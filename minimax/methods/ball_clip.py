@@ -8,6 +8,7 @@ from typing import NamedTuple
 import mpmath
 from scipy import special
 
+from minimax.core.balls import Ball, log_gamma, upper_gamma
 from minimax.core.symbolic import FLOATS, Number, library
 
 
@@ -89,6 +90,8 @@ def _lower_gamma(a: Number, z: Number) -> Number:
         import sympy
 
         return sympy.lowergamma(a, z) / sympy.gamma(a)
+    if isinstance(z, Ball):
+        return 1 - upper_gamma(a, z)
     return _exact_gamma(a, z) if z < a else 1 - _exact_gamma(a, z)
 
 
@@ -101,6 +104,8 @@ def _upper_gamma(a: Number, z: Number) -> Number:
         import sympy
 
         return sympy.uppergamma(a, z) / sympy.gamma(a)
+    if isinstance(z, Ball):
+        return upper_gamma(a, z)
     return 1 - _exact_gamma(a, z) if z < a else _exact_gamma(a, z)
 
 
@@ -143,4 +148,6 @@ def _half_step(x: Number) -> Number:
         import sympy
 
         return sympy.gamma(x + sympy.Rational(1, 2)) / sympy.gamma(x)
+    if isinstance(x, Ball):
+        return lib.exp(log_gamma(x + 0.5) - log_gamma(x))
     return mpmath.gammaprod([x + mpmath.mpf(1) / 2], [x])

@@ -167,8 +167,8 @@ DRAWN: dict[str, dict[str, Draw]] = {
         "noise": log_uniform(1e-10, 1e10),
     },
 }
-SHARPER_IN_FLOATS = ("halving", "one-shot")
-"""Balls hold the simpler form of these bounds: their value is held against 50 digits instead."""
+BY_DIGITS = ("halving", "one-shot")
+"""Balls have the simpler form of these bounds: their value is held against 50 digits instead."""
 
 
 def domain(name: str) -> dict[str, Draw]:
@@ -178,7 +178,7 @@ def domain(name: str) -> dict[str, Draw]:
 @pytest.mark.parametrize("name", BOUNDS)
 def test_no_value_is_below_its_ball(name: str) -> None:
     bound = BOUNDS[name]()
-    by_digits = name.startswith(SHARPER_IN_FLOATS)
+    by_digits = name.startswith(BY_DIGITS)
     places = points(bound, domain=domain(name))
     seen = walk(bound, places, against=held_against_digits if by_digits else held_against_balls)
     print(f"{name}: {seen}, at most {seen.vagueness:.1e} too large")
@@ -187,7 +187,7 @@ def test_no_value_is_below_its_ball(name: str) -> None:
     assert seen.excess <= 0
 
 
-@pytest.mark.parametrize("name", [name for name in BOUNDS if name.startswith(SHARPER_IN_FLOATS)])
+@pytest.mark.parametrize("name", [name for name in BOUNDS if name.startswith(BY_DIGITS)])
 def test_a_simpler_form_in_balls_is_no_smaller(name: str) -> None:
     bound = BOUNDS[name]()
     for place in points(bound, 40):
