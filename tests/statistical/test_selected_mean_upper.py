@@ -18,6 +18,7 @@ from minimax.problems.sparse_mean.selection import (
     log_miss,
     log_null_weight,
     overshoot,
+    selected_mean_upper,
 )
 from minimax.problems.sparse_mean.upper import best_upper
 
@@ -78,6 +79,15 @@ def test_chance_of_missing(mean: float) -> None:
     shorter = gap + math.log(nulls)  # control: as if there were one null
     wrong = math.exp(min(log_miss(shorter, v, best_exponent(shorter, v, 1.0), 1.0), 0.0))
     assert missed > wrong + margin
+
+
+def test_more_budget_never_costs_much() -> None:
+    """Cells must be narrow about the mean that is hidden, not about the radius."""
+    problem = SparseMeanProblem(40_000, 40, 20, 1.0, 1.0)
+    risks = [
+        selected_mean_upper(problem, ZeroConcentrated(rho), s=20).value() for rho in (1e-4, 2e-4)
+    ]
+    assert risks[1] < risks[0]
 
 
 def test_cells_cover_all_means() -> None:

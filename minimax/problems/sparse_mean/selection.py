@@ -365,6 +365,7 @@ def _with_peak(at: Point, found: dict[str, float]) -> dict[str, float]:
     peak = optimize.minimize_scalar(
         loss, bounds=(high - 4, high), method="bounded", options={"xatol": 1e-3}
     )
-    best = min((float(peak.x), high, top), key=loss)
-    found["peak"], found["loss"] = math.exp(best), -loss(best)
+    best = min((float(peak.x), high), key=loss)
+    # at the radius all is found, and wide cells lose nothing there
+    found["peak"], found["loss"] = math.exp(best), -min(loss(best), loss(top))
     return found
