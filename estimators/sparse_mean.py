@@ -20,11 +20,12 @@ from estimators.core.tuning import (
     choose_smallest_loss,
     tuning_grid,
 )
-from minimax.core.bound import Point, UpperBound
+from minimax.core.bound import Optimum, Point, UpperBound
 from minimax.core.calibration import Budget, Scales, sparse_scales
 from minimax.core.privacy import Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
+from minimax.problems.sparse_mean.selection import planned_release, selected_mean_upper
 from minimax.problems.sparse_mean.upper import sparse_mean_upper
 
 Indices = NDArray[np.intp]
@@ -143,16 +144,19 @@ class SparseMean(SparseEstimator):
     **Algorithm** (CWZ19: Algorithm 3.3). Coordinates are clipped to [-R, R] and averaged; s of
     large magnitude are chosen by one pass of Gumbel noise (``method="gumbel"``) or by s rounds of
     Laplace noise (``"peeling"``, CWZ19: Algorithm 3.2 to the letter); their values get Gaussian
-    noise (Laplace for peeling and under a pure budget); all others are 0.
+    noise (Laplace for peeling and under a pure budget) and are shrunk towards 0 by `threshold`;
+    all others are 0.
 
     **Privacy.** Clipping makes every |mean_j| move by at most 2R/n, whatever the data. Selection is
     s noisy-max or exponential-mechanism rounds, and the values are a Laplace or Gaussian release
-    given the support; `sparse_scales` divides the budget. With ``s="cv"`` the ledger of the last
+    given the support; `sparse_scales` divides the budget. Shrinking by a public number is
+    post-processing. With ``s="cv"`` the ledger of the last
     step depends on the s chosen, but its zCDP total does not, so `privacy_` of an (epsilon, delta)
     budget is then read from the zCDP total alone; see `choose_sparsity`.
 
     **Risk.** CWZ19: Theorem 3.4: sigma^2 [s log d/n + (s log d)^2 log(1/delta) log n/(n eps)^2] up
-    to constants. Gumbel selection has the same rate with a smaller constant.
+    to constants. Gumbel selection: `selected_mean_upper`, which R="auto" minimises over truncation,
+    shares and threshold.
 
     **Source.** CWZ19: Algorithms 3.2 and 3.3, §5.2. Gumbel top-k: Durfee and Rogers (2019).
 
@@ -168,17 +172,21 @@ class SparseMean(SparseEstimator):
     privacy : Pure, Approximate or ZeroConcentrated
     s : int or "cv"
         Number of coordinates released, or private cross-validation over `s_grid`.
-    R : float, "theory" or "quantile"
-        Truncation level: given; ``radius + 4 sigma sqrt(log n)``; or a private quantile of the
-        magnitudes, which spends `range_share` of the budget.
+    R : float, "auto", "theory" or "quantile"
+        Truncation level: given; of the least proven risk, together with selection_share and
+        threshold, whose own values are then not used; ``radius + 4 sigma sqrt(log n)``; or a
+        private quantile of the magnitudes, which spends `range_share` of the budget. For peeling
+        and ``s="cv"`` "auto" is "theory".
     method : {"gumbel", "peeling"}
     calibration : {"zcdp", "paper"}
         "paper" needs ``method="peeling"`` and an Approximate budget.
     sigma, radius : float
-        Sub-Gaussian scale and bound on the mean's coordinates, public numbers that ``R="theory"``
-        needs. There is no default, as no number fits raw data.
+        Sub-Gaussian scale and bound on the mean's coordinates, public numbers that
+        ``R="auto"`` and ``R="theory"`` need. There is no default, as no number fits raw data.
     selection_share : float
         Share of the release's budget that selection gets (``method="gumbel"``).
+    threshold : float
+        A released value v becomes sign(v) max(|v| - threshold, 0).
     s_grid : sequence of at least two int, n_folds : int, tuning_share : float
         Used by ``s="cv"`` only.
     quantile, range_share : float
@@ -187,7 +195,7 @@ class SparseMean(SparseEstimator):
 
     Attributes
     ----------
-    mean_, support_ (sorted), R_, s_, selection_scale_, noise_scale_, privacy_, ledger_,
+    mean_, support_ (sorted), R_, s_, threshold_, selection_scale_, noise_scale_, privacy_, ledger_,
     n_features_in_
     """
 
@@ -196,6 +204,7 @@ class SparseMean(SparseEstimator):
         "support_",
         "s_",
         "R_",
+        "threshold_",
         "selection_scale_",
         "noise_scale_",
         "ledger_",
@@ -206,12 +215,13 @@ class SparseMean(SparseEstimator):
         self,
         privacy: SpendablePrivacy | None = None,
         s: int | Literal["cv"] = 1,
-        R: Truncation = "theory",
+        R: Truncation | Literal["auto"] = "auto",
         method: Method = "gumbel",
         calibration: SparseCalibration = "zcdp",
         sigma: float | None = None,
         radius: float | None = None,
         selection_share: float = 0.5,
+        threshold: float = 0.0,
         s_grid: Any = None,
         n_folds: int = 5,
         tuning_share: float = 0.5,
@@ -227,6 +237,7 @@ class SparseMean(SparseEstimator):
         self.sigma = sigma
         self.radius = radius
         self.selection_share = selection_share
+        self.threshold = threshold
         self.s_grid = s_grid
         self.n_folds = n_folds
         self.tuning_share = tuning_share
@@ -241,7 +252,12 @@ class SparseMean(SparseEstimator):
         rng = self._rng()
         ledger: list[LedgerEntry] = []
         search, budget = self._split_for_range(budget)
-        level = self._level(X, search, rng, ledger)
+        planned = self._plan(*X.shape) if self._plans() else None
+        share, threshold = self.selection_share, float(self.threshold)
+        if planned is None:
+            level = self._level(X, search, rng, ledger)
+        else:
+            level, share, threshold = (planned[k] for k in ("R", "share", "threshold"))
         s = self.s
         if s == "cv":
             tuning, budget = split_budget(budget, self.tuning_share, 1 - self.tuning_share)
@@ -258,7 +274,7 @@ class SparseMean(SparseEstimator):
                 rng=rng,
             )
             ledger += entries
-        scales = self._scales(len(X), s, level, budget)
+        scales = self._scales(len(X), s, level, budget, share)
         average = clipped_sum(X, np.float64(-level), np.float64(level)) / len(X)
         support, values, entries_ = sparse_release(
             average,
@@ -272,20 +288,32 @@ class SparseMean(SparseEstimator):
         ledger += entries_
         self._account(ledger)
         self.mean_ = np.zeros(X.shape[1])
-        self.mean_[support] = values
+        self.mean_[support] = np.sign(values) * np.maximum(np.abs(values) - threshold, 0.0)
         self.support_ = np.sort(support)
-        self.R_, self.s_ = level, int(s)
+        self.R_, self.s_, self.threshold_ = level, int(s), threshold
         self.selection_scale_, self.noise_scale_ = scales.selection, scales.value
         return self
 
     def risk_bound(self, problem: SparseMeanProblem) -> UpperBound:
-        """The proven upper bound on the risk, CWZ19: Theorem 3.4: see `sparse_mean_upper`."""
+        """The proven upper bound on the risk: `selected_mean_upper`, or, for peeling, CWZ19:
+        Theorem 3.4 (`sparse_mean_upper`)."""
         self._check_options(problem.n, problem.d)
-        if isinstance(self.R, str) and self.R != "theory":
-            raise ValueError("risk_bound covers R given or 'theory'")
+        if self.R == "quantile":
+            raise ValueError("risk_bound covers R given, 'auto' or 'theory'")
         if isinstance(self.s, str):
             raise ValueError("risk_bound covers a given s")
         asked, s = self._asked, self.s
+        if self.method == "gumbel":
+            return selected_mean_upper(
+                problem,
+                asked,
+                s=s,
+                R=None if self._plans() else lambda at: self._fixed_level(at["n"]),
+                selection_share=self.selection_share,
+                threshold=self.threshold,
+            )
+        if self.threshold:
+            raise ValueError("risk_bound covers peeling without a threshold")
 
         def scales(at: Point) -> Scales:
             return self._scales(at["n"], s, self._fixed_level(at["n"]), Budget(type(asked), at))
@@ -294,13 +322,26 @@ class SparseMean(SparseEstimator):
             problem,
             s=s,
             R=lambda at: self._fixed_level(at["n"]),
-            method=self.method,
             scales=scales,
             privacy=asked,
         )
 
+    def _plans(self) -> bool:
+        """Whether all settings are those of the least proven risk."""
+        return self.R == "auto" and self.method == "gumbel" and not isinstance(self.s, str)
+
+    def _plan(self, n: int, d: int) -> Optimum:
+        assert not isinstance(self.s, str)
+        place = {"n": n, "d": d, "s": self.s, **self._known_scales()}
+        return planned_release(place, self.s, self._asked)
+
     def _scales(
-        self, n: Number, s: int, level: Number, budget: SpendablePrivacy | Budget
+        self,
+        n: Number,
+        s: int,
+        level: Number,
+        budget: SpendablePrivacy | Budget,
+        share: float | None = None,
     ) -> Scales:
         return sparse_scales(
             n,
@@ -309,10 +350,12 @@ class SparseMean(SparseEstimator):
             budget,
             method=self.method,
             calibration=self.calibration,
-            selection_share=self.selection_share,
+            selection_share=self.selection_share if share is None else share,
         )
 
     def _check_options(self, n: int, d: int) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
-        self._check_truncation("theory", "quantile")
+        self._check_truncation("auto", "theory", "quantile")
+        if not 0 <= self.threshold < math.inf:
+            raise ValueError(f"threshold must be non-negative and finite, got {self.threshold!r}")
         return self._check_selection(n, d)

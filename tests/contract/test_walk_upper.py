@@ -86,7 +86,7 @@ def made() -> Iterator[Made]:
             yield (
                 f"sparse mean {method} {privacy}",
                 lambda p=privacy, m=method: SparseMean(
-                    p, s=5, method=m, sigma=1.0, radius=1.0
+                    p, s=5, R="theory", method=m, sigma=1.0, radius=1.0
                 ).risk_bound(SparseMeanProblem(10**6, 100, 3)),
             )
         yield (

@@ -6,17 +6,12 @@ from collections.abc import Callable
 
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import Assumption, Optimum, Point, Rule, Terms, UpperBound, rule_at
-from minimax.core.calibration import (
-    Budget,
-    Scales,
-    gumbel_range_rms,
-    laplace_maximum_rms,
-    sparse_scales,
-)
+from minimax.core.calibration import Scales, laplace_maximum_rms
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import LETTERS, Number, library
-from minimax.problems.mean.upper import Law, best_truncation, clip_bias
+from minimax.problems.mean.upper import Law, clip_bias
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
+from minimax.problems.sparse_mean.selection import selected_mean_upper
 
 
 def clip_distance(R: Number, sigma: Number, radius: Number, d: Number) -> Number:
@@ -36,12 +31,11 @@ def sparse_mean_upper(
     *,
     s: int,
     R: Rule,
-    method: str,
     scales: Scales | Callable[[Point], Scales],
     privacy: Privacy | None = None,
     law: Law = "Gaussian",
 ) -> UpperBound:
-    r"""Explicit risk bound for clip, average, select s coordinates privately, add noise.
+    r"""Explicit risk bound for clip, average, select s coordinates by peeling, add noise.
 
     **Statement.** For s >= s* (the true sparsity),
 
@@ -64,7 +58,6 @@ def sparse_mean_upper(
 
     R and the scales are given, or functions of the point, which then holds `privacy`'s numbers.
     """
-    extreme = laplace_maximum_rms if method == "peeling" else gumbel_range_rms
     budget = {} if privacy is None else privacy.parameters
 
     def optimise(point: Point) -> Optimum:
@@ -84,13 +77,13 @@ def sparse_mean_upper(
             bias = clip_distance(found["R"], sigma, point["radius"], d)
         spread = sigma * lib.sqrt((2 * lib.log(2 * d) + 2) / n)
         # (bias + spread)^2 and (bias + spread + selection)^2 less spread^2 each
-        missed = bias + found["selection"] * extreme(d)
+        missed = bias + found["selection"] * laplace_maximum_rms(d)
         added = s * (bias * (bias + 2 * spread) + found["value_variance"])
         added = added + 4 * point["s"] * missed * (missed + 2 * spread)
         return Terms((s + 4 * point["s"]) * spread**2, added)
 
     return UpperBound(
-        name="clip, average, select, noise",
+        name="clip, average, peel, noise",
         source="CWZ19: Theorem 3.4",
         parameters=(*problem.point, *budget),
         formula=formula,
@@ -102,27 +95,14 @@ def sparse_mean_upper(
         ),
         defaults={**problem.point, **budget},
         estimator="SparseMean",
-        settings=lambda point, found: {"s": s, "R": found["R"]},
+        settings=lambda point, found: {"s": s, "R": found["R"], "method": "peeling"},
         zero_release_risk=problem.zero_release_risk,
         resolve=isinstance(privacy, Approximate),
     )
 
 
 def best_upper(problem: SparseMeanProblem, privacy: Privacy) -> Best:
-    """The least risk proven for SparseMean over its R, for the sub-Gaussian class, or releasing 0,
-    of risk at most s radius^2."""
-    model = type(privacy)
-
-    def at(R: float) -> UpperBound:
-        return sparse_mean_upper(
-            problem,
-            s=problem.s,
-            R=R,
-            method="gumbel",
-            scales=lambda point: sparse_scales(point["n"], problem.s, R, Budget(model, point)),
-            privacy=privacy,
-            law="sub-Gaussian",
-        )
-
-    bound = at(best_truncation(lambda R: at(R).value(), problem))
+    """The least risk proven for SparseMean, for the sub-Gaussian class, or releasing 0, of risk at
+    most s radius^2."""
+    bound = selected_mean_upper(problem, privacy, s=problem.s)
     return Best.of(bound).or_zero(problem.zero_release_risk(), VACUOUS)

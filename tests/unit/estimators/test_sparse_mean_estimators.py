@@ -270,7 +270,7 @@ def test_released_values_have_the_stated_noise(options: dict[str, Any], law: Any
 def test_truncation_levels() -> None:
     X = sample(2000)
     budget = ZeroConcentrated(0.1)
-    theory = SparseMean(budget, sigma=2.0, radius=3.0, random_state=0).fit(X)
+    theory = SparseMean(budget, R="theory", sigma=2.0, radius=3.0, random_state=0).fit(X)
     assert math.isclose(theory.R_, 3 + 8 * math.sqrt(math.log(2000)))
     assert SparseMean(budget, R=2.5, random_state=0).fit(X).R_ == 2.5
     found = SparseMean(budget, R="quantile", random_state=0).fit(X)

@@ -166,8 +166,10 @@ def test_no_proven_risk_is_above_that_of_releasing_0(
 
 def test_a_sparse_mean_that_needs_no_data(capsys: pytest.CaptureFixture[str]) -> None:
     where = ["sparse-mean", "--d", "1000", "--s", "10", "--rho", "0.02"]
-    assert main([*where, "--n", "2000"]) == 0
+    assert main([*where, "--n", "200"]) == 0
     assert "proven upper bound: 1.000e+01   (releasing 0" in capsys.readouterr().out
+    assert main([*where, "--n", "2000"]) == 0
+    assert "7.878e-01   (SparseMean with s = 10, sigma = 1" in capsys.readouterr().out
     assert main([*where, "--plan", "--risk", "11"]) == 0
     assert "proven to be reached at n = 1 " in capsys.readouterr().out
 

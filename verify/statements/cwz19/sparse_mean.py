@@ -252,7 +252,7 @@ def _privacy_risk(n: float, s: float, log_d: float, log_term: float) -> float:
         method="peeling",
         calibration="paper",
     )
-    bound = sparse_mean_upper(problem, s=problem.s, R=R, method="peeling", scales=scales)
+    bound = sparse_mean_upper(problem, s=problem.s, R=R, scales=scales)
     return cast(float, bound.parts().privacy) * (n * epsilon) ** 2
 
 
