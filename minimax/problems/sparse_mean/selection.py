@@ -200,7 +200,7 @@ def selected_mean_upper(
 
     **Constants.** R=None: R, share and threshold are those of the least proven risk, which is what
     the estimator runs by itself. At n = 2000, d = 1000, s = 10, sigma = radius = 1, rho = .02 it is
-    59 times the lower bound, where CWZ19: Theorem 3.4 with `sparse_mean_upper`'s constants has
+    59.6 times the lower bound, where CWZ19: Theorem 3.4 with `sparse_mean_upper`'s constants has
     2077 times.
 
     **Source.** this toolkit, for CWZ19: Algorithm 3.3.
