@@ -11,7 +11,7 @@ from estimators.baselines.regression import AdaptiveSufficientStatistics
 from estimators.controls.regression import LeastSquares
 from estimators.core.truncation import theoretical_truncation
 from estimators.regression import NoisyGradientRegression
-from minimax.core.bound import Point
+from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, ZeroConcentrated, at_point
 from minimax.problems.regression import lower as regression
 from minimax.problems.regression.problem import RegressionProblem
@@ -36,13 +36,20 @@ def _least_squares(p: Point) -> LeastSquares:
     return LeastSquares()
 
 
+def _best_tracing(model: type[Privacy]) -> LowerBound:
+    """By antipodal pairs, or by the record's own channel."""
+    if model is Approximate:
+        return regression.tracing(model, shifted=True)
+    return regression.antipodal_pairs(model)
+
+
 def _tracing(model: type[Privacy], *sweeps: Sweep) -> Claim:
     estimator_at = _descent(model)
     return Claim(
         name=f"regression/tracing/{model.name}",
         problem=RegressionProblem,
         model=model,
-        lower=regression.tracing(model, shifted=model is Approximate),
+        lower=_best_tracing(model),
         estimator="NoisyGradientRegression",
         estimator_at=estimator_at,
         non_private=_least_squares,
@@ -91,7 +98,7 @@ def claims() -> list[Claim]:
             name="regression/tracing/zCDP/AdaSSP",
             problem=RegressionProblem,
             model=ZeroConcentrated,
-            lower=regression.tracing(ZeroConcentrated),
+            lower=_best_tracing(ZeroConcentrated),
             estimator="AdaptiveSufficientStatistics",
             estimator_at=_statistics,
             non_private=_least_squares,
