@@ -204,7 +204,6 @@ class SparseMean(SparseEstimator):
         "support_",
         "s_",
         "R_",
-        "threshold_",
         "selection_scale_",
         "noise_scale_",
         "ledger_",

@@ -269,7 +269,8 @@ def choices(
     found = [{"shift": shift, "share": share}]
     if model is Approximate:
         closed = (1 + ABOVE) * float(_closed_shift(tail, float(point["epsilon"])))
-        found.append({"shift": closed, "share": 1.0})
+        if math.isfinite(closed):  # sinh(eps/2) may not be
+            found.append({"shift": closed, "share": 1.0})
     return found
 
 
