@@ -209,8 +209,8 @@ def _other_claims() -> list[Claim]:
             "packing/pure",
             Pure,
             mean.dense_packing(Pure),
-            "NoisyMean",
-            _planned_mean(Pure, "coordinates"),
+            "NoisyMean (R = 4 sigma)",
+            lambda p: NoisyMean(at_point(Pure, p), R=4 * p["sigma"]),
             Sweep(
                 "privacy",
                 {**UNIT, "n": 1000, "d": 50, "epsilon": 0.5},
