@@ -199,6 +199,9 @@ def main(argv: list[str] | None = None) -> int:
         if not args.upper:
             best = problem.best_upper(privacy)
             print(f"proven upper bound: {best.risk:.3e}   ({best})")
+            for row in upper_rows(problem, privacy)[1:]:
+                if row.kind == "certified" and row.total is not None and row.total < best.risk:
+                    print(f"in a narrower class: {row.total:.3e}   ({row.name})")
     return 0
 
 
