@@ -368,7 +368,7 @@ def test_index_curve_and_plot(tmp_path: Path) -> None:
         (lambda: SphereRandomiser(0, 1.0), "p must"),
         (lambda: SphereRandomiser(2.5, 1.0), "p must"),  # type: ignore[arg-type]
         (lambda: SphereRandomiser(3, 0.0), "epsilon"),
-        (lambda: SphereRandomiser(3, 601.0), "epsilon"),
+        (lambda: SphereRandomiser(3, 701.0), "epsilon"),
         (lambda: SphereRandomiser(3, math.nan), "epsilon"),
         (lambda: SphereRandomiser(3, 1.0, -1.0), "radius"),
         (lambda: SphereRandomiser(3, 1.0, cap=1.0), "cap"),
