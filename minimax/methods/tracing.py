@@ -235,6 +235,8 @@ def best_choices(
     return t[found], share[found]
 
 
+LONGEST_SHIFT = 1e100
+"""Beyond this a shift, sinh(eps/2) for large eps, has squares that are no floats."""
 ABOVE = 1e-12
 """A shift from `_transported_excess` lies by so much above its s, in any kind of number."""
 
@@ -269,7 +271,7 @@ def choices(
     found = [{"shift": shift, "share": share}]
     if model is Approximate:
         closed = (1 + ABOVE) * float(_closed_shift(tail, float(point["epsilon"])))
-        if math.isfinite(closed):  # sinh(eps/2) may not be
+        if closed < LONGEST_SHIFT:
             found.append({"shift": closed, "share": 1.0})
     return found
 
