@@ -121,7 +121,8 @@ def test_a_wrong_exponent_is_found_out() -> None:
     found = run([replace(claim, lower=lying)], SWEPT, seed=2)
     assert found.exit_code == 1
     verdicts = {row.variable: row.verdict for row in found.slopes}
-    assert verdicts == {"n": Verdict.VIOLATED, "mu": Verdict.CONSISTENT}
+    assert verdicts["n"] is Verdict.VIOLATED
+    assert verdicts["mu"] is not Verdict.VIOLATED
     unbroken = [control.kind for control in found.controls if not control.broke]
     assert unbroken == ["exponent in n shifted by one (privacy)"]
 

@@ -69,7 +69,7 @@ def worst(d: int, radius: float) -> list[Array]:
 
 @pytest.mark.parametrize(("n", "d", "radius", "privacy"), CASES, ids=NAMES)
 def test_the_risk_is_below_what_is_proved(n: int, d: int, radius: float, privacy: Privacy) -> None:
-    trials = 40 if d > 5 else 100
+    trials = 40 if d > 5 else 400
     problem = MeanProblem(n, d, 1.0, radius)
     for tails, laws in (("vectors", (gaussian, signs, mixture)), ("Gaussian", (gaussian,))):
         proved = centred_mean_upper(problem.point, privacy, tails).value()
