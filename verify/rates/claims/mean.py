@@ -147,7 +147,7 @@ def _without_upper(
 PUBLISHED = {"n": 40_000, "d": 200, "epsilon": 0.2, "delta": 1e-7}
 """Where the published algorithms beat releasing 0 and privacy is dear."""
 ZCDP = {**BASE, "rho": 0.05}
-APPROXIMATE = {**LONGER, "epsilon": 0.5, "delta": 1e-7}
+APPROXIMATE = {**UNIT, "n": 3000, "d": 200, "epsilon": 0.5, "delta": 1e-7}
 PURE_SWEEP = Sweep(
     "privacy",
     {**LONGER, "epsilon": 0.5},
