@@ -22,8 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from estimators.local_regression import LocalHardThresholding
+from estimators.randomisers.base import mean_of_reports
 from estimators.randomisers.signs import HypercubeRandomiser
-from estimators.randomisers.vectors import Randomiser, SphereRandomiser, mean_of_reports, privunit
+from estimators.randomisers.vectors import SphereRandomiser, privunit
 
 Array = NDArray[np.float64]
 TIME_GOAL = 2.0
@@ -48,7 +49,7 @@ def timed(action: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def randomisers(p: int) -> list[Randomiser]:
+def randomisers(p: int) -> list[VectorRandomiser]:
     """What is timed."""
     return [
         SphereRandomiser(p, 1.0),
@@ -81,7 +82,7 @@ def chunks(n: int, p: int) -> Iterator[Array]:
         yield rng.standard_normal((min(CHUNK, n - start), p)) / np.sqrt(p)
 
 
-def peak(n: int, randomiser: Randomiser) -> int:
+def peak(n: int, randomiser: VectorRandomiser) -> int:
     """Peak bytes while the mean of n users' reports is formed."""
     tracemalloc.start()
     mean_of_reports(chunks(n, randomiser.p), randomiser, np.random.default_rng(2))

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from estimators.label_regression import LabelHardThresholding, LabelLasso
     from estimators.local_regression import LocalHardThresholding, OneShotThreshold
     from estimators.mean import NoisyMean
+    from estimators.randomisers.base import mean_of_reports
+    from estimators.randomisers.signs import HypercubeRandomiser
+    from estimators.randomisers.vectors import SphereRandomiser
+    from estimators.randomisers.zcdp_privunit import GaussianRandomiser, SoftCapRandomiser
     from estimators.regression import NoisyGradientRegression
     from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
     from estimators.sparse_mean import SparseMean
@@ -32,7 +36,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AdaptiveSufficientStatistics",
     "CoinPressMean",
+    "GaussianRandomiser",
     "HardThresholdedMean",
+    "HypercubeRandomiser",
     "IterativeHardThresholding",
     "JohnsonLindenstraussRegression",
     "KarwaVadhanMean",
@@ -52,18 +58,23 @@ __all__ = [
     "PrivateHardThresholding",
     "SampleMean",
     "SequentialHalving",
+    "SoftCapRandomiser",
     "SparseMean",
+    "SphereRandomiser",
     "SquaredLoss",
     "StableSparseMean",
     "TwoStageRegression",
     "compose",
     "delta_at",
+    "mean_of_reports",
 ]
 
 _HOMES = {
     "AdaptiveSufficientStatistics": "baselines.regression",
     "CoinPressMean": "baselines.mean",
+    "GaussianRandomiser": "randomisers.zcdp_privunit",
     "HardThresholdedMean": "controls.mean",
+    "HypercubeRandomiser": "randomisers.signs",
     "IterativeHardThresholding": "controls.regression",
     "JohnsonLindenstraussRegression": "baselines.regression",
     "KarwaVadhanMean": "baselines.mean",
@@ -83,12 +94,15 @@ _HOMES = {
     "PrivateHardThresholding": "sparse_regression",
     "SampleMean": "controls.mean",
     "SequentialHalving": "halving",
+    "SoftCapRandomiser": "randomisers.zcdp_privunit",
     "SparseMean": "sparse_mean",
+    "SphereRandomiser": "randomisers.vectors",
     "SquaredLoss": "core.losses",
     "StableSparseMean": "stable_sparse_mean",
     "TwoStageRegression": "baselines.sparse_regression",
-    "delta_at": "core.accounting",
     "compose": "core.accounting",
+    "delta_at": "core.accounting",
+    "mean_of_reports": "randomisers.base",
 }
 """The module of each name. It is imported when the name is first asked for: scikit-learn takes
 longer to start than most of what is done with it."""

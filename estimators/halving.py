@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from estimators.core.base import LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, number_or_auto
-from estimators.local_regression import coordinate_means, report_epsilon
+from estimators.local_regression import coordinate_means
+from estimators.randomisers.choice import report_epsilon, spent
 from estimators.randomisers.signs import HypercubeRandomiser
 from minimax.core.bound import UpperBound
-from minimax.core.privacy import Pure, Scope, SpendablePrivacy
+from minimax.core.privacy import Pure, Scope, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.local_regression.halving import (
     Rounds,
     halving_upper,
@@ -41,7 +42,8 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
 
     **Privacy.** Local and pure, for every data set: a report's law is within e^epsilon of that at
     any other record, the candidates are public, and a user reports once. Sequentially interactive:
-    a round is asked about what the rounds before it reported.
+    a round is asked about what the rounds before it reported. A budget of rho-zCDP is spent by bits
+    with epsilon tanh(epsilon/2) = rho, for one number the best there are.
 
     **Risk.** At most about 3 S^2 coth(epsilon/2)^2 p/n over the class of WX21: Theorem 2, whatever
     p: `risk_bound`. That of `OneShotThreshold`, which needs no interaction, grows like log p. By
@@ -57,7 +59,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
 
     Parameters
     ----------
-    privacy : Pure of scope "local", default epsilon = 1
+    privacy : Pure or ZeroConcentrated of scope "local", default epsilon = 1
     C : float
         Bound on the noise. For `bound` only.
     radius : float
@@ -123,7 +125,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
             means, entry = coordinate_means(X, weights, users, left, scale, bits, rng)
             left = left[np.argsort(-np.abs(means), kind="stable")]
             value = float(means[0])  # of use in the last round, which has one candidate
-            ledger.append(replace(entry, part=f"round {r + 1}"))
+            ledger.append(replace(spent(entry, self._asked), part=f"round {r + 1}"))
         self._account(ledger)
         self.coef_ = np.zeros(p)
         self.coef_[left[0]] = np.clip(value, -float(self.radius), float(self.radius))
@@ -143,7 +145,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
                 "risk_bound needs radius = feature_scale = 1 and"
                 f" bound = 1 + C = {1 + problem.C:g}; got {self!r}"
             )
-        return halving_upper(problem, self._budget(Pure))
+        return halving_upper(problem, self._budget(Pure, ZeroConcentrated))
 
     def _selection_bound(self, plan: Rounds, epsilon: float) -> float:
         """S, in units of h `radius` that of the class with coefficients of at most 1."""
@@ -153,7 +155,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
 
     def _plan(self) -> tuple[float, HypercubeRandomiser]:
         """Every option checked; B, and what randomises a report."""
-        epsilon = report_epsilon(self._budget(Pure))
+        epsilon = report_epsilon(self._budget(Pure, ZeroConcentrated))
         check_between(*SAFE_RANGE, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
         scale = float(self.feature_scale)
         bound = number_or_auto("bound", self.bound)

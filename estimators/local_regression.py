@@ -27,23 +27,20 @@ from estimators.core.checks import (
 from estimators.core.design import LARGEST
 from estimators.core.links import Link, LinkPredictor, best_step
 from estimators.core.mechanisms import Release
-from estimators.randomisers.signs import HypercubeRandomiser
-from estimators.randomisers.vectors import (
-    LARGEST_EPSILON,
-    Randomiser,
-    SphereRandomiser,
-    blocks,
-    mean_of_reports,
+from estimators.randomisers.base import VectorRandomiser, blocks, mean_of_reports
+from estimators.randomisers.choice import (
+    OnCube,
+    OnSphere,
+    cube_randomiser,
+    spent,
+    sphere_randomiser,
 )
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime, UpperBound
-from minimax.core.privacy import Pure, Scope, SpendablePrivacy
+from minimax.core.privacy import Pure, Scope, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.local_regression.problem import LocalRegressionProblem
-from minimax.problems.local_regression.upper import one_shot_upper
-
-CAPS: dict[str, Literal["half", "best"]] = {"duchi": "half", "privunit": "best"}
-"""The randomisers of gradients by name, as caps of `SphereRandomiser`."""
+from minimax.problems.local_regression.upper import one_shot_upper, soft_cap_upper
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class LocalPlan:
     """What a local protocol is for n users with p features: public, and known before any report."""
 
     link: Link
-    randomiser: SphereRandomiser
+    randomiser: VectorRandomiser
     step_size: float
     steps: int
 
@@ -86,12 +83,13 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     entries of largest magnitude and P projects on the ball of `radius`. f is the link: none is
     f(x) = x.
 
-    **Privacy.** Local and pure, for every data set and every link: a report's density is within
-    e^epsilon of that at any other record (`estimators.randomisers.vectors`), theta is public,
-    and a user reports once. A link is read off a table made before any record is looked at
-    (`estimators.core.links.Link.tabulated`): a function that mixed its entries would let a gradient
-    depend on other users. Sequentially interactive: group t is asked about what the groups before
-    it reported. The options and the number of users are public.
+    **Privacy.** Local, for every data set and every link: a report's density is within e^epsilon
+    of that at any other record (`estimators.randomisers.vectors`), or its Renyi divergences are
+    within rho alpha (`minimax.core.soft_cap`), theta is public, and a user reports once. A link is
+    read off a table made before any record is looked at (`estimators.core.links.Link.tabulated`): a
+    function that mixed its entries would let a gradient depend on other users. Sequentially
+    interactive: group t is asked about what the groups before it reported. The options and the
+    number of users are public.
 
     **Risk.** WX21: Theorems 5 and 9: up to constants the l2 error is 2^-T |theta*| plus
     sqrt(T s* log p/n) (r/b^2) coth(epsilon/2), with r of order b sqrt(p) (C + b sqrt s), for
@@ -108,10 +106,13 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     * The paper's classes do not ask for noise of mean zero given x. Without it theta is not
       determined: theta = 0 and theta* = e_1 with noise -<x, theta*> give the same data.
     * ``randomiser="privunit"`` is not in the paper: the same kind of report with the least error.
+    * Nor are zCDP budgets, for which the paper has a lower bound alone (Theorem 4): the error is
+      that above with the length of a report, r sqrt(p)/mu for the soft cap, in place of
+      r sqrt(p) coth(epsilon/2).
 
     Parameters
     ----------
-    privacy : Pure of scope "local", default epsilon = 1
+    privacy : Pure or ZeroConcentrated of scope "local", default epsilon = 1
     s : int
         Number of non-zero coefficients kept. The theorems ask for 8 s*; s = s* is less noisy.
     s_star : int or None
@@ -123,7 +124,9 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         4001 points, at which f and f' are read, cubics are used.
     radius : float
         Bound on |theta|_2.
-    randomiser : {"duchi", "privunit"}
+    randomiser : {"auto", "duchi", "privunit", "softcap", "gaussian"}
+        "auto": the paper's "duchi" for a pure budget; for zCDP the one of least error at r and p,
+        "softcap" but for very few features. "softcap" and "gaussian" need zCDP.
     steps : int or "auto"
         T, at most the number of users. "auto": halvings of `radius` until it is below the noise
         that reports of all n users would leave on s coordinates, log2(radius sqrt(n p/s)/(eta L))
@@ -167,7 +170,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         C: float = 1.0,
         link: Link | None = None,
         radius: float = 1.0,
-        randomiser: Literal["duchi", "privunit"] = "duchi",
+        randomiser: OnSphere = "auto",
         steps: int | Literal["auto"] = "auto",
         step_size: float | Literal["auto"] = "auto",
         clip: float | Literal["auto"] = "auto",
@@ -192,7 +195,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
             mean, entry = mean_of_reports(gradients, plan.randomiser, rng)
             moved = hard_threshold(coef - plan.step_size * mean, int(self.s))
             coef = projected(moved, float(self.radius))
-            ledger.append(replace(entry, part=f"group {t + 1}"))
+            ledger.append(replace(spent(entry, self._asked), part=f"group {t + 1}"))
         self._account(ledger)
         self.coef_, self.support_ = coef, np.flatnonzero(coef)
         self.n_iter_, self.step_size_ = plan.steps, plan.step_size
@@ -216,16 +219,14 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
 
     def _plan(self, n: int, p: int) -> LocalPlan:
         """Every option checked, and those that are "auto" worked out."""
-        epsilon = report_epsilon(self._budget(Pure))
+        budget = self._budget(Pure, ZeroConcentrated)
         s, s_star, link = self._model(p)
         radius, scale = float(self.radius), float(self.feature_scale)
-        if self.randomiser not in CAPS:
-            raise ValueError(f"randomiser must be 'duchi' or 'privunit', got {self.randomiser!r}")
         step = self._step(link, scale)
         clip = number_or_auto("clip", self.clip)
         if clip is None:
             clip = gradient_bound(link, p, s, s_star, float(self.C), radius, scale)
-        randomiser = SphereRandomiser(p, epsilon, clip, CAPS[self.randomiser])
+        randomiser = sphere_randomiser(self.randomiser, budget, p, clip)
         noise = step * randomiser.length * math.sqrt(s / (n * p))
         return LocalPlan(link, randomiser, step, self._rounds(n, radius / noise))
 
@@ -278,16 +279,21 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
       z_j: z_j is rounded to +-B/k without bias, and its sign kept with probability
       e^eps/(1 + e^eps). Coordinate j is averaged over its users (0 if there are none).
     * ``report="hypercube"``: all of z, through `HypercubeRandomiser` with the best cap.
+    * ``report="softcap"``, ``"gaussian"``: all of z, as a vector of norm at most sqrt(p) B/k,
+      through `SoftCapRandomiser` or with Gaussian noise: zCDP.
 
     The s entries of largest magnitude are kept, and projected on the ball of `radius`.
 
-    **Privacy.** Local, pure, for every data set; each user reports once, non-interactively: the
-    question to user i depends on i alone.
+    **Privacy.** Local, for every data set; each user reports once, non-interactively: the question
+    to user i depends on i alone. A bit and the hypercube are pure, at epsilon or for a budget of
+    rho-zCDP at epsilon tanh(epsilon/2) = rho (`estimators.randomisers.choice`).
 
     **Risk.** A coordinate's variance is at most (B/k)^2 coth(eps/2)^2/floor(n/p) for "coordinate",
     and for "hypercube" the squared entry of a report over n: pi/2 times as much for small epsilon
     and many features, less from epsilon = 2 on. So the l2 error squared is of order
-    s p log(p) B^2/(n epsilon^2); with its constant for "coordinate" and s = 1: `risk_bound`.
+    s p log(p) B^2/(n epsilon^2). For "softcap" it is about p (B/k)^2/(mu^2 n), less than for a bit
+    by 1.20 at rho = .1, 1.83 at 1 and 3.2 at 3 for many features. With constants for "coordinate"
+    and "softcap" and s = 1: `risk_bound`.
 
     **Source.** WX21: Theorem 1's problem, one-sparse and non-interactive, for which the paper has
     no estimator. Under the prior of the theorem's proof y is +-B, and the report of "coordinate" is
@@ -299,14 +305,16 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     Parameters
     ----------
-    privacy : Pure of scope "local", default epsilon = 1
+    privacy : Pure or ZeroConcentrated of scope "local", default epsilon = 1
     s : int
         Number of non-zero coefficients kept, a bound on that of the true ones.
     C : float
         Bound on the noise. For `bound` only.
     radius : float
         Bound on |theta|_2.
-    report : {"coordinate", "hypercube"}
+    report : {"auto", "coordinate", "hypercube", "softcap", "gaussian"}
+        "auto": "coordinate" for a pure budget; for zCDP the one of least error at this p. The last
+        two need zCDP.
     bound : float or "auto"
         B. "auto": feature_scale sqrt(s) radius + C, the largest |y| in the class.
     feature_scale : float
@@ -338,7 +346,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         s: int = 1,
         C: float = 1.0,
         radius: float = 1.0,
-        report: Literal["coordinate", "hypercube"] = "coordinate",
+        report: OnCube = "auto",
         bound: float | Literal["auto"] = "auto",
         feature_scale: float = 1.0,
         random_state: Seed = None,
@@ -351,57 +359,48 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         """Estimate sparse coefficients from one private report of each row of X with its y."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, p = X.shape
-        bound, randomiser = self._plan(p)
+        bound, randomiser, report = self._plan(p)
         rng, scale = self._rng(), float(self.feature_scale)
         weights = np.clip(y, -bound, bound) / scale**2
-        if self.report == "coordinate":
+        if report == "coordinate":
             everyone, places = range(n), np.arange(p)
             mean, entry = coordinate_means(X, weights, everyone, places, scale, randomiser, rng)
         else:
             mean, entry = _vector_mean(X, weights, scale, randomiser, rng)
         coef = projected(hard_threshold(mean, int(self.s)), float(self.radius))
-        self._account([entry])
+        self._account([spent(entry, self._asked)])
         self.coef_, self.support_, self.randomiser_ = coef, np.flatnonzero(coef), randomiser
         return self
 
     def risk_bound(self, problem: LocalRegressionProblem) -> UpperBound:
-        """The proven upper bound on the risk over a one-sparse class: see `one_shot_upper`.
+        """The proven upper bound on the risk over a one-sparse class.
 
-        For ``report="coordinate"``, s = 1, and radius, features and bound as in the class.
+        Of `one_shot_upper` or `soft_cap_upper`, by what is reported; for s = 1, and radius,
+        features and bound as in the class.
         """
-        bound, _ = self._plan(problem.p)
-        options = (self.report, self.s, float(self.radius), float(self.feature_scale), bound)
-        if options != ("coordinate", 1, 1.0, 1.0, 1.0 + problem.C):
+        bound, _, report = self._plan(problem.p)
+        options = (self.s, float(self.radius), float(self.feature_scale), bound)
+        if options != (1, 1.0, 1.0, 1.0 + problem.C) or report not in PROVEN:
             raise ValueError(
-                "risk_bound needs report='coordinate', s = radius = feature_scale = 1 and"
-                f" bound = 1 + C = {1 + problem.C:g}; got {self!r}"
+                "risk_bound needs report='coordinate' or 'softcap', s = radius = feature_scale = 1"
+                f" and bound = 1 + C = {1 + problem.C:g}; got {self!r}"
             )
-        return one_shot_upper(problem, self._budget(Pure))
+        return PROVEN[report](problem, self._budget(Pure, ZeroConcentrated))
 
-    def _plan(self, p: int) -> tuple[float, HypercubeRandomiser]:
-        """Every option checked; B, and what randomises a report."""
-        epsilon = report_epsilon(self._budget(Pure))
+    def _plan(self, p: int) -> tuple[float, VectorRandomiser, str]:
+        """Every option checked; B, what randomises a report, and what is reported."""
+        budget = self._budget(Pure, ZeroConcentrated)
         check_sparsity(self.s, p, dimension="p")
         check_between(*SAFE_RANGE, C=self.C, radius=self.radius, feature_scale=self.feature_scale)
-        if self.report not in ("coordinate", "hypercube"):
-            raise ValueError(f"report must be 'coordinate' or 'hypercube', got {self.report!r}")
         scale = float(self.feature_scale)
         bound = number_or_auto("bound", self.bound)
         if bound is None:
             bound = scale * math.sqrt(self.s) * float(self.radius) + float(self.C)
-        width = 1 if self.report == "coordinate" else p
-        return bound, HypercubeRandomiser(width, epsilon, bound / scale, "best")
+        return bound, *cube_randomiser(self.report, budget, p, bound / scale)
 
 
-def report_epsilon(budget: SpendablePrivacy) -> float:
-    """What a report may spend, checked to be within the randomisers' range."""
-    assert isinstance(budget, Pure)
-    if budget.epsilon > LARGEST_EPSILON:
-        raise ValueError(
-            f"privacy.epsilon must be at most {LARGEST_EPSILON:g} for a local randomiser, got"
-            f" {budget.epsilon!r}"
-        )
-    return budget.epsilon
+PROVEN = {"coordinate": one_shot_upper, "softcap": soft_cap_upper}
+"""The proven bound of each report that has one."""
 
 
 def coordinate_means(
@@ -410,7 +409,7 @@ def coordinate_means(
     users: range,
     candidates: Array,
     scale: float,
-    randomiser: Randomiser,
+    randomiser: VectorRandomiser,
     rng: np.random.Generator,
 ) -> Release[Array]:
     """Reports of weight_i x_ij by some users, the i-th about the i-th of the candidates in turn.
@@ -427,7 +426,7 @@ def coordinate_means(
 
 
 def _vector_mean(
-    X: Any, weights: Array, scale: float, randomiser: Randomiser, rng: np.random.Generator
+    X: Any, weights: Array, scale: float, randomiser: VectorRandomiser, rng: np.random.Generator
 ) -> Release[Array]:
     """Reports of weight_i x_i, averaged."""
     n, p = X.shape

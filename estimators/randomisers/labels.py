@@ -21,7 +21,7 @@ from scipy import optimize, special
 from estimators.core.accounting import LedgerEntry, LossLaw
 from estimators.core.checks import check_positive, check_whole
 from estimators.core.mechanisms import Calibration, Release, gaussian_scale
-from estimators.randomisers.vectors import blocks
+from estimators.randomisers.base import blocks
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 from minimax.core.randomised_response import randomised_response_epsilon
 

@@ -18,7 +18,8 @@ from scipy import special
 from estimators.core.accounting import LedgerEntry
 from estimators.core.checks import check_positive
 from estimators.core.mechanisms import Release
-from estimators.randomisers.vectors import Array, Randomiser, checked_rows
+from estimators.randomisers.base import Array, checked_rows
+from estimators.randomisers.vectors import Randomiser
 from minimax.core.privacy import Pure
 
 

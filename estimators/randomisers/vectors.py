@@ -21,48 +21,44 @@ outside is clipped *first*: otherwise these are no probabilities, and there is n
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from estimators.core.accounting import LedgerEntry
 from estimators.core.checks import check_positive, check_whole
-from estimators.core.mechanisms import Release
+from estimators.randomisers.base import (
+    Array,
+    VectorRandomiser,
+    checked_reports,
+    checked_rows,
+    directions,
+    shortened,
+)
 from minimax.core.privacy import Pure
 
-Array = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 LARGEST_EPSILON = 700.0
 """e^epsilon and the mass of the smallest cap are still floating-point numbers."""
-BLOCK = 2**17
-"""Numbers randomised at a time: what a block needs stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
-class Randomiser(ABC):
-    """What every randomiser of vectors has: see the module's docstring for the mathematics."""
+class Randomiser(VectorRandomiser):
+    """What every pure randomiser of vectors has: see the module's docstring for the mathematics."""
 
     p: int
     epsilon: float
     radius: float = 1.0
-    norm: ClassVar[str]
 
     def __post_init__(self) -> None:
         check_whole(p=self.p)
         check_positive(epsilon=self.epsilon, radius=self.radius)
         if self.epsilon > LARGEST_EPSILON:
             raise ValueError(f"epsilon must be at most {LARGEST_EPSILON:g}, got {self.epsilon!r}")
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """As the ledger calls it."""
 
     @property
     @abstractmethod
@@ -75,16 +71,8 @@ class Randomiser(ABC):
         """The Euclidean norm of every report."""
 
     @abstractmethod
-    def _fill(self, reports: Array, X: Array, rng: np.random.Generator, scratch: Array) -> None:
-        """Write the reports of a block of rows that has been checked; scratch has their shape."""
-
-    @abstractmethod
     def _inside(self, reports: Array, x: Array) -> Array:
         """Probability, over the private coins of input x, that a report is in the likely set."""
-
-    @abstractmethod
-    def clip(self, X: ArrayLike) -> Array:
-        """The inputs that the reports are about: those outside are brought to the boundary."""
 
     @property
     def guarantee(self) -> Pure:
@@ -104,58 +92,9 @@ class Randomiser(ABC):
 
     def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> Array:
         """log density of reports at one input x, relative to the uniform law of reports."""
-        rows = np.atleast_2d(np.asarray(reports, dtype=float))
         row = checked_rows(np.atleast_2d(np.asarray(x, dtype=float)), self.p, "x")[0]
-        if rows.shape[1] != self.p:
-            raise ValueError(f"reports must have p = {self.p} columns, got {rows.shape[1]}")
-        inside = self._inside(rows, row)
+        inside = self._inside(checked_reports(reports, self.p), row)
         return np.asarray(self.log_low + np.log1p(math.expm1(self.epsilon) * inside))
-
-    def error(self, x: ArrayLike) -> float:
-        """E|R(x) - clip(x)|^2, exactly."""
-        return self.length**2 - float(np.sum(self.clip(np.atleast_2d(x)) ** 2))
-
-    def randomise(self, X: ArrayLike, rng: np.random.Generator) -> Release[Array]:
-        """One report for each row of X (one user each)."""
-        X = checked_rows(X, self.p, "X")
-        reports = np.empty(X.shape)
-        scratch = np.empty(_block_shape(self.p))
-        for rows in blocks(range(len(X)), self.p):
-            self._fill(reports[rows], X[rows], rng, scratch[: len(X[rows])])
-        return Release(reports, self.entry(len(X)))
-
-    def entry(self, users: int) -> LedgerEntry:
-        """The ledger's record of one report from each of some users."""
-        return LedgerEntry(
-            self.name,
-            self.radius,
-            self.norm,
-            self.length,
-            (self.guarantee,),
-            about=f"one report from each of {users} users",
-        )
-
-
-def mean_of_reports(
-    chunks: Iterable[ArrayLike], randomiser: Randomiser, rng: np.random.Generator
-) -> Release[Array]:
-    """The mean of one report a user, with the users' vectors coming in chunks of rows.
-
-    Only a block of reports exists at a time: memory does not grow with the number of users. An
-    unbiased estimate of the mean of the clipped rows, with variance at most length^2/n.
-    """
-    total, users = np.zeros(randomiser.p), 0
-    reports, scratch = np.empty((2, *_block_shape(randomiser.p)))
-    for chunk in chunks:
-        X = checked_rows(chunk, randomiser.p, "chunks")
-        for rows in blocks(range(len(X)), randomiser.p):
-            size = len(X[rows])
-            randomiser._fill(reports[:size], X[rows], rng, scratch[:size])
-            total += reports[:size].sum(axis=0)
-        users += len(X)
-    if users == 0:
-        raise ValueError("chunks must hold at least one user, got none")
-    return Release(total / users, randomiser.entry(users))
 
 
 @dataclass(frozen=True)
@@ -187,7 +126,6 @@ class SphereRandomiser(Randomiser):
     """
 
     cap: Literal["half", "best"] | float = "half"
-    norm: ClassVar[str] = "l2"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -224,11 +162,10 @@ class SphereRandomiser(Randomiser):
 
     def clip(self, X: ArrayLike) -> Array:
         """Rows shortened to norm r."""
-        X, norms, share = _directions(checked_rows(X, self.p, "X"), self.radius)
-        return np.asarray(X * (self.radius * share / norms)[:, None])
+        return shortened(X, self.p, self.radius)
 
     def _fill(self, reports: Array, X: Array, rng: np.random.Generator, scratch: Array) -> None:
-        X, norms, share = _directions(X, self.radius)
+        X, norms, share = directions(X, self.radius)
         users = len(X)
         # u = sign * x/|x|, kept as the factor of x.
         factor = np.where(2 * rng.random(users) - 1 < share, 1.0, -1.0) / norms
@@ -257,7 +194,7 @@ class SphereRandomiser(Randomiser):
         reports += np.multiply(X, along[:, None], out=scratch)
 
     def _inside(self, reports: Array, x: Array) -> Array:
-        X, norms, share = _directions(x[None], self.radius)
+        X, norms, share = directions(x[None], self.radius)
         t = reports @ X[0] / (norms[0] * np.sqrt(np.einsum("ij,ij->i", reports, reports)))
         # A report in both closed caps, which only gamma = 0 allows, has measure zero.
         towards, away = t >= self.gamma, (-t >= self.gamma) & (t < self.gamma)
@@ -331,54 +268,6 @@ def error_per_dimension(epsilon: float, cap: Literal["half", "best"]) -> float:
     while excess(high) < 0:
         high *= 2
     return float(optimize.brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-14)) ** -2
-
-
-def checked_rows(X: ArrayLike, p: int, name: str) -> Array:
-    """X as users in rows, or an error that names the argument."""
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != p:
-        raise ValueError(f"{name} must have p = {p} columns, got an array of shape {X.shape}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = X.sum()
-    if not np.isfinite(total) and not np.isfinite(X).all():
-        raise ValueError(f"{name} must be finite")
-    return X
-
-
-def _block_shape(p: int) -> tuple[int, int]:
-    return max(1, BLOCK // p), p
-
-
-def blocks(users: range, width: int) -> Iterator[slice]:
-    """Slices of the users, for `width` numbers each, that hold about `BLOCK` numbers."""
-    rows = _block_shape(width)[0]
-    for start in range(users.start, users.stop, rows):
-        yield slice(start, min(start + rows, users.stop))
-
-
-def _directions(X: Array, radius: float) -> tuple[Array, Array, Array]:
-    """Rows along the inputs' directions, the norms of those rows, and min(|x|, r)/r.
-
-    The rows are the inputs except where a square over- or underflows, and e_1 for a zero input.
-    """
-    with np.errstate(over="ignore"):
-        squares = np.einsum("ij,ij->i", X, X)
-    norms = np.sqrt(squares)
-    share = np.minimum(norms, radius) / radius
-    odd = np.flatnonzero(~((squares > 1e-280) & (squares < 1e280)))
-    if len(odd):
-        X = X.copy()
-        largest = np.abs(X[odd]).max(axis=1)
-        zero = largest == 0
-        X[odd[zero]] = np.eye(1, X.shape[1])
-        # In two steps, as the inverse of a subnormal number overflows.
-        power = np.frexp(np.where(zero, 1.0, largest))[1]
-        X[odd] = np.ldexp(np.ldexp(X[odd], -(power // 2)[:, None]), -(power - power // 2)[:, None])
-        norms[odd] = np.sqrt(np.einsum("ij,ij->i", X[odd], X[odd]))
-        # |x| >= r compared on the scale of the rows, as |x| itself may overflow.
-        relative = np.minimum(np.log(norms[odd]) + power * math.log(2) - math.log(radius), 0.0)
-        share[odd] = np.where(zero, 0.0, np.exp(relative))
-    return X, norms, share
 
 
 def _inner_products_within(gamma: float, p: int, size: int, rng: np.random.Generator) -> Array:

@@ -21,8 +21,9 @@ from estimators import SequentialHalving, local_regression
 from estimators.core.links import IDENTITY, Link
 from estimators.core.mechanisms import Release
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold, gradient_bound
+from estimators.randomisers.base import mean_of_reports
 from estimators.randomisers.signs import HypercubeRandomiser
-from estimators.randomisers.vectors import Randomiser, mean_of_reports
+from estimators.randomisers.vectors import Randomiser
 from minimax.core.privacy import Pure
 from tests.strategies import Data, log_floats, neighbours
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimators.randomisers.zcdp_privunit import SoftCapRandomiser, log_norm, mean_along, steepness
+from estimators.randomisers.zcdp_privunit import SoftCapRandomiser
 from minimax.core.privacy import ZeroConcentrated
+from minimax.core.soft_cap import log_norm, mean_along, steepness
 from tests.strategies import log_floats
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)

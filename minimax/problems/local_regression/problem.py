@@ -71,9 +71,12 @@ class LocalRegressionProblem(Problem):
     def upper(self, privacy: Privacy) -> list[UpperBound]:
         """One-shot thresholding, halving with interaction, and what WX21 claims, in this loss."""
         from minimax.problems.local_regression.halving import halving_upper
-        from minimax.problems.local_regression.upper import claimed_record_bounds, one_shot_upper
+        from minimax.problems.local_regression.upper import (
+            claimed_record_bounds,
+            non_interactive_bounds,
+        )
 
-        bounds = [one_shot_upper(self, privacy)]
+        bounds = non_interactive_bounds(self, privacy)
         bounds += [halving_upper(self, privacy)] if self.interactive else []
         bounds += claimed_record_bounds(privacy, interaction=self.interactive)
         return [bound for bound in bounds if bound.loss is self.loss]

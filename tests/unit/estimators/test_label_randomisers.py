@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from estimators.randomisers.base import Array
 from estimators.randomisers.labels import (
     SYMMETRIC_ACCEPTANCE,
     BinaryLabels,
@@ -21,7 +22,6 @@ from estimators.randomisers.labels import (
     purified_epsilon,
     purifying_clip,
 )
-from estimators.randomisers.vectors import Array
 from minimax.core.privacy import Approximate, Pure
 
 pytestmark = pytest.mark.oldest

@@ -17,6 +17,7 @@ import pytest
 from scipy import integrate, stats
 
 from attacks.one_report import cap_intersection, index_tradeoff, plot_curves, tradeoff
+from estimators.randomisers.base import Array, mean_of_reports
 from estimators.randomisers.labels import (
     GaussianLabels,
     LaplaceLabels,
@@ -27,14 +28,12 @@ from estimators.randomisers.labels import (
 )
 from estimators.randomisers.signs import HypercubeRandomiser, randomised_response
 from estimators.randomisers.vectors import (
-    Array,
     Randomiser,
     SphereRandomiser,
     best_cap,
     cap_mass,
     cap_moment,
     error_per_dimension,
-    mean_of_reports,
     privunit,
 )
 from minimax.core.privacy import Gaussian, Pure
