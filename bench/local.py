@@ -22,12 +22,15 @@ from rich.console import Console
 from rich.table import Table
 
 from estimators.local_regression import LocalHardThresholding
-from estimators.randomisers.base import mean_of_reports
+from estimators.randomisers.base import VectorRandomiser, mean_of_reports
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import SphereRandomiser, privunit
+from estimators.randomisers.zcdp_privunit import GaussianRandomiser, SoftCapRandomiser
+from minimax.core.privacy import ZeroConcentrated
 
 Array = NDArray[np.float64]
 TIME_GOAL = 2.0
+SOFT_CAP_GOAL = 1.5
 FIT_GOAL = 3.0
 MEMORY_GOAL = 1.05
 FIT_MEMORY_GOAL = 0.25
@@ -56,6 +59,9 @@ def randomisers(p: int) -> list[VectorRandomiser]:
         privunit(p, 1.0),
         privunit(p, 8.0),
         HypercubeRandomiser(p, 1.0),
+        GaussianRandomiser(p, 1.0),
+        SoftCapRandomiser(p, 0.1),
+        SoftCapRandomiser(p, 3.0),
     ]
 
 
@@ -70,9 +76,20 @@ def time_rows(n: int, p: int) -> list[Row]:
                 np.sign(X, out=X)
             ours += timed(lambda r=randomiser, d=X: r.randomise(d, rng))  # type: ignore[misc]
             drawing += timed(lambda size=X.shape: rng.standard_normal(size))  # type: ignore[misc]
-        what = f"{randomiser.name}, epsilon = {randomiser.epsilon:g}, n = {n:,}, p = {p}"
+        what = f"{randomiser.name}, {randomiser.guarantee}, n = {n:,}, p = {p}"
         rows.append(Row(f"{what}: time / drawing n p Gaussians", ours / drawing, TIME_GOAL))
     return rows
+
+
+def soft_cap_row(n: int, p: int) -> Row:
+    """n soft caps against Gaussian noise on the same n vectors, chunk by chunk in turn."""
+    rng = np.random.default_rng(4)
+    soft, noisy = SoftCapRandomiser(p, 1.0), GaussianRandomiser(p, 1.0)
+    ours = other = 0.0
+    for X in chunks(n, p):
+        ours += timed(lambda d=X: soft.randomise(d, rng))  # type: ignore[misc]
+        other += timed(lambda d=X: noisy.randomise(d, rng))  # type: ignore[misc]
+    return Row(f"soft cap, n = {n:,}, p = {p}: time / Gaussian noise", ours / other, SOFT_CAP_GOAL)
 
 
 def chunks(n: int, p: int) -> Iterator[Array]:
@@ -96,7 +113,7 @@ def memory_rows(n: int, p: int) -> list[Row]:
     rows = []
     for randomiser in randomisers(p):
         few, many = peak(n // 5, randomiser), peak(n, randomiser)
-        what = f"mean of reports, {randomiser.name}, epsilon = {randomiser.epsilon:g}, n = {n:,}"
+        what = f"mean of reports, {randomiser.name}, {randomiser.guarantee}, n = {n:,}"
         shown = f"{what}: peak memory / that at n/5 ({many / 2**20:.0f} MiB)"
         rows.append(Row(shown, many / few, MEMORY_GOAL))
     return rows
@@ -127,8 +144,9 @@ def fit_rows(n: int, p: int) -> list[Row]:
     X = np.vstack(list(chunks(n, p)))
     y = X[:, 0].copy()
     rows = []
-    for name in ("duchi", "privunit"):
-        model = LocalHardThresholding(randomiser=name, random_state=0)  # type: ignore[arg-type]
+    concentrated = ZeroConcentrated(0.5, scope="local")
+    for name, privacy in (("duchi", None), ("privunit", None), ("softcap", concentrated)):
+        model = LocalHardThresholding(privacy, randomiser=name, random_state=0)  # type: ignore[arg-type]
         what = f"LocalHardThresholding, {name}, n = {n:,}, p = {p}"
         rows.append(Row(f"{what}: time / mean of reports", fit_time(model, X, y), FIT_GOAL))
         rows.append(Row(f"{what}: peak memory / X", fit_memory(model, X, y), FIT_MEMORY_GOAL))
@@ -142,7 +160,8 @@ def main() -> None:
     quick = parser.parse_args().quick
     n = 10**5 if quick else 10**6
     table = Table("what", "ratio", "goal", title="local randomisers, as ratios in one run")
-    for row in time_rows(n, 100) + memory_rows(n, 100) + fit_rows(10**5, 100):
+    rows = [*time_rows(n, 100), soft_cap_row(n, 100)]
+    for row in rows + memory_rows(n, 100) + fit_rows(10**5, 100):
         verdict = "" if row.figure <= row.goal else "  NOT MET"
         table.add_row(row.what, f"{row.figure:.2f}{verdict}", f"at most {row.goal:g}")
     Console(width=120).print(table)

@@ -49,6 +49,7 @@ FOLDS = {"s": "cv", "s_grid": (1, 2, 3), "n_folds": 2}
 PAPER = {"privacy": Approximate(2.0, 1e-6), "calibration": "paper"}
 LOUD, LOUD_PURE, LOUD_CONCENTRATED = Approximate(1e3, 1e-6), Pure(1e3), ZeroConcentrated(1e5)
 """Budgets so large that the releases follow the data."""
+REPORTED = ZeroConcentrated(20.0, "local")
 BOTH = {"sigma": 1.0, "radius": 1.0}
 PUBLIC: dict[str, dict[str, float]] = {
     "KarwaVadhanMean": {"sigma": 1.0},
@@ -102,9 +103,17 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"loss": "logistic", "s": 2, "blocks": 3},
         {"privacy": LOUD_CONCENTRATED, "blocks": 3},
     ],
-    "LocalHardThresholding": [{"link": BENT, "s": 2, "randomiser": "privunit", "steps": 3}],
-    "OneShotThreshold": [{"report": "hypercube", "s": 2}],
-    "SequentialHalving": [{"privacy": Pure(9.0, "local")}],
+    "LocalHardThresholding": [
+        {"link": BENT, "s": 2, "randomiser": "privunit", "steps": 3},
+        {"privacy": REPORTED, "steps": 3},
+        {"privacy": REPORTED, "randomiser": "gaussian"},
+    ],
+    "OneShotThreshold": [
+        {"report": "hypercube", "s": 2},
+        {"privacy": REPORTED, "s": 2},
+        {"privacy": REPORTED, "report": "coordinate"},
+    ],
+    "SequentialHalving": [{"privacy": Pure(9.0, "local")}, {"privacy": REPORTED}],
     "LabelHardThresholding": [
         {"link": BENT, "loss": "squared", "s": 2, "mechanism": "binary"},
         {"privacy": Approximate(1.0, 1e-3, "label"), "calibration": "paper", "steps": 3},

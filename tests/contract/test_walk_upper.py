@@ -33,7 +33,7 @@ from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
 from minimax.problems.local_regression.halving import halving_upper
 from minimax.problems.local_regression.problem import LOSSES, LocalRegressionProblem
-from minimax.problems.local_regression.upper import one_shot_upper
+from minimax.problems.local_regression.upper import one_shot_upper, soft_cap_upper
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.mean.centred import centred_mean_upper
 from minimax.problems.mean.problem import MeanProblem
@@ -135,6 +135,8 @@ def local(privacy: Privacy) -> Iterator[Made]:
     for loss, measured in LOSSES.items():
         records = LocalRegressionProblem(10**6, 20, loss=measured)
         yield f"one-shot, {loss} {privacy}", lambda x=records: one_shot_upper(x, privacy)
+        if isinstance(privacy, ZeroConcentrated):
+            yield f"soft caps, {loss} {privacy}", lambda x=records: soft_cap_upper(x, privacy)
         if isinstance(privacy, (Pure, Renyi)):  # the budget enters through e alone
             yield f"halving, {loss} {privacy}", lambda x=records: halving_upper(x, privacy)
     labels = LabelRegressionProblem(10**6, 200, 3)

@@ -40,9 +40,11 @@ PAPER_LINK = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0
 
 
 def _one_shot(model: type[Privacy]) -> Factory:
-    """One bit from each user, at the epsilon that spends the budget of any definition."""
+    """One report from each user: by default for zCDP, else a bit at the epsilon that spends it."""
 
     def estimator_at(p: Point) -> OneShotThreshold:
+        if model is ZeroConcentrated:
+            return OneShotThreshold(ZeroConcentrated(p["rho"], scope="local"), s=1, C=p["C"])
         epsilon = randomised_response_epsilon(at_point(model, p, "local"))
         return OneShotThreshold(Pure(epsilon, scope="local"), s=1, C=p["C"])
 
