@@ -125,8 +125,9 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     radius : float
         Bound on |theta|_2.
     randomiser : {"auto", "duchi", "privunit", "softcap", "gaussian"}
-        "auto": the paper's "duchi" for a pure budget; for zCDP the one of least error at r and p,
-        "softcap" but for very few features. "softcap" and "gaussian" need zCDP.
+        "auto": the paper's "duchi" for a pure budget; for zCDP the one of least error at p and rho:
+        "softcap", but "privunit" from rho = 9 on (for few features sooner). "softcap" and
+        "gaussian" need zCDP.
     steps : int or "auto"
         T, at most the number of users. "auto": halvings of `radius` until it is below the noise
         that reports of all n users would leave on s coordinates, log2(radius sqrt(n p/s)/(eta L))
@@ -313,8 +314,8 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
     radius : float
         Bound on |theta|_2.
     report : {"auto", "coordinate", "hypercube", "softcap", "gaussian"}
-        "auto": "coordinate" for a pure budget; for zCDP the one of least error at this p. The last
-        two need zCDP.
+        "auto": "coordinate" for a pure budget; for zCDP "softcap", but "coordinate" if p = 1. The
+        last two need zCDP. From rho = 6 on "hypercube" errs less still.
     bound : float or "auto"
         B. "auto": feature_scale sqrt(s) radius + C, the largest |y| in the class.
     feature_scale : float

@@ -59,11 +59,6 @@ class VectorRandomiser(ABC):
         """What the ledger has for the size of the noise."""
         return self.length
 
-    @property
-    def largest_error(self) -> float:
-        """The largest E|R(x) - clip(x)|^2, over all inputs."""
-        return self.length**2
-
     def error(self, x: ArrayLike) -> float:
         """E|R(x) - clip(x)|^2, exactly: E|R(x)|^2 is length^2 for every input."""
         return self.length**2 - float(np.sum(self.clip(np.atleast_2d(x)) ** 2))

@@ -100,17 +100,23 @@ class SoftCapRandomiser(ConcentratedRandomiser):
         # u = sign * x/|x|, kept as the factor of x.
         factor = np.where(2 * rng.random(len(X)) - 1 < part, 1.0, -1.0) / norms
         rng.standard_normal(out=reports)
-        new = self._along(len(X), rng) - np.einsum("ij,ij->i", reports, X) * factor
-        reports += np.multiply(X, (new * factor)[:, None], out=scratch)
+        inner = np.einsum("ij,ij->i", reports, X) * factor
+        moved = self._along(inner, rng) - inner
+        reports += np.multiply(X, (moved * factor)[:, None], out=scratch)
         reports *= self.scale
 
-    def _along(self, users: int, rng: np.random.Generator) -> Array:
-        """Draws with density phi(x) e^{k x^+}/Z: -|N(0, 1)|, or N(k, 1) if that is positive."""
-        x = -np.abs(rng.standard_normal(users))
-        upper = np.flatnonzero(rng.random(users) < share(self.k))
-        while len(upper):  # at least half of the draws are positive
-            x[upper] = self.k + rng.standard_normal(len(upper))
-            upper = upper[x[upper] < 0]
+    def _along(self, inner: Array, rng: np.random.Generator) -> Array:
+        """Draws with density phi(x) e^{k x^+}/Z: -|N(0, 1)|, or N(k, 1) if that is positive.
+
+        They are made of standard normal inner products, which the rest of the vectors does not
+        depend on.
+        """
+        upper = rng.random(len(inner)) < share(self.k)
+        x = np.where(upper, self.k + inner, -np.abs(inner))
+        again = np.flatnonzero(upper & (x < 0))
+        while len(again):  # at least half of the draws are positive
+            x[again] = self.k + rng.standard_normal(len(again))
+            again = again[x[again] < 0]
         return x
 
 
@@ -134,17 +140,12 @@ class GaussianRandomiser(ConcentratedRandomiser):
     @property
     def length(self) -> float:
         """sqrt(r^2 + p scale^2), that at an input on the sphere."""
-        return math.sqrt(self.radius**2 + self.largest_error)
-
-    @property
-    def largest_error(self) -> float:
-        """p scale^2, the error at every input."""
-        return self.p * self.scale**2
+        return math.hypot(self.radius, math.sqrt(self.p) * self.scale)
 
     def error(self, x: ArrayLike) -> float:
-        """E|R(x) - clip(x)|^2."""
+        """E|R(x) - clip(x)|^2 = p scale^2, the same for every input."""
         checked_rows(np.atleast_2d(x), self.p, "x")
-        return self.largest_error
+        return self.p * self.scale**2
 
     def log_likelihood(self, reports: ArrayLike, x: ArrayLike) -> Array:
         """log density of reports at one input x, relative to N(0, scale^2 I)."""

@@ -284,7 +284,7 @@ def test_one_shot_pays_once(report: Any) -> None:
         (Pure(1.0), ValueError, r"privacy\.scope must be 'local', got 'central'"),
         (Pure(1.0, scope="label"), ValueError, r"privacy\.scope must be 'local', got 'label'"),
         (Approximate(1.0, 1e-6, scope="local"), TypeError, "privacy must be one of Pure"),
-        (ZeroConcentrated(1.0, scope="local"), TypeError, "privacy must be one of Pure"),
+        (ZeroConcentrated(1.0), ValueError, r"privacy\.scope must be 'local', got 'central'"),
         (Gaussian(1.0, scope="local"), TypeError, "privacy must be one of Pure"),
         (1.0, TypeError, "privacy must be one of Pure"),
         (Pure(1e3, scope="local"), ValueError, "epsilon must be at most 700"),
