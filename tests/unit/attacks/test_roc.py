@@ -188,5 +188,12 @@ def test_figure_reads_alone(tmp_path):
 
 
 def test_attacks_are_imported_without_matplotlib():
-    code = "import sys; sys.modules['matplotlib'] = None; import attacks, attacks.one_report"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    """And drawing, the control, does ask for it."""
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; import attacks, attacks.one_report; "
+        "from attacks.roc import blank_figure; print('imported'); blank_figure(1, 1)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["imported"], done.stderr
+    assert done.returncode != 0
+    assert "matplotlib" in done.stderr.splitlines()[-1]

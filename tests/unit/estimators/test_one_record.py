@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import Lasso
 
 from estimators import (
     KarwaVadhanMean,
@@ -120,9 +121,19 @@ def test_equal_labels_are_no_error_if_the_classes_are_public(value: int) -> None
 
 
 def test_many_labels_are_no_warning_if_the_classes_are_public() -> None:
+    """scikit-learn may warn of as many classes as records, which a record decides."""
+    many, odd = np.arange(N), np.where(np.arange(N) == 1, 1, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        NoisyHardThresholdingClassifier(classes=(0, 1)).fit(X, np.arange(N))
+        fits = [
+            NoisyHardThresholdingClassifier(classes=(0, 1), random_state=0).fit(X, labels)
+            for labels in (many, odd)
+        ]
+    assert fits[0].classes_.tolist() == [0, 1]
+    assert np.array_equal(fits[0].coef_, fits[1].coef_)  # all but 1 are the first class
+    # The control: where the classes are read off the labels, so many are noticed.
+    with pytest.raises(ValueError, match="classes"):
+        NoisyHardThresholdingClassifier(random_state=0).fit(X, many)
 
 
 def test_classes_of_two_types_are_refused() -> None:
@@ -136,9 +147,13 @@ def test_classes_of_two_types_are_refused() -> None:
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_no_block_warns(blocks: int) -> None:
     """The penalty of a block of tiny responses rounds to 0, of which scikit-learn warns."""
+    tiny = np.ones((N, 3)), np.full(N, 5e-324)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        TwoStageRegression(blocks=blocks, random_state=0).fit(np.ones((N, 3)), np.full(N, 5e-324))
+        fitted = TwoStageRegression(blocks=blocks, random_state=0).fit(*tiny)
+    assert np.isfinite(fitted.coef_).all()
+    with pytest.warns(UserWarning, match="alpha=0"):  # the control: it does warn
+        Lasso(alpha=0.0).fit(*tiny)
 
 
 # Losses of one's own
