@@ -30,7 +30,7 @@ is positive (Descartes). At sigma = 1 it is N(1) (rho/2 - (log N)'(1)) = 0: the 
 
 **Error.** E|z|^2 = p - 1 + E x^2 for every input, E x^2 of `second_moment`. For large p and inputs
 on the sphere of radius r the error is p r^2/mu^2, where Gaussian noise has 2 p r^2/rho: less by
-2 mu/k = 2 `share`, which is 1.18 at rho = .1, 1.54 at 1, 1.81 at 3 and tends to 2.
+2 mu/k = 2 `share`, which is 1.18 at rho = .1, 1.54 at 1, 1.82 at 3 and tends to 2.
 
 Formulas are for any kind of number, with e^{k^2/2} divided out: nothing overflows.
 """

@@ -40,15 +40,18 @@ PAPER_LINK = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0
 
 
 def _one_shot(model: type[Privacy]) -> Factory:
-    """One report from each user: by default for zCDP, else a bit at the epsilon that spends it."""
+    """One bit from each user, at the epsilon that spends the budget of any definition."""
 
     def estimator_at(p: Point) -> OneShotThreshold:
-        if model is ZeroConcentrated:
-            return OneShotThreshold(ZeroConcentrated(p["rho"], scope="local"), s=1, C=p["C"])
         epsilon = randomised_response_epsilon(at_point(model, p, "local"))
         return OneShotThreshold(Pure(epsilon, scope="local"), s=1, C=p["C"])
 
     return estimator_at
+
+
+def _soft_caps(p: Point) -> OneShotThreshold:
+    """What OneShotThreshold does under zCDP when it is not told: a soft cap from each user."""
+    return OneShotThreshold(ZeroConcentrated(p["rho"], scope="local"), s=1, C=p["C"])
 
 
 def _halving(p: Point) -> SequentialHalving:
@@ -203,6 +206,15 @@ def _record_claims() -> list[Claim]:
                 ("rho",),
                 weight=3,
             ),
+        ),
+        _record_claim(
+            "local-regression/Theorem 4/zCDP/soft caps",
+            ZeroConcentrated,
+            local_regression.wx21_theorem_4(ZeroConcentrated),
+            "OneShotThreshold (soft caps)",
+            _soft_caps,
+            Sweep("privacy", {**BASE, "rho": 0.4}),
+            upper=proven(_soft_caps, LocalRegressionProblem.at),
         ),
         _one_shot_claim(
             "local-regression/Theorem 4/RDP",
