@@ -167,9 +167,7 @@ def test_bad_input_names_the_parameter(kind: Any) -> None:
     with pytest.raises(ValueError, match="reports must"):
         kind(2, 1.0).log_likelihood([1.0], [1.0, 2.0])
     with pytest.raises(ValueError, match="x must"):
-        kind(2, 1.0).error([1.0]) if kind is GaussianRandomiser else kind(2, 1.0).log_likelihood(
-            [1.0, 2.0], [1.0]
-        )
+        kind(2, 1.0).log_likelihood([1.0, 2.0], [1.0])
 
 
 # What is chosen
