@@ -26,7 +26,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from estimators.core.accounting import LedgerEntry, check_composable, compose, delta_at
 from estimators.core.design import clamped
-from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, SpendablePrivacy
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    Scope,
+    SpendablePrivacy,
+    check_privacy,
+)
 
 Array = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
@@ -74,6 +81,7 @@ class PrivateEstimator(BaseEstimator):
     def _budget(self, *allowed: type[SpendablePrivacy]) -> SpendablePrivacy:
         """The privacy parameter, checked to be of a kind this estimator can spend."""
         budget = self._asked
+        check_privacy(budget)
         if not isinstance(budget, allowed):
             kinds = ", ".join(kind.__name__ for kind in allowed)
             raise TypeError(f"privacy must be one of {kinds}; got {budget!r}")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -297,8 +297,37 @@ Privacy: TypeAlias = SpendablePrivacy | OffsetConcentrated | Renyi
 `group` and `tradeoff_log`; ``type[Privacy]`` is a definition before it has numbers."""
 
 
+def check_definition(model: object) -> None:
+    """Raise unless it is a definition before it has numbers, saying what to give."""
+    if isinstance(model, type) and issubclass(model, _Numbers):
+        return
+    if isinstance(model, _Numbers):
+        raise TypeError(
+            f"privacy must be the class {type(model).__name__} here, not {model!r}: its numbers are"
+            " given to the bound's value"
+        )
+    raise TypeError(f"privacy must be one of {_known_kinds()}, got {model!r}")
+
+
+def check_privacy(privacy: object) -> None:
+    """Raise unless it is a definition with its numbers, saying what to give."""
+    if isinstance(privacy, _Numbers):
+        return
+    if isinstance(privacy, type) and issubclass(privacy, _Numbers):
+        numbers = ", ".join(f"{name}=..." for name in parameter_names(privacy))  # type: ignore[arg-type]
+        raise TypeError(
+            f"privacy must have its numbers: give {privacy.__name__}({numbers}), not the class"
+        )
+    raise TypeError(f"privacy must be one of {_known_kinds()} with numbers, got {privacy!r}")
+
+
+def _known_kinds() -> str:
+    return ", ".join(kind.__name__ for kind in get_args(Privacy))
+
+
 def parameter_names(model: type[Privacy]) -> tuple[str, ...]:
     """The numbers of a definition, by name: what a point must hold to spell it."""
+    check_definition(model)
     return tuple(field.name for field in fields(model) if field.name != "scope")
 
 
