@@ -32,7 +32,7 @@ Side = Literal["lower", "upper"]
 Setting = float | int | str
 """A keyword argument of an estimator."""
 COUNTS = {"n", "d", "s", "p"}
-SHARED = {*COUNTS, *"sigma radius C b epsilon delta rho mu alpha kappa".split()}
+SHARED = COUNTS | {"sigma", "radius", "C", "b", "epsilon", "delta", "rho", "mu", "alpha", "kappa"}
 """The numbers of all problems and budgets: a point may hold more of them than a bound needs."""
 ROUNDING = 1e-9
 """By how much reported floats are rounded outward, relative to their size."""
