@@ -24,7 +24,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from estimators.core.accounting import LedgerEntry, check_composable, compose, delta_at
+from estimators.core.accounting import (
+    LedgerEntry,
+    PrintedLedger,
+    check_composable,
+    compose,
+    delta_at,
+)
 from estimators.core.design import clamped
 from minimax.core.privacy import (
     Approximate,
@@ -115,7 +121,7 @@ class PrivateEstimator(BaseEstimator):
         it (a paper's literal calibration), at its own epsilon with the delta really given, unless
         that is 1.
         """
-        spent = tuple(ledger)
+        spent = PrintedLedger(ledger)
         asked = self._asked
         delta = asked.delta if isinstance(asked, Approximate) else None
         reported = compose(spent, type(asked), delta)
@@ -146,6 +152,7 @@ class LinearPredictor(RegressorMixin, BaseEstimator):
         """<x, coef_> for each row of X."""
         check_is_fitted(self, "coef_")
         accepted = "csr" if self._sparse_rows else False
+        X = as_floats("X", X)
         X = validate_data(self, X, reset=False, accept_sparse=accepted, dtype=np.float64)
         return np.asarray(X @ self.coef_)
 
@@ -197,8 +204,6 @@ def validated_pair(
     if np.iscomplexobj(y):  # a plain list has no dtype to look at before
         raise ValueError("Complex data not supported: y must hold real numbers")
     y = np.asarray(y, dtype=float)
-    if not np.isfinite(y).all():  # objects become numbers after scikit-learn has looked at them
-        raise ValueError("Input y contains NaN or infinity")
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -208,7 +213,8 @@ def validated_pair(
 def as_floats(name: str, values: Any) -> Any:
     """The same values, wider floats as float64, the nearest there is; or an error with the name.
 
-    An integer beyond all floats would end in a bare OverflowError, a wide float in a warning.
+    An integer beyond all floats would end in a bare OverflowError, a wide float in a warning, NaN
+    and infinity in advice on imputers.
     """
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize > 8:
@@ -216,16 +222,37 @@ def as_floats(name: str, values: Any) -> Any:
             held = as_floats(name, values.data)
             return type(values)((held, values.indices, values.indptr), shape=values.shape)
         largest = np.finfo(np.float64).max
-        return np.where(np.isinf(values), values, np.clip(values, -largest, largest)).astype(float)
-    if dtype is None or dtype == np.dtype(object):
-        try:
-            if not np.iscomplexobj(values):  # which would warn
-                np.asarray(values, dtype=np.float64)
-        except OverflowError:
-            raise ValueError(f"{name} holds a number that is too large for a float") from None
-        except (TypeError, ValueError):
-            pass  # scikit-learn says what is wrong
+        values = np.where(np.isinf(values), values, np.clip(values, -largest, largest)).astype(
+            float
+        )
+    numbers = _numbers(name, values)
+    if numbers is not None and not _all_finite(numbers):
+        what = "NaN" if np.isnan(numbers).any() else "infinity"
+        raise ValueError(f"Input {name} contains {what}: leave such records out, or fill them in")
     return values
+
+
+def _numbers(name: str, values: Any) -> Array | None:
+    """The floats among the values, or None if they are none that could be infinite."""
+    held = values.tocsr().data if sparse.issparse(values) else values
+    dtype = getattr(held, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind == "f":
+        return np.asarray(held)
+    if held is None or np.iscomplexobj(held) or dtype not in (None, np.dtype(object)):
+        return None
+    try:
+        return np.asarray(held, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} holds a number that is too large for a float") from None
+    except (TypeError, ValueError):
+        return None  # scikit-learn says what is wrong
+
+
+def _all_finite(numbers: Array) -> bool:
+    """Whether no number is NaN or infinite; the sum, which needs no memory, mostly tells."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.sum(numbers, dtype=np.float64)
+    return bool(np.isfinite(total) or np.isfinite(numbers).all())
 
 
 def split_budget(privacy: SpendablePrivacy, *shares: float) -> list[SpendablePrivacy]:
