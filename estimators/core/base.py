@@ -238,10 +238,10 @@ def _numbers(name: str, values: Any) -> Array | None:
     dtype = getattr(held, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind == "f":
         return np.asarray(held)
-    if held is None or np.iscomplexobj(held) or dtype not in (None, np.dtype(object)):
+    if held is None or dtype not in (None, np.dtype(object)):
         return None
     try:
-        return np.asarray(held, dtype=np.float64)
+        return None if np.iscomplexobj(held) else np.asarray(held, dtype=np.float64)
     except OverflowError:
         raise ValueError(f"{name} holds a number that is too large for a float") from None
     except (TypeError, ValueError):
