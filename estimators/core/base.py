@@ -5,6 +5,12 @@ everything before it draws any noise, so bad input raises and nothing is release
 `ledger_` lists every mechanism call and `privacy_` is the guarantee composed from it, in the
 definition in which the budget was given; `privacy_.assumes` says what it rests on besides.
 
+The default budget. ``privacy=None``, which `clone` and scikit-learn's checks need, spends
+`DEFAULT_PRIVACY`: (1, 1e-6)-DP, or 1-DP for each report of a local protocol. It is for trying
+things out, as no default fits every data set; `privacy_` always says what was spent. Whatever the
+budget, a delta of 1/n or more is met with a `PrivacyWarning`: with the default, from a million
+records on.
+
 What one record may decide. Data that are none (NaN, infinity, text, an object that no float can be
 made of, a wrong shape) are refused: that they are there is taken to be public. No finite record
 decides whether there is an error or a warning, nor any attribute but those that the class names in
@@ -14,6 +20,7 @@ decides whether there is an error or a warning, nor any attribute but those that
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
@@ -58,8 +65,15 @@ FORGETFUL_LOSS = "the loss remembers nothing from one call to the next"
 SECRET_SEED = "random_state is secret: whoever knows it, or has this object, knows the noise"
 
 
+class PrivacyWarning(UserWarning):
+    """A budget that protects less than it seems to, by public numbers alone."""
+
+
 class PrivateEstimator(BaseEstimator):
-    """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out."""
+    """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out.
+
+    `DEFAULT_PRIVACY` is spent if no budget is given.
+    """
 
     privacy: SpendablePrivacy | None
     random_state: Seed
@@ -76,13 +90,31 @@ class PrivateEstimator(BaseEstimator):
 
     def _validated(self, X: ArrayLike, *, minimum_records: int = 1) -> Array:
         """X as a finite, real, two-dimensional float array, or an error that says what is wrong."""
-        return validated(self, X, minimum_records)
+        X = validated(self, X, minimum_records)
+        self._warn_of_large_delta(len(X))
+        return X
 
     def _validated_pair(
         self, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False
     ) -> tuple[Any, Array]:
         """X and y as finite real arrays of equal length, clamped; X may be CSR if `sparse_rows`."""
-        return validated_pair(self, X, y, sparse_rows=sparse_rows)
+        X, y = validated_pair(self, X, y, sparse_rows=sparse_rows)
+        self._warn_of_large_delta(len(y))
+        return X, y
+
+    def _warn_of_large_delta(self, n: int) -> None:
+        """Warn if delta >= 1/n: releasing one record at random, in clear, would be allowed.
+
+        n and delta are public, so the warning tells nothing of a record.
+        """
+        delta = getattr(self._asked, "delta", 0.0)
+        if isinstance(self._asked, Approximate) and delta * n >= 1:
+            warnings.warn(
+                f"delta = {delta:g} is at least 1/n = {1 / n:.3g}: so large a delta allows to"
+                f" release a whole record; give {type(self).__name__} a smaller one in `privacy`",
+                PrivacyWarning,
+                stacklevel=4,
+            )
 
     def _budget(self, *allowed: type[SpendablePrivacy]) -> SpendablePrivacy:
         """The privacy parameter, checked to be of a kind this estimator can spend."""
