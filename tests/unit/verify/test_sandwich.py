@@ -53,11 +53,9 @@ def test_privacy_dominates_and_releasing_zero_is_worse(cell: Cell) -> None:
     assert max(row.value for row in certified_rows(cell).values()) < proved.value()
 
 
-def test_the_larger_risk_counts_and_only_its_own_upper_bound(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Under the packing's prior the upper bound for Gaussian records says nothing."""
-    cell = Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.1)
+def test_the_class_has_a_row_with_the_larger_risk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upper bound is for Gaussian records: under the packing's prior it says nothing."""
+    cell = Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.01, before_in_class=0.16)
     packing, tracing = measured_rows(cell)
     for larger in (packing, tracing):
 
@@ -66,12 +64,18 @@ def test_the_larger_risk_counts_and_only_its_own_upper_bound(
             return Measurement(risk, risk, risk, 2, 0)
 
         monkeypatch.setattr(sandwich, "_measured", found)
-        row = sandwich._row(cell, 2, 0, 0.1)
-        assert row.measured.risk == 9.0
-        assert row.lower == packing.value
-        assert row.lower_source.endswith(f"; risk under the prior of: {larger.bound.name}")
-        assert (row.upper is None) == (larger is packing)
-        assert sandwich.sandwich_figure([row]) is not None
+        named, whole = sandwich._rows(cell, 2, 0, 0.1)
+        assert named.measured.risk == (9.0 if larger is tracing else 8.0)
+        assert named.lower == tracing.value
+        assert named.upper is not None
+        assert whole.claim == "sandwich/sub-Gaussian mean, pure, n = 20,000, d = 200"
+        assert whole.measured.risk == 9.0
+        assert whole.lower == packing.value > named.lower
+        assert whole.lower_source.endswith(f"; risk under the prior of {larger.bound.name}")
+        assert whole.upper is None
+        assert (named.before, whole.before) == (0.01, 0.16)
+        assert sandwich.sandwich_figure([named, whole]) is not None
+    assert len(sandwich._rows(SMALL[0], 2, 0, 0.1)) == 1
 
 
 def test_counts_have_the_law_of_the_records_mean() -> None:
