@@ -181,7 +181,7 @@ def main(argv: list[str] | None = None) -> int:
     problem = _problem(parser, args)
     try:
         privacy = from_parameters(
-            **{name: getattr(args, name) for name in BUDGET}, scope=problem.scope
+            **{name: getattr(args, name) for name in BUDGET}, scope=problem.scope, prefix="--"
         )
     except (TypeError, ValueError) as error:
         parser.error(str(error))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from minimax.core.bound import Bound, Kind, OutsideRegime
-from minimax.core.privacy import Privacy
+from minimax.core.privacy import Privacy, check_privacy
 from minimax.core.problem import Problem
 from minimax.papers import THIS_WORK
 
@@ -26,6 +26,7 @@ class Row:
 
 def rows(problem: Problem, privacy: Privacy) -> list[Row]:
     """One row per lower bound."""
+    check_privacy(privacy)
     point = {**problem.point, **privacy.parameters}
     return [_row(bound, problem, point) for bound in problem.lower(type(privacy))]
 

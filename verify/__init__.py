@@ -1,1 +1,6 @@
 """Checks that measured error stays above the lower and below the upper bounds."""
+
+import warnings
+
+# CWZ19's experiments have delta = 10/n^1.1, more than 1/n up to n = 10^10; their records are drawn.
+warnings.filterwarnings("ignore", message=r"delta = .* is at least 1/n")

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Ledger = tuple["LedgerEntry", ...]
+COLUMNS = 80
+"""The width of a printed ledger."""
 SMALLEST_EPSILON = 1e-12
 """What is reported where epsilon may be 0, which no definition has."""
 
@@ -115,9 +117,34 @@ class LedgerEntry:
             one = dp_accounting.RandomizedResponseDpEvent(chance, 2)
         return dp_accounting.ComposedDpEvent([one] * self.count)
 
+    def __repr__(self) -> str:
+        """The call on one line of at most 80 columns; its attributes have all digits."""
+        times = f" x {self.count}" if self.count > 1 else ""
+        noise = f"{self.norm} sensitivity {self.sensitivity:.3g}, scale {self.scale:.3g}"
+        remarks = [text for text in (self.part, self.about) if text]
+        line = "; ".join([*map(_short, self.guarantees), noise, *remarks])
+        line = f"{self.mechanism}{times}: {line}"
+        return f"<{line}>" if len(line) <= COLUMNS - 2 else f"<{line[: COLUMNS - 5]}...>"
+
     def guarantee(self, kind: type[SpendablePrivacy]) -> SpendablePrivacy | None:
         """The guarantee of this kind, if the call has one."""
         return next((g for g in self.guarantees if isinstance(g, kind)), None)
+
+
+def _short(guarantee: SpendablePrivacy) -> str:
+    """The scope, if it is not central, and the numbers, whose names tell the definition."""
+    scope = "" if guarantee.scope == "central" else f"{guarantee.scope} "
+    numbers = guarantee.parameters.items()
+    return scope + ", ".join(f"{name}={value:.3g}" for name, value in numbers)
+
+
+class PrintedLedger(tuple[LedgerEntry, ...]):
+    """A ledger that prints one call a line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self))
 
 
 class NotAccountable(ValueError):

@@ -5,6 +5,12 @@ everything before it draws any noise, so bad input raises and nothing is release
 `ledger_` lists every mechanism call and `privacy_` is the guarantee composed from it, in the
 definition in which the budget was given; `privacy_.assumes` says what it rests on besides.
 
+The default budget. ``privacy=None``, which `clone` and scikit-learn's checks need, spends
+`DEFAULT_PRIVACY`: (1, 1e-6)-DP, or 1-DP for each report of a local protocol. It is for trying
+things out, as no default fits every data set; `privacy_` always says what was spent. Whatever the
+budget, a delta of 1/n or more is met with a `PrivacyWarning`: with the default, from a million
+records on.
+
 What one record may decide. Data that are none (NaN, infinity, text, an object that no float can be
 made of, a wrong shape) are refused: that they are there is taken to be public. No finite record
 decides whether there is an error or a warning, nor any attribute but those that the class names in
@@ -14,6 +20,7 @@ decides whether there is an error or a warning, nor any attribute but those that
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
@@ -24,9 +31,22 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from estimators.core.accounting import LedgerEntry, check_composable, compose, delta_at
+from estimators.core.accounting import (
+    LedgerEntry,
+    PrintedLedger,
+    check_composable,
+    compose,
+    delta_at,
+)
 from estimators.core.design import clamped
-from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, SpendablePrivacy
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    Scope,
+    SpendablePrivacy,
+    check_privacy,
+)
 
 Array = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
@@ -45,8 +65,15 @@ FORGETFUL_LOSS = "the loss remembers nothing from one call to the next"
 SECRET_SEED = "random_state is secret: whoever knows it, or has this object, knows the noise"
 
 
+class PrivacyWarning(UserWarning):
+    """A budget that protects less than it seems to, by public numbers alone."""
+
+
 class PrivateEstimator(BaseEstimator):
-    """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out."""
+    """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out.
+
+    `DEFAULT_PRIVACY` is spent if no budget is given.
+    """
 
     privacy: SpendablePrivacy | None
     random_state: Seed
@@ -63,17 +90,36 @@ class PrivateEstimator(BaseEstimator):
 
     def _validated(self, X: ArrayLike, *, minimum_records: int = 1) -> Array:
         """X as a finite, real, two-dimensional float array, or an error that says what is wrong."""
-        return validated(self, X, minimum_records)
+        X = validated(self, X, minimum_records)
+        self._warn_of_large_delta(len(X))
+        return X
 
     def _validated_pair(
         self, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False
     ) -> tuple[Any, Array]:
         """X and y as finite real arrays of equal length, clamped; X may be CSR if `sparse_rows`."""
-        return validated_pair(self, X, y, sparse_rows=sparse_rows)
+        X, y = validated_pair(self, X, y, sparse_rows=sparse_rows)
+        self._warn_of_large_delta(len(y))
+        return X, y
+
+    def _warn_of_large_delta(self, n: int) -> None:
+        """Warn if delta >= 1/n: releasing one record at random, in clear, would be allowed.
+
+        n and delta are public, so the warning tells nothing of a record.
+        """
+        delta = getattr(self._asked, "delta", 0.0)
+        if isinstance(self._asked, Approximate) and delta * n >= 1:
+            warnings.warn(
+                f"delta = {delta:g} is at least 1/n = {1 / n:.3g}: so large a delta allows to"
+                f" release a whole record; give {type(self).__name__} a smaller one in `privacy`",
+                PrivacyWarning,
+                stacklevel=4,
+            )
 
     def _budget(self, *allowed: type[SpendablePrivacy]) -> SpendablePrivacy:
         """The privacy parameter, checked to be of a kind this estimator can spend."""
         budget = self._asked
+        check_privacy(budget)
         if not isinstance(budget, allowed):
             kinds = ", ".join(kind.__name__ for kind in allowed)
             raise TypeError(f"privacy must be one of {kinds}; got {budget!r}")
@@ -107,7 +153,7 @@ class PrivateEstimator(BaseEstimator):
         it (a paper's literal calibration), at its own epsilon with the delta really given, unless
         that is 1.
         """
-        spent = tuple(ledger)
+        spent = PrintedLedger(ledger)
         asked = self._asked
         delta = asked.delta if isinstance(asked, Approximate) else None
         reported = compose(spent, type(asked), delta)
@@ -138,6 +184,7 @@ class LinearPredictor(RegressorMixin, BaseEstimator):
         """<x, coef_> for each row of X."""
         check_is_fitted(self, "coef_")
         accepted = "csr" if self._sparse_rows else False
+        X = as_floats("X", X)
         X = validate_data(self, X, reset=False, accept_sparse=accepted, dtype=np.float64)
         return np.asarray(X @ self.coef_)
 
@@ -189,8 +236,6 @@ def validated_pair(
     if np.iscomplexobj(y):  # a plain list has no dtype to look at before
         raise ValueError("Complex data not supported: y must hold real numbers")
     y = np.asarray(y, dtype=float)
-    if not np.isfinite(y).all():  # objects become numbers after scikit-learn has looked at them
-        raise ValueError("Input y contains NaN or infinity")
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -200,7 +245,8 @@ def validated_pair(
 def as_floats(name: str, values: Any) -> Any:
     """The same values, wider floats as float64, the nearest there is; or an error with the name.
 
-    An integer beyond all floats would end in a bare OverflowError, a wide float in a warning.
+    An integer beyond all floats would end in a bare OverflowError, a wide float in a warning, NaN
+    and infinity in advice on imputers.
     """
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and dtype.itemsize > 8:
@@ -208,16 +254,37 @@ def as_floats(name: str, values: Any) -> Any:
             held = as_floats(name, values.data)
             return type(values)((held, values.indices, values.indptr), shape=values.shape)
         largest = np.finfo(np.float64).max
-        return np.where(np.isinf(values), values, np.clip(values, -largest, largest)).astype(float)
-    if dtype is None or dtype == np.dtype(object):
-        try:
-            if not np.iscomplexobj(values):  # which would warn
-                np.asarray(values, dtype=np.float64)
-        except OverflowError:
-            raise ValueError(f"{name} holds a number that is too large for a float") from None
-        except (TypeError, ValueError):
-            pass  # scikit-learn says what is wrong
+        values = np.where(np.isinf(values), values, np.clip(values, -largest, largest)).astype(
+            float
+        )
+    numbers = _numbers(name, values)
+    if numbers is not None and not _all_finite(numbers):
+        what = "NaN" if np.isnan(numbers).any() else "infinity"
+        raise ValueError(f"Input {name} contains {what}: leave such records out, or fill them in")
     return values
+
+
+def _numbers(name: str, values: Any) -> Array | None:
+    """The floats among the values, or None if they are none that could be infinite."""
+    held = values.tocsr().data if sparse.issparse(values) else values
+    dtype = getattr(held, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind == "f":
+        return np.asarray(held)
+    if held is None or dtype not in (None, np.dtype(object)):
+        return None
+    try:
+        return None if np.iscomplexobj(held) else np.asarray(held, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} holds a number that is too large for a float") from None
+    except (TypeError, ValueError):
+        return None  # scikit-learn says what is wrong
+
+
+def _all_finite(numbers: Array) -> bool:
+    """Whether no number is NaN or infinite; the sum, which needs no memory, mostly tells."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.sum(numbers, dtype=np.float64)
+    return bool(np.isfinite(total) or np.isfinite(numbers).all())
 
 
 def split_budget(privacy: SpendablePrivacy, *shares: float) -> list[SpendablePrivacy]:

@@ -11,7 +11,7 @@ lower bound errs only downwards, an upper bound only upwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
@@ -32,6 +32,8 @@ Side = Literal["lower", "upper"]
 Setting = float | int | str
 """A keyword argument of an estimator."""
 COUNTS = {"n", "d", "s", "p"}
+SHARED = COUNTS | {"sigma", "radius", "C", "b", "epsilon", "delta", "rho", "mu", "alpha", "kappa"}
+"""The numbers of all problems and budgets: a point may hold more of them than a bound needs."""
 ROUNDING = 1e-9
 """By how much reported floats are rounded outward, relative to their size."""
 PRECISIONS = (200, 400, 800, 1600)
@@ -156,7 +158,12 @@ class Bound:
         return self.expression()
 
     def point(self, given: Point) -> dict[str, float]:
-        """The named numbers this bound needs: there, finite, positive, and counts at least 1."""
+        """The named numbers this bound needs: there, finite, positive, and counts at least 1.
+
+        A point of a whole problem and budget may be given: what is not needed stands by. A name
+        that no problem has is refused.
+        """
+        self._refuse_unknown(set(given) - SHARED)
         merged = {**self.defaults, **given}
         missing = [name for name in self.parameters if name not in merged]
         if missing:
@@ -168,6 +175,15 @@ class Bound:
             if name in COUNTS and value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
         return point
+
+    def _refuse_unknown(self, names: Collection[str]) -> None:
+        """Raise if a name is none of this bound's parameters, saying which there are."""
+        unknown = sorted(set(names) - set(self.parameters))
+        if unknown:
+            raise TypeError(
+                f"{self.name}: unknown parameter {', '.join(map(repr, unknown))}; it has"
+                f" {', '.join(self.parameters)}"
+            )
 
     def broken(self, **given: float) -> list[str]:
         """The assumptions that fail at a point, in words."""
@@ -247,6 +263,7 @@ class Bound:
 
     def slope(self, name: str, **given: float) -> float:
         """x d log(expr)/dx: the local exponent of the bound in one of its parameters."""
+        self._refuse_unknown([name])
         if self.closed_form(**given) <= 0:
             raise OutsideRegime(f"{self.name}: the closed form is zero here, it has no slope")
         point = self.point(given)
@@ -344,6 +361,7 @@ class UpperBound(Bound):
         """
         if not self.resolve:
             return super().slope(name, **given)
+        self._refuse_unknown([name])
         point, step = self.point(given), math.exp(0.01)
         least = 1.0 if name in COUNTS else 0.0
         ends = (max(point[name] / step, least), point[name] * step)

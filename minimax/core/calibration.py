@@ -26,6 +26,7 @@ from minimax.core.privacy import (
     Renyi,
     ZeroConcentrated,
     at_point,
+    check_privacy,
     parameter_names,
 )
 from minimax.core.randomised_response import randomised_response_epsilon
@@ -121,6 +122,7 @@ def budget_of(privacy: Privacy | Budget) -> Budget:
     """The budget of a definition with its numbers."""
     if isinstance(privacy, Budget):
         return privacy
+    check_privacy(privacy)
     return Budget(type(privacy), privacy.parameters)
 
 

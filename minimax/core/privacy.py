@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -297,8 +297,37 @@ Privacy: TypeAlias = SpendablePrivacy | OffsetConcentrated | Renyi
 `group` and `tradeoff_log`; ``type[Privacy]`` is a definition before it has numbers."""
 
 
+def check_definition(model: object) -> None:
+    """Raise unless it is a definition before it has numbers, saying what to give."""
+    if isinstance(model, type) and issubclass(model, _Numbers):
+        return
+    if isinstance(model, _Numbers):
+        raise TypeError(
+            f"privacy must be the class {type(model).__name__} here, not {model!r}: its numbers are"
+            " given to the bound's value"
+        )
+    raise TypeError(f"privacy must be one of {_known_kinds()}, got {model!r}")
+
+
+def check_privacy(privacy: object) -> None:
+    """Raise unless it is a definition with its numbers, saying what to give."""
+    if isinstance(privacy, _Numbers):
+        return
+    if isinstance(privacy, type) and issubclass(privacy, _Numbers):
+        numbers = ", ".join(f"{name}=..." for name in parameter_names(privacy))  # type: ignore[arg-type]
+        raise TypeError(
+            f"privacy must have its numbers: give {privacy.__name__}({numbers}), not the class"
+        )
+    raise TypeError(f"privacy must be one of {_known_kinds()} with numbers, got {privacy!r}")
+
+
+def _known_kinds() -> str:
+    return ", ".join(kind.__name__ for kind in get_args(Privacy))
+
+
 def parameter_names(model: type[Privacy]) -> tuple[str, ...]:
     """The numbers of a definition, by name: what a point must hold to spell it."""
+    check_definition(model)
     return tuple(field.name for field in fields(model) if field.name != "scope")
 
 
@@ -316,37 +345,48 @@ def from_parameters(
     alpha: float | None = None,
     kappa: float | None = None,
     scope: Scope = "central",
+    prefix: str = "",
 ) -> Privacy:
-    """The definition that the given numbers spell: epsilon [delta or alpha], rho [kappa] or mu."""
-    chosen = [
-        name
-        for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu))
-        if value is not None
-    ]
+    """The definition that the given numbers spell: epsilon [delta or alpha], rho [kappa] or mu.
+
+    In errors the names have the prefix.
+    """
+    numbers = {"epsilon": epsilon, "rho": rho, "mu": mu}
+    partners = {"delta": delta, "alpha": alpha, "kappa": kappa}
+    given = {name: value for name, value in (numbers | partners).items() if value is not None}
+    _check_spelling([name for name in given if name in numbers], [*given], prefix)
+    kinds = {frozenset(parameter_names(kind)): kind for kind in get_args(Privacy)}
+    try:
+        found: Privacy = kinds[frozenset(given)](**given, scope=scope)
+    except (TypeError, ValueError) as error:  # which begin with the name
+        raise type(error)(f"{prefix}{error}") from None
+    return found
+
+
+GOES_WITH = {"delta": "epsilon", "alpha": "epsilon", "kappa": "rho"}
+"""Numbers that say nothing alone."""
+
+
+def _check_spelling(chosen: list[str], given: list[str], prefix: str) -> None:
+    """Raise unless the names spell one definition, saying which name lacks or contradicts which."""
+    for name, partner in GOES_WITH.items():
+        if name in given and not chosen:
+            raise ValueError(f"{prefix}{name} needs {prefix}{partner} too")
     if len(chosen) != 1:
         raise ValueError(
-            "give exactly one of epsilon (with or without delta), rho, mu; got "
-            + (" and ".join(chosen) or "none")
+            f"give exactly one of {prefix}epsilon (with or without {prefix}delta), {prefix}rho,"
+            f" {prefix}mu; got {' and '.join(prefix + name for name in chosen) or 'none'}"
         )
-    for name, value, partner in (
-        ("delta", delta, "epsilon"),
-        ("alpha", alpha, "epsilon"),
-        ("kappa", kappa, "rho"),
-    ):
-        if value is not None and chosen != [partner]:
-            raise ValueError(f"{name} goes with {partner}, not with {chosen[0]}")
-    if alpha is not None and delta is not None:
-        raise ValueError("alpha and delta do not go together: epsilon is that of one of them")
-    if rho is not None:
-        if kappa is not None:
-            return OffsetConcentrated(kappa, rho, scope)
-        return ZeroConcentrated(rho, scope)
-    if mu is not None:
-        return Gaussian(mu, scope)
-    assert epsilon is not None
-    if alpha is not None:
-        return Renyi(alpha, epsilon, scope)
-    return Pure(epsilon, scope) if delta is None else Approximate(epsilon, delta, scope)
+    for name, partner in GOES_WITH.items():
+        if name in given and chosen != [partner]:
+            raise ValueError(
+                f"{prefix}{name} goes with {prefix}{partner}, not with {prefix}{chosen[0]}"
+            )
+    if "alpha" in given and "delta" in given:
+        raise ValueError(
+            f"{prefix}alpha and {prefix}delta do not go together: {prefix}epsilon is that of one"
+            " of them"
+        )
 
 
 def _pure_tradeoff(log_q: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ from minimax.core.bound import (
     UpperBound,
 )
 from minimax.core.loss import Loss
+from minimax.core.privacy import check_privacy
 
 if TYPE_CHECKING:
     from minimax.core.best import Best
@@ -128,11 +129,13 @@ class Problem(ABC):
 
     def stated(self, bounds: list[UpperBound], privacy: Privacy) -> list[UpperBound]:
         """Those of the bounds that are about this kind of budget."""
+        check_privacy(privacy)
         known = {*self.point, *privacy.parameters}
         return [bound for bound in bounds if {*bound.parameters} <= {*known, *bound.defaults}]
 
     def best_lower(self, privacy: Privacy) -> Floor:
         """The largest certified lower bound on the risk in the problem's own loss."""
+        check_privacy(privacy)
         best = Floor(0.0, "none")
         for bound in self.lower(type(privacy)):
             if bound.kind != "certified" or bound.loss is not self.loss:

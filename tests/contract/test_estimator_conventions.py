@@ -106,6 +106,25 @@ def test_bad_responses_are_refused_by_name(name: str, bad: str) -> None:
     assert released(estimator) == set()
 
 
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("value", [math.nan, -math.inf])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.longdouble, object])
+def test_what_is_not_finite_is_refused_in_one_line(name: str, value: float, kind: type) -> None:
+    """In our words: scikit-learn's advise to impute, or to use another of its estimators."""
+    what = "NaN" if math.isnan(value) else "infinity"
+    estimator = made(name)
+    fit = made(name).fit(*sample(estimator, 40))
+    with pytest.raises(ValueError, match=rf"^Input X contains {what}: [^\n]*$"):
+        estimator.fit(changed(value).astype(kind), *sample(estimator, 40)[1:])
+    if hasattr(fit, "predict"):
+        with pytest.raises(ValueError, match=rf"^Input X contains {what}: [^\n]*$"):
+            fit.predict(changed(value).astype(kind))
+    if name in REGRESSORS:
+        with pytest.raises(ValueError, match=rf"^Input y contains {what}: [^\n]*$"):
+            estimator.fit(X, np.array(with_entry(value)).astype(kind))
+    assert released(estimator) == set()
+
+
 LABELS = (Y > 0).astype(int)
 BAD_LABELS: dict[str, Any] = {
     "nan": [*LABELS[:-1].tolist(), math.nan],

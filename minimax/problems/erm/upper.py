@@ -157,34 +157,15 @@ def theorem_8(
     **Source.** WX21: Theorem 8.
     """
 
-    def share(point: Point) -> Number:
-        """t."""
-        return point["s"] / (s + point["s"])
-
-    def terms(point: Point, *, closed: bool = False) -> tuple[Number, Number]:
-        """(f, W)."""
-        lib, t = library(*(point[name] for name in names)), share(point)
-        fixed = lib.least(s + point["s"], point["d"])
-        few, rest = lib.least(s, point["d"] - fixed), point["d"] - fixed
-        top = (gaussian_top_expression if closed else gaussian_top)(few, rest)
-        inverse = point["curvature"] / point["smoothness"]
-        sizes = (fixed + top) / (1 - 4 * t) + fixed * (1 - 2 * t) / 2
-        W = point["noise"] ** 2 / (2 * point["smoothness"]) * sizes
-        return inverse / 8 + t * (2 - inverse / 4), W
-
     def formula(point: Point, found: Optimum) -> Terms:
-        f, W = terms(point)
+        f, W = _rate_and_noise(point, s)
         lib = library(f)
         log_left = steps * lib.log1p(-f)
         return Terms(lib.exp(log_left) * point["gap"], -lib.expm1(log_left) * W / f)
 
     def expression() -> Number:
-        f, W = terms(LETTERS, closed=True)
+        f, W = _rate_and_noise(LETTERS, s, closed=True)
         return (1 - f) ** steps * LETTERS["gap"] + W / f
-
-    def wide(point: Point) -> bool:
-        kappa, t = point["smoothness"] / point["curvature"], share(point)
-        return bool(t * (1 + 16 * kappa * (2 * kappa - 1)) <= 0.5 and t < 0.25)
 
     defaults = {
         "d": d,
@@ -203,7 +184,9 @@ def theorem_8(
         expression=expression,
         assumptions=(
             Assumption("curvature <= smoothness", lambda p: p["curvature"] <= p["smoothness"]),
-            Assumption("k >= (1 + 64 kappa^2 - 32 kappa) k* and k > 3 k*", wide),
+            Assumption(
+                "k >= (1 + 64 kappa^2 - 32 kappa) k* and k > 3 k*", lambda p: _keeps_enough(p, s)
+            ),
         ),
         loss=EXCESS_RISK,
         defaults={name: float(value) for name, value in defaults.items()},
@@ -212,6 +195,24 @@ def theorem_8(
         rounding=ROUNDING,
     )
     return with_remark(bound)
+
+
+def _rate_and_noise(point: Point, s: int, *, closed: bool = False) -> tuple[Number, Number]:
+    """(f, W) of `theorem_8`."""
+    t, d = point["s"] / (s + point["s"]), point["d"]
+    lib = library(t, d, point["noise"])
+    fixed = lib.least(s + point["s"], d)
+    top = (gaussian_top_expression if closed else gaussian_top)(lib.least(s, d - fixed), d - fixed)
+    inverse = point["curvature"] / point["smoothness"]
+    sizes = (fixed + top) / (1 - 4 * t) + fixed * (1 - 2 * t) / 2
+    W = point["noise"] ** 2 / (2 * point["smoothness"]) * sizes
+    return inverse / 8 + t * (2 - inverse / 4), W
+
+
+def _keeps_enough(point: Point, s: int) -> bool:
+    """The conditions of `theorem_8` on t."""
+    kappa, t = point["smoothness"] / point["curvature"], point["s"] / (s + point["s"])
+    return bool(t * (1 + 16 * kappa * (2 * kappa - 1)) <= 0.5 and t < 0.25)
 
 
 def claimed_theorem_8() -> UpperBound:

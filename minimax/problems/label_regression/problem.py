@@ -10,7 +10,7 @@ import numpy as np
 
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import TO_THE_COEFFICIENTS, Loss
-from minimax.core.privacy import Scope
+from minimax.core.privacy import Scope, check_privacy
 from minimax.core.problem import Array, Problem
 from minimax.methods.priors import UniformNoiseInstance
 
@@ -67,6 +67,7 @@ class LabelRegressionProblem(Problem):
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
         """One step on one-bit labels, where there is no link, and what WX21 claims."""
+        check_privacy(privacy)
         from minimax.problems.label_regression.upper import (
             claimed_label_bounds,
             one_shot_label_upper,
@@ -77,6 +78,7 @@ class LabelRegressionProblem(Problem):
 
     def best_upper(self, privacy: Privacy) -> Best:
         """LabelHardThresholding, or releasing 0."""
+        check_privacy(privacy)
         from minimax.problems.label_regression.upper import best_upper
 
         return best_upper(self, privacy)

@@ -73,39 +73,15 @@ def uniform_noise_bound(slope: float | None = None) -> LowerBound:
     def steepness(at: Point) -> Number:
         return at["b"] if slope is None else slope
 
-    def information(at: Point, delta: Number) -> Number:
-        """Bound on I(v; Z) over s."""
-        lib = library(delta)
-        distance = lib.least(steepness(at) * delta / (at["C"] * lib.sqrt(delta * 0 + 2)), 1)
-        return at["n"] * kl_from_tv(at["epsilon"], distance) / at["s"]
-
     def optimise(at: Point) -> Optimum:
-        beta, h = block_exponents(int(at["p"]) // int(at["s"]))
-        growth = tv_contraction(at["epsilon"]) * library().expm1(at["epsilon"])
-        size = max(math.log(at["p"] / at["s"]), math.log(2))
-        ratio = at["C"] / steepness(at)
-        closed = ratio * math.sqrt(at["s"] * size / (2 * at["n"])) / math.sqrt(growth)
-        start = min(1.0, max(closed, 1e-150))
-
-        def kept(delta: Array) -> Array:
-            return np.asarray(1 - (h + information(at, delta)[:, None]) / beta)
-
-        # Where log(1 + x) is far below x the best delta is far above the closed form's.
-        def value(delta: Array) -> Array:
-            return np.asarray(delta**2 * kept(delta).max(axis=1))
-
-        wide = np.geomspace(start, 1.0, 400)
-        start = float(wide[int(np.argmax(value(wide)))])
-        delta = best_size(value, start, 1.0)
-        best = int(np.argmax(kept(np.array([delta]))[0]))
-        return {"delta": delta, "beta": float(beta[best])}
+        return _search(at, steepness(at))
 
     def formula(at: Point, found: Optimum) -> Terms:
         delta, beta = (at["C"] * 0 + found[name] for name in ("delta", "beta"))
         if delta > 1:
             return Terms(None, 0 * delta)
         guess = exponent(beta, int(at["p"]) // int(at["s"]))
-        value = delta**2 * (1 - (guess + information(at, delta)) / beta)
+        value = delta**2 * (1 - (guess + _information(at, steepness(at), delta)) / beta)
         return Terms(None, library(value).largest(value, 0))
 
     def prior(at: Point, parts: Parts) -> Prior:
@@ -136,3 +112,32 @@ def uniform_noise_bound(slope: float | None = None) -> LowerBound:
         ),
         loss=SQUARED,
     )
+
+
+def _information(at: Point, b: Number, delta: Number) -> Number:
+    """Bound on I(v; Z) over s, for links of slope b."""
+    lib = library(delta)
+    distance = lib.least(b * delta / (at["C"] * lib.sqrt(delta * 0 + 2)), 1)
+    return at["n"] * kl_from_tv(at["epsilon"], distance) / at["s"]
+
+
+def _search(at: Point, b: Number) -> Optimum:
+    """A good delta and beta, from the closed form's on."""
+    beta, h = block_exponents(int(at["p"]) // int(at["s"]))
+    growth = tv_contraction(at["epsilon"]) * library().expm1(at["epsilon"])
+    size = max(math.log(at["p"] / at["s"]), math.log(2))
+    closed = at["C"] / b * math.sqrt(at["s"] * size / (2 * at["n"])) / math.sqrt(growth)
+    start = min(1.0, max(closed, 1e-150))
+
+    def kept(delta: Array) -> Array:
+        return np.asarray(1 - (h + _information(at, b, delta)[:, None]) / beta)
+
+    # Where log(1 + x) is far below x the best delta is far above the closed form's.
+    def value(delta: Array) -> Array:
+        return np.asarray(delta**2 * kept(delta).max(axis=1))
+
+    wide = np.geomspace(start, 1.0, 400)
+    start = float(wide[int(np.argmax(value(wide)))])
+    delta = best_size(value, start, 1.0)
+    best = int(np.argmax(kept(np.array([delta]))[0]))
+    return {"delta": delta, "beta": float(beta[best])}

@@ -244,29 +244,8 @@ def halving_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBou
         M, plan = reach(1 + point["C"], found), rounds(int(point["n"]), int(point["p"]))
         lib = library(M)
         last = (M / lib.sqrt(plan.users[-1])) ** power
-        if len(plan.users) == 1:
-            return Terms(None, lib.least(last, LARGEST[loss]))
-        t = selection_reach(plan, approximately(point["C"]), float(found["report_epsilon"]))
-        M_t = reach(point["C"] + t, found)
-        crude = (M_t * lib.sqrt(REACH / plan.users[0])) ** power
-        # The sharper term rests on floats of incomplete beta functions: no ball holds it.
-        if isinstance(M, Ball):
-            missed = crude
-        else:
-            missed = lib.least(worst_loss(plan, float(M_t), power, t), crude)
-        if t < 1:
-            beyond = union_failure(plan.users[0] * (t / approximately(M_t)) ** 2, plan)
-            missed = lib.largest(missed, beyond * (1 + ROUNDING))
+        missed = _missed(point, found, plan, power) if len(plan.users) > 1 else 0 * last
         return Terms(None, lib.least(missed + last, LARGEST[loss]))
-
-    def expression() -> Number:
-        n, p = LETTERS["n"], LETTERS["p"]
-        sqrt = library(n).sqrt
-        M = (1 + LETTERS["C"]) / report_signal(Budget(type(privacy), LETTERS))
-        k = 2 * p + 7 * sqrt(p) / 2
-        if summed:
-            return M * (3 * sqrt(k) + sqrt(16 * sqrt(p) / 5)) / sqrt(n - k)
-        return M**2 * (18 * p + 35 * sqrt(p)) / (n - k)
 
     enough = Assumption(
         "n > 2p + 3.5 sqrt(p) (there are users for every round)",
@@ -278,7 +257,7 @@ def halving_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBou
         parameters=tuple(defaults),
         formula=formula,
         optimise=report_at(privacy),
-        expression=expression,
+        expression=lambda: _halving_expression(type(privacy), summed),
         assumptions=(Assumption("sequentially interactive reports", lambda at: True), enough),
         loss=loss,
         defaults=defaults,
@@ -288,6 +267,31 @@ def halving_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBou
         resolve=True,
     )
     return with_remark(bound)
+
+
+def _missed(point: Point, found: Optimum, plan: Rounds, power: int) -> Number:
+    """What is lost where the largest coordinate does not reach the last round."""
+    t = selection_reach(plan, approximately(point["C"]), float(found["report_epsilon"]))
+    M_t = reach(point["C"] + t, found)
+    lib = library(M_t)
+    missed = (M_t * lib.sqrt(REACH / plan.users[0])) ** power
+    # The sharper term rests on floats of incomplete beta functions: no ball holds it.
+    if not isinstance(M_t, Ball):
+        missed = lib.least(worst_loss(plan, float(M_t), power, t), missed)
+    if t < 1:
+        beyond = union_failure(plan.users[0] * (t / approximately(M_t)) ** 2, plan)
+        missed = lib.largest(missed, beyond * (1 + ROUNDING))
+    return missed
+
+
+def _halving_expression(model: type[Privacy], summed: bool) -> Number:
+    n, p = LETTERS["n"], LETTERS["p"]
+    sqrt = library(n).sqrt
+    M = (1 + LETTERS["C"]) / report_signal(Budget(model, LETTERS))
+    k = 2 * p + 7 * sqrt(p) / 2
+    if summed:
+        return M * (3 * sqrt(k) + sqrt(16 * sqrt(p) / 5)) / sqrt(n - k)
+    return M**2 * (18 * p + 35 * sqrt(p)) / (n - k)
 
 
 def best_interactive_upper(problem: LocalRegressionProblem, privacy: Privacy) -> Best:

@@ -45,6 +45,7 @@ from minimax.core.privacy import (
     Pure,
     Renyi,
     ZeroConcentrated,
+    check_definition,
     parameter_names,
 )
 from minimax.core.symbolic import LETTERS, Expression, Number, library, symbols
@@ -382,6 +383,7 @@ def _theorem(model: type[Privacy], summed: bool) -> str:
 
 def claimed_theorem(number: Literal[1, 2, 3, 4], model: type[Privacy] = Pure) -> LowerBound:
     """WX21: Theorems 1 to 4 as claimed, in the paper's ranges of epsilon."""
+    check_definition(model)
     regime: tuple[Assumption, ...] = (PAPER_EPSILON,)
     if number == 4 and model is Renyi:
         regime = (

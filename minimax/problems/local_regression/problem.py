@@ -9,7 +9,7 @@ import numpy as np
 
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import SUM_OF_ERRORS, TO_THE_COEFFICIENTS, Loss
-from minimax.core.privacy import Scope
+from minimax.core.privacy import Scope, check_privacy
 from minimax.core.problem import FORM, Array, Problem
 from minimax.methods.priors import UniformNoiseInstance
 
@@ -70,6 +70,7 @@ class LocalRegressionProblem(Problem):
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
         """One-shot thresholding, halving with interaction, and what WX21 claims, in this loss."""
+        check_privacy(privacy)
         from minimax.problems.local_regression.halving import halving_upper
         from minimax.problems.local_regression.upper import (
             claimed_record_bounds,
@@ -83,6 +84,7 @@ class LocalRegressionProblem(Problem):
 
     def best_upper(self, privacy: Privacy) -> Best:
         """OneShotThreshold, with interaction also SequentialHalving, or releasing 0."""
+        check_privacy(privacy)
         from minimax.problems.local_regression.halving import best_interactive_upper
         from minimax.problems.local_regression.upper import best_upper
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import IN_THE_DESIGN, Loss
+from minimax.core.privacy import check_privacy
 from minimax.core.problem import Array, Problem
 from minimax.methods.priors import LogisticInstance
 
@@ -55,6 +56,7 @@ class LogisticProblem(Problem):
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
         """WG19: Corollary 5.8 and WX21: Theorem 8, which are for sparse problems: s = d here."""
+        check_privacy(privacy)
         from minimax.problems.erm.upper import claimed_theorem_8
         from minimax.problems.sparse_regression.upper import claimed_corollary_5_8
 
@@ -64,6 +66,7 @@ class LogisticProblem(Problem):
 
     def best_upper(self, privacy: Privacy) -> Best:
         """Noisy gradient descent, or releasing 0."""
+        check_privacy(privacy)
         from minimax.problems.logistic.upper import best_upper
 
         return best_upper(self, privacy)

@@ -19,7 +19,7 @@ from scipy import optimize
 
 from minimax.core.bound import Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, ball_noise_variance
-from minimax.core.privacy import Gaussian, Privacy, Pure
+from minimax.core.privacy import Gaussian, Privacy, Pure, check_privacy
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.ball_clip import gamma_excess, norm_excess, shortened_gaussian
 from minimax.papers import THIS_WORK
@@ -78,6 +78,7 @@ def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "vectors")
     **Source.** this toolkit; the phases are those of CoinPress (Biswas et al., 2020), with balls
     and shares found by minimising what is proved.
     """
+    check_privacy(privacy)
     pure = isinstance(privacy, Pure)
     model, budget = type(privacy), privacy.parameters
 

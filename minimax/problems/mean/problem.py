@@ -9,6 +9,7 @@ import numpy as np
 
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import TO_THE_MEAN, Loss
+from minimax.core.privacy import check_privacy
 from minimax.core.problem import AS_SIGMA, Array, Problem
 from minimax.methods.priors import GaussianInstance
 
@@ -55,12 +56,14 @@ class MeanProblem(Problem):
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
         """For the narrower classes of sub-Gaussian vectors and of Gaussian records."""
+        check_privacy(privacy)
         from minimax.problems.mean.upper import upper_bounds
 
         return upper_bounds(self, privacy)
 
     def best_upper(self, privacy: Privacy) -> Best:
         """NoisyMean, or releasing 0."""
+        check_privacy(privacy)
         from minimax.problems.mean.upper import best_upper
 
         return best_upper(self, privacy)

@@ -10,6 +10,7 @@ import numpy as np
 
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import IN_THE_DESIGN, Loss
+from minimax.core.privacy import check_privacy
 from minimax.core.problem import FORM, Array, Problem
 from minimax.methods.priors import LinearInstance
 
@@ -57,12 +58,14 @@ class RegressionProblem(Problem):
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
         """CWZ19: Theorem 4.2."""
+        check_privacy(privacy)
         from minimax.problems.regression.upper import claimed_theorem_4_2
 
         return self.stated([claimed_theorem_4_2()], privacy)
 
     def best_upper(self, privacy: Privacy) -> Best:
         """Noisy gradient descent, or releasing 0."""
+        check_privacy(privacy)
         from minimax.problems.regression.upper import best_upper
 
         return best_upper(self, privacy)

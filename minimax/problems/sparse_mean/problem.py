@@ -9,6 +9,7 @@ import numpy as np
 
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import TO_THE_MEAN, Loss
+from minimax.core.privacy import check_privacy
 from minimax.core.problem import AS_SIGMA, Array, Problem
 from minimax.methods.priors import GaussianInstance
 
@@ -58,10 +59,12 @@ class SparseMeanProblem(Problem):
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
         """CWZ19: Theorem 3.4 is the best one."""
+        check_privacy(privacy)
         return []
 
     def best_upper(self, privacy: Privacy) -> Best:
         """SparseMean, or releasing 0."""
+        check_privacy(privacy)
         from minimax.problems.sparse_mean.upper import best_upper
 
         return best_upper(self, privacy)

@@ -10,6 +10,7 @@ import numpy as np
 
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import IN_THE_DESIGN, Loss
+from minimax.core.privacy import check_privacy
 from minimax.core.problem import FORM, Array, Problem
 from minimax.methods.priors import LinearInstance
 
@@ -59,12 +60,14 @@ class SparseRegressionProblem(Problem):
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
         """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
+        check_privacy(privacy)
         from minimax.problems.sparse_regression.upper import stated_bounds
 
         return self.stated(stated_bounds(self, privacy), privacy)
 
     def best_upper(self, privacy: Privacy) -> Best:
         """PrivateHardThresholding, or releasing 0."""
+        check_privacy(privacy)
         from minimax.problems.sparse_regression.upper import best_upper
 
         return best_upper(self, privacy)

@@ -227,6 +227,21 @@ def _best_bound(problem: SparseRegressionProblem, privacy: Privacy, s: int) -> U
 # --- WG19: Corollaries 5.6 and 5.8 ---------------------------------------------------------------
 
 
+def _log_odds(point: Point, L: float, s: int, radius: float) -> Thresholded:
+    """The descent on the logistic loss."""
+    lib, s_star = library(point["s"]), point["s"]
+    reach = lib.least(lib.sqrt(point["d"] / s_star), lib.sqrt(s / s_star)) * radius
+    return Thresholded(point, L, s, radius, 1 / (4 * s_star), logistic_flatness(reach), 0.25)
+
+
+def _clipped_residuals(point: Point, s: int, radius: float, G: float) -> Number:
+    """C of `noisy_thresholding_upper`."""
+    lib, s_star = library(point["s"]), point["s"]
+    K = lib.sqrt(point["d"] / s_star)
+    reach = lib.least(K, lib.sqrt((s + s_star) / s_star)) * (radius + point["radius"])
+    return excess_rms(G / K - reach, point["sigma"])
+
+
 def noisy_thresholding_upper(
     problem: SparseRegressionProblem,
     *,
@@ -269,20 +284,7 @@ def noisy_thresholding_upper(
     squared = loss == "squared"
 
     def descent_at(point: Point) -> Thresholded:
-        if squared:
-            return _least_squares(point, problem.L, s, radius)
-        lib, s_star = library(point["s"]), point["s"]
-        reach = lib.least(lib.sqrt(point["d"] / s_star), lib.sqrt(s / s_star)) * radius
-        flattest = logistic_flatness(reach)
-        return Thresholded(point, problem.L, s, radius, 1 / (4 * s_star), flattest, 0.25)
-
-    def clipped(point: Point) -> Number:
-        if not squared:
-            return 0.0
-        lib, s_star = library(point["s"]), point["s"]
-        K = lib.sqrt(point["d"] / s_star)
-        reach = lib.least(K, lib.sqrt((s + s_star) / s_star)) * (radius + point["radius"])
-        return excess_rms(G / K - reach, point["sigma"])
+        return (_least_squares if squared else _log_odds)(point, problem.L, s, radius)
 
     def choose(point: Point) -> Choice:
         return {
@@ -295,7 +297,8 @@ def noisy_thresholding_upper(
         size = (s, point["s"], point["d"])
         level = rule_at(noise, point) if closed else chosen["noise"]
         terms = gaussian_terms(*size, chosen["step_size"], level, closed=closed)
-        return StepTerms(clipped(point), *terms)
+        clipped = _clipped_residuals(point, s, radius, G) if squared else 0.0
+        return StepTerms(clipped, *terms)
 
     def unclipped(point: Point) -> bool:
         return squared or bool(math.sqrt(point["d"] / point["s"]) <= G)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -152,3 +154,29 @@ def test_one_call_composes_to_itself_whatever_its_size(size: float) -> None:
     for kind in (Pure, ZeroConcentrated, Gaussian):
         entry = LedgerEntry("any", 1.0, "l2", 1.0, (kind(size),))
         assert compose((entry,), kind) == kind(size)
+
+
+# --- How a ledger prints --------------------------------------------------------------------------
+
+
+def test_a_ledger_prints_a_call_a_line_and_keeps_its_data() -> None:
+    fitted = NoisyMean(Pure(1.0), R="quantile", random_state=0).fit(np.ones((50, 3)))
+    lines = repr(fitted.ledger_).splitlines()
+    assert lines == [repr(entry) for entry in fitted.ledger_]
+    assert len(lines) == 2
+    assert lines[0].startswith("<above threshold: epsilon=0.1; count sensitivity 1, scale ")
+    for given in (tuple(fitted.ledger_), pickle.loads(pickle.dumps(fitted.ledger_))):
+        assert given == fitted.ledger_
+        assert compose(given, Pure) == fitted.privacy_
+
+
+def test_no_printed_call_is_wider_than_a_terminal() -> None:
+    promises = (Approximate(1.2345e-5, 1.2345e-7, "label"), Gaussian(1.2345e-5, "label"))
+    long = LedgerEntry("mechanism " * 3, 1.2345e-5, "linf", 1.2345e-5, promises, 12, "about " * 20)
+    assert len(repr(long)) == 80
+    assert repr(long).startswith("<mechanism mechanism mechanism  x 12: label epsilon=1.23e-05")
+    assert repr(long).endswith("...>")
+    just = LedgerEntry("gaussian", 1.0, "l2", 2.0, (Gaussian(0.5),), about="a" * 33)
+    assert repr(just) == f"<gaussian: mu=0.5; l2 sensitivity 1, scale 2; {'a' * 33}>"
+    assert len(repr(just)) == 80
+    assert repr(replace(just, about="a" * 34)).endswith("a...>")

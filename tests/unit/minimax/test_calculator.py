@@ -28,6 +28,7 @@ BOUNDED = ["bounded-mean", "--n", "10000", "--d", "20"]
 LINEAR = ["regression", "--n", "10000", "--d", "20"]
 SPARSE_LINEAR = ["sparse-regression", "--n", "10000", "--d", "1000", "--s", "10"]
 LOGISTIC = ["logistic", "--n", "10000", "--d", "20"]
+LOCAL = ["local-regression", "--n", "10000", "--p", "20"]
 
 
 def rows(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, Any]]:
@@ -254,11 +255,23 @@ def test_plan_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["median", "--n", "10", "--d", "2", "--rho", "1"], "median"),
         ([*MEAN, "--epsilon", "0"], "--epsilon"),
-        ([*MEAN, "--epsilon", "1", "--delta", "1"], "delta"),
+        ([*MEAN, "--epsilon", "1", "--delta", "1"], "--delta must lie in (0, 1)"),
+        ([*MEAN, "--delta", "1e-6"], "--delta needs --epsilon too"),
+        ([*LOCAL, "--alpha", "2"], "--alpha needs --epsilon too"),
+        ([*LOCAL, "--kappa", "2"], "--kappa needs --rho too"),
+        ([*LOCAL, "--alpha", "1", "--epsilon", "1"], "--alpha must exceed 1"),
+        ([*LOCAL, "--kappa", "1", "--epsilon", "1"], "--kappa goes with --rho, not with --epsilon"),
+        ([*MEAN, "--rho", "1", "--delta", ".1"], "--delta goes with --epsilon, not with --rho"),
+        ([*MEAN, "--rho", "1", "--epsilon", "1"], "got --epsilon and --rho"),
+        ([*MEAN, "--rho", "1", "--epsilon", "1", "--delta", ".1"], "got --epsilon and --rho"),
+        (
+            [*LOCAL, "--alpha", "2", "--epsilon", "1", "--delta", ".1"],
+            "--alpha and --delta do not go together",
+        ),
         ([*MEAN, "--rho", "-1"], "--rho"),
         ([*MEAN, "--rho", "nan"], "--rho"),
-        (MEAN, "epsilon"),
-        ([*MEAN, "--rho", "1", "--mu", "1"], "rho and mu"),
+        (MEAN, "give exactly one of --epsilon (with or without --delta), --rho, --mu; got none"),
+        ([*MEAN, "--rho", "1", "--mu", "1"], "got --rho and --mu"),
         ([*MEAN, "--s", "3", "--rho", "1"], "--s"),
         (["mean", "--d", "2", "--rho", "1"], "--n"),
         (["mean", "--n", "1.5", "--d", "2", "--rho", "1"], "--n"),

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from minimax.core.bound import LowerBound
 from minimax.core.privacy import Pure, ZeroConcentrated
 from minimax.methods.priors import SignInstance
+from minimax.problems.mean.problem import MeanProblem
 from verify.rates.grid import PROFILES
+from verify.rates.measure import Measurement
 from verify.rates.special import sandwich
-from verify.rates.special.sandwich import BOUNDED, CELLS, GAUSSIAN, Cell, certified_rows
+from verify.rates.special.sandwich import (
+    BOUNDED,
+    CELLS,
+    GAUSSIAN,
+    Cell,
+    certified_rows,
+    measured_rows,
+)
 
 SMALL = (
     Cell(GAUSSIAN, ZeroConcentrated(0.05), 1000, 100, 0.1),
@@ -17,10 +29,16 @@ SMALL = (
 )
 
 
-def test_rows_are_for_the_records_and_the_loss_of_the_cell() -> None:
-    gaussian = certified_rows(Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.01))
-    assert "packing: sub-Gaussian data" not in gaussian  # its records are not Gaussian
-    assert "tracing: Gaussian data" in gaussian
+def test_rows_are_for_the_class_and_the_loss_of_the_cell() -> None:
+    cell = Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.01)
+    gaussian = certified_rows(cell)
+    assert not gaussian["packing: sub-Gaussian data"].usual  # its records are not Gaussian
+    assert gaussian["tracing: Gaussian data"].usual
+    best = MeanProblem.at(cell.point).best_lower(cell.privacy)
+    assert measured_rows(cell)[0].value == best.risk
+    names = [row.bound.name for row in measured_rows(cell)]
+    assert names == [best.name, "tracing: Gaussian data, shifted score"]
+    assert best.name == "packing: sub-Gaussian data"
     bounded = certified_rows(Cell(BOUNDED, Pure(0.2), 20_000, 200, 0.01))
     assert "packing: bounded data" in bounded
     assert "tracing: in-sample mean" not in bounded  # another loss
@@ -32,7 +50,32 @@ def test_privacy_dominates_and_releasing_zero_is_worse(cell: Cell) -> None:
         cell.kind.problem(cell.point)
     )
     assert 5 * cell.d / cell.n < proved.value() < cell.d * cell.radius**2 / 5
-    assert max(value for value, _ in certified_rows(cell).values()) < proved.value()
+    assert max(row.value for row in certified_rows(cell).values()) < proved.value()
+
+
+def test_the_class_has_a_row_with_the_larger_risk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upper bound is for Gaussian records: under the packing's prior it says nothing."""
+    cell = Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.01, before_in_class=0.16)
+    packing, tracing = measured_rows(cell)
+    for larger in (packing, tracing):
+
+        def found(at: Cell, bound: LowerBound, *_: object, larger: Any = larger) -> Measurement:
+            risk = 9.0 if bound.name == larger.bound.name else 8.0
+            return Measurement(risk, risk, risk, 2, 0)
+
+        monkeypatch.setattr(sandwich, "_measured", found)
+        named, whole = sandwich._rows(cell, 2, 0, 0.1)
+        assert named.measured.risk == (9.0 if larger is tracing else 8.0)
+        assert named.lower == tracing.value
+        assert named.upper is not None
+        assert whole.claim == "sandwich/sub-Gaussian mean, pure, n = 20,000, d = 200"
+        assert whole.measured.risk == 9.0
+        assert whole.lower == packing.value > named.lower
+        assert whole.lower_source.endswith(f"; risk under the prior of {larger.bound.name}")
+        assert whole.upper is None
+        assert (named.before, whole.before) == (0.01, 0.16)
+        assert sandwich.sandwich_figure([named, whole]) is not None
+    assert len(sandwich._rows(SMALL[0], 2, 0, 0.1)) == 1
 
 
 def test_counts_have_the_law_of_the_records_mean() -> None:

@@ -1,0 +1,130 @@
+"""Wrong names and wrong kinds of argument: the error says what is wrong and what to give."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
+
+import pytest
+
+import minimax.problems
+from estimators import NoisyMean, OneShotThreshold
+from minimax.calculator import rows, upper_rows
+from minimax.catalogue import PROBLEMS
+from minimax.core.bound import SHARED
+from minimax.core.privacy import Privacy, Pure, ZeroConcentrated, parameter_names
+from minimax.core.problem import Problem
+from minimax.plan import plan
+from minimax.problems.mean.centred import centred_mean_upper
+from minimax.problems.mean.lower import tracing_gaussian
+from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.mean.upper import best_noisy_mean
+
+POINT = {"n": 1000.0, "d": 10.0, "sigma": 1.0, "radius": 1.0, "epsilon": 0.5}
+NUMBERS = {"n": 1000, "d": 10, "p": 10, "s": 3, "sigma": 1.0, "radius": 1.0, "C": 1.0}
+METHODS = ("value", "parts", "exact", "closed_form", "broken", "prior")
+
+
+# --- Names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_misspelt_parameter_is_named(method: str) -> None:
+    bound = tracing_gaussian(Pure)
+    getattr(bound, method)(**POINT)
+    with pytest.raises(TypeError, match=r"unknown parameter 'espilon'; it has n, d, .*epsilon"):
+        getattr(bound, method)(**POINT, espilon=1.0)
+
+
+def test_a_misspelt_parameter_is_no_default() -> None:
+    """Where the right name has a default, the wrong one used to be ignored."""
+    upper = centred_mean_upper(MeanProblem(1000, 10).point, Pure(0.5))
+    assert upper.value(epsilon=1.0) < upper.value()
+    with pytest.raises(TypeError, match="unknown parameter 'eps'; it has n"):
+        upper.value(eps=1.0)
+
+
+def test_a_slope_in_no_parameter_is_refused() -> None:
+    noise = best_noisy_mean(MeanProblem(1000, 10), Pure(0.5))
+    for bound in (tracing_gaussian(Pure), noise):
+        for name in ("typo", "rho"):
+            with pytest.raises(TypeError, match=f"unknown parameter '{name}'; it has n"):
+                bound.slope(name, **POINT)
+    resolved = centred_mean_upper(MeanProblem(1000, 10).point, Pure(0.5))
+    assert resolved.resolve
+    with pytest.raises(TypeError, match="unknown parameter 'typo'"):
+        resolved.slope("typo")
+
+
+def test_shared_names_are_those_of_the_problems_and_budgets() -> None:
+    """A point of a whole problem may be given to each of its bounds."""
+    problems = {name for problem in PROBLEMS.values() for name in problem.parameters()}
+    budgets = {name for kind in get_args(Privacy) for name in parameter_names(kind)}
+    assert problems | budgets == SHARED
+    given = {**POINT, "rho": 0.1, "C": 1.0}
+    assert tracing_gaussian(Pure).value(**given) == tracing_gaussian(Pure).value(**POINT)
+
+
+# --- Classes and instances ------------------------------------------------------------------------
+
+
+def constructors() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every public function of the problems that makes lower bounds from a definition."""
+    for found in pkgutil.walk_packages(minimax.problems.__path__, "minimax.problems."):
+        module = importlib.import_module(found.name)
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            signature = inspect.signature(function)
+            takes = "type[Privacy]" in str(signature) and "model" in signature.parameters
+            makes = "LowerBound" in str(signature.return_annotation)
+            if function.__module__ == found.name and name[0] != "_" and takes and makes:
+                yield f"{found.name}.{name}", function
+
+
+CONSTRUCTORS = dict(constructors())
+OTHERS = {"number": 1, "sparse": True}
+"""What else a constructor must be given."""
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_a_definition_with_numbers_is_no_definition(name: str) -> None:
+    make = CONSTRUCTORS[name]
+    more = {key: OTHERS[key] for key in OTHERS if key in inspect.signature(make).parameters}
+    with pytest.raises(TypeError, match=r"must be the class Pure here, not Pure\(epsilon=1.0"):
+        make(model=Pure(1.0), **more)
+    for wrong in (1.0, "pure", int, None):
+        with pytest.raises(TypeError, match="privacy must be one of Pure, Approximate"):
+            make(model=wrong, **more)
+
+
+def test_constructors_are_found() -> None:
+    assert "minimax.problems.mean.lower.tracing_gaussian" in CONSTRUCTORS
+    assert len(CONSTRUCTORS) > 25
+
+
+@pytest.mark.parametrize("kind", PROBLEMS.values(), ids=lambda kind: kind.name)
+def test_a_definition_without_numbers_is_no_budget(kind: type[Problem]) -> None:
+    problem = kind.at(NUMBERS)
+    asked: dict[str, Callable[[Any], Any]] = {
+        "upper": problem.upper,
+        "best_upper": problem.best_upper,
+        "best_lower": problem.best_lower,
+        "rows": lambda privacy: rows(problem, privacy),
+        "upper_rows": lambda privacy: upper_rows(problem, privacy),
+        "plan": lambda privacy: plan(problem, privacy, 1.0),
+    }
+    for ask in asked.values():
+        with pytest.raises(TypeError, match=r"give ZeroConcentrated\(rho=\.\.\.\), not the class"):
+            ask(ZeroConcentrated)
+        with pytest.raises(TypeError, match=r"one of Pure, .* with numbers, got 1.0"):
+            ask(1.0)
+
+
+def test_estimators_say_the_same() -> None:
+    X = [[0.0], [1.0]]
+    with pytest.raises(TypeError, match=r"give Pure\(epsilon=\.\.\.\), not the class"):
+        NoisyMean(Pure, sigma=1, radius=1).fit(X)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"give Pure\(epsilon=\.\.\.\), not the class"):
+        OneShotThreshold(Pure).fit(X, [0.0, 1.0])
