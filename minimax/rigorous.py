@@ -6,11 +6,14 @@ A bound that rests on a certificate of a linear programme has it proved in balls
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from minimax.core.balls import Ball, Undecided, precision
+from minimax.core.best import Best
 from minimax.core.bound import PRECISIONS, Bound, OutsideRegime, Side
 from minimax.core.privacy import Privacy
 from minimax.core.problem import Problem
@@ -24,6 +27,11 @@ ABOUT = (
 )
 
 
+NO_BALL = "no ball around a bound is smaller"
+SAME = 1e-6
+"""Relative difference of a ball and the value in floats above which they are different forms."""
+
+
 @dataclass(frozen=True)
 class Certificate:
     """What ball arithmetic proves of a bound at a point."""
@@ -31,12 +39,23 @@ class Certificate:
     name: str
     source: str
     side: Side
-    proved: float | None
+    proved: float | None = None
     """The lower end of a lower bound's ball, the upper end of an upper bound's."""
-    radius: float | None
+    radius: float | None = None
     """The relative radius of the ball."""
+    in_floats: float | None = None
+    """What the calculator says without balls."""
     why_not: str = ""
     """Why nothing is proved, where nothing is."""
+
+    @property
+    def note(self) -> str:
+        """What there is to say besides the number."""
+        if self.proved is None or self.in_floats is None:
+            return self.why_not
+        if abs(self.proved - self.in_floats) <= SAME * self.in_floats:
+            return ""
+        return f"a simpler form than that in floats, {self.in_floats:.4g}"
 
 
 def certificates(bounds: Iterable[Bound], place: Mapping[str, float]) -> Iterator[Certificate]:
@@ -44,37 +63,44 @@ def certificates(bounds: Iterable[Bound], place: Mapping[str, float]) -> Iterato
     for bound in bounds:
         if bound.kind == "certified":
             known = {name: place[name] for name in bound.parameters if name in place}
-            yield _enclosed(bound.name, bound.source, bound.side, bound.ball, known)
+            nothing = Certificate(bound.name, bound.source, bound.side)
+            yield _enclosed(nothing, partial(bound.value, **known), partial(bound.ball, **known))
 
 
 def best_certificate(problem: Problem, privacy: Privacy) -> Certificate:
     """That of the least proven risk: an estimator's, or that of releasing 0."""
     best = problem.best_upper(privacy)
-    ball = _zero_release(problem) if best.bound is None else best.bound.ball
-    return _enclosed(f"best proven: {best}", THIS_WORK, "upper", ball, {})
+    zero = Best(problem.zero_release_risk(), note=NO_BALL if best.bound else best.note)
+    released = _best(zero, lambda: _zero_release(problem))
+    if best.bound is None:
+        return released
+    found = _best(best, best.bound.ball)
+    return min(found, released, key=lambda each: math.inf if each.proved is None else each.proved)
 
 
-def _zero_release(problem: Problem) -> Callable[[], Ball]:
-    def ball() -> Ball:
-        with precision(PRECISIONS[0]):
-            exact = {name: Ball(value) for name, value in problem.point.items()}
-            return Ball(problem.zero_release_risk(exact))
+def _best(best: Best, ball: Callable[[], Ball]) -> Certificate:
+    nothing = Certificate(f"best proven: {best}", THIS_WORK, "upper")
+    return _enclosed(nothing, lambda: best.risk, ball)
 
-    return ball
+
+def _zero_release(problem: Problem) -> Ball:
+    with precision(PRECISIONS[0]):
+        exact = {name: Ball(value) for name, value in problem.point.items()}
+        return Ball(problem.zero_release_risk(exact))
 
 
 def _enclosed(
-    name: str, source: str, side: Side, enclose: Callable[..., Ball], place: Mapping[str, float]
+    nothing: Certificate, value: Callable[[], float], enclose: Callable[[], Ball]
 ) -> Certificate:
+    """What was known of the bound, with its ball or the reason why there is none."""
     try:
-        ball = enclose(**place)
+        ball = enclose()
     except OutsideRegime as outside:
-        needs = f"needs {'; '.join(outside.needs)}"
-        return Certificate(name, source, side, None, None, needs)
+        return replace(nothing, why_not=f"needs {'; '.join(outside.needs)}")
     except (Undecided, NotProved) as doubt:
-        return Certificate(name, source, side, None, None, f"not enclosed: {doubt}")
-    proved = max(ball.low, 0.0) if side == "lower" else ball.high
-    return Certificate(name, source, side, proved, ball.relative_radius)
+        return replace(nothing, in_floats=value(), why_not=f"not enclosed: {doubt}")
+    proved = max(ball.low, 0.0) if nothing.side == "lower" else ball.high
+    return replace(nothing, proved=proved, radius=ball.relative_radius, in_floats=value())
 
 
 def shown(found: Sequence[Certificate], title: str, unproved: int) -> str:
@@ -85,17 +111,18 @@ def shown(found: Sequence[Certificate], title: str, unproved: int) -> str:
     for certificate in found:
         lines += _row(certificate)
     if unproved:
-        lines.append(f"(without a proof, see the table without --rigorous: {unproved} claimed)")
+        lines.append(f"(claimed or refuted, shown without --rigorous: {unproved} more)")
     return "\n".join(lines)
 
 
 def _row(certificate: Certificate) -> list[str]:
     """The inequality, its radius and what it is called."""
-    number, radius, name = "-", "-", f"{certificate.name}: {certificate.why_not}"
+    number, radius, name = "-", "-", certificate.name
+    if certificate.note:
+        name += f" ({certificate.note})"
     if certificate.proved is not None:
         sign = ">=" if certificate.side == "lower" else "<="
-        number, name = f"risk {sign} {certificate.proved!r}", certificate.name
-        radius = f"{certificate.radius:.0e}"
+        number, radius = f"risk {sign} {certificate.proved!r}", f"{certificate.radius:.0e}"
     start = f"{number:>30}  {radius:>6}  "
     hanging = textwrap.TextWrapper(
         WIDTH, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False
