@@ -211,6 +211,7 @@ class Slack:
     columns: dict[float, AlongU] = field(default_factory=dict)
     rows: dict[float, AlongR] = field(default_factory=dict)
     corners: dict[tuple[float, float], Ball] = field(default_factory=dict)
+    bends: dict[tuple[float, ...], tuple[Ball, Ball]] = field(default_factory=dict)
 
     def column(self, u: float) -> AlongU:
         """The functions of u."""
@@ -258,17 +259,24 @@ class Slack:
         derivatives over the functions themselves are, of cosh(k u)/cosh u, k^2 - 1 - 2 k T t +
         2 t^2, and of cosh(k u)/cosh^k u, k^2 - k - 2 k^2 T t + (k^2 + k) t^2.
         """
-        c, (u0, u1, r0, r1) = self.certificate, self._sides(cell)
+        u0, u1, r0, r1 = self._sides(cell)
+        if cell[:2] not in self.bends:
+            self.bends[cell[:2]] = self._bends(u0, u1)
+        alone, rise = self.bends[cell[:2]]
+        log = BALLS.largest(r0.falling * u0.sech2, r0.falling * u1.sech2)
+        total = alone + r1.power * rise + self.certificate.joint * log
+        return Ball(BALLS.largest(total + self.goal.bend_u(u0, u1, r0, r1), 0))
+
+    def _bends(self, u0: AlongU, u1: AlongU) -> tuple[Ball, Ball]:
+        """What of `bend_u` does not depend on r, and the factor of e^{s r}."""
+        c = self.certificate
         tilt = (c.kl + c.joint) * 2 * u0.sech2 * BALLS.largest(1 - u0.tilt, 0)
-        log = c.joint * BALLS.largest(r0.falling * u0.sech2, r0.falling * u1.sech2)
         k = c.sigma
         of_pair = k**2 - 1 - 2 * k * u0.tanh_pair * u0.tanh + 2 * u1.tanh**2
         k = c.s + 1
         of_rise = k**2 - k - 2 * k**2 * u0.tanh_rise * u0.tanh + (k**2 + k) * u1.tanh**2
         pair = c.pair * u1.pair * BALLS.largest(of_pair, 0)
-        rise = c.up * r1.power * u1.rise * BALLS.largest(of_rise, 0)
-        total = tilt + log + pair + rise + self.goal.bend_u(u0, u1, r0, r1)
-        return Ball(BALLS.largest(total, 0))
+        return tilt + pair, c.up * u1.rise * BALLS.largest(of_rise, 0)
 
     def _sides(self, cell: Cell) -> tuple[AlongU, AlongU, AlongR, AlongR]:
         return self.column(cell.u0), self.column(cell.u1), self.row(cell.r0), self.row(cell.r1)
