@@ -19,11 +19,11 @@ from minimax.calculator import Row, rows, upper_rows
 from minimax.catalogue import PROBLEMS
 from minimax.core.balls import MissingFlint
 from minimax.core.bound import Bound
-from minimax.core.privacy import from_parameters
+from minimax.core.privacy import Privacy, from_parameters
 from minimax.core.problem import Problem
 from minimax.plan import LARGEST_N, Plan, plan
 from minimax.problems.local_regression.problem import LOSSES, LocalRegressionProblem
-from minimax.rigorous import certificates, shown
+from minimax.rigorous import best_certificate, certificates, shown
 
 EXAMPLES = """\
 examples:
@@ -189,13 +189,12 @@ def main(argv: list[str] | None = None) -> int:
         _print_plan(plan(problem, privacy, args.risk), args.json)
         return 0
     if args.rigorous:
-        bounds = problem.upper(privacy) if args.upper else problem.lower(type(privacy))
-        return _print_certificates(bounds, {**problem.point, **privacy.parameters}, args.json)
+        return _print_certificates(problem, privacy, args.upper, args.json)
     table = (upper_rows if args.upper else rows)(problem, privacy)
     if args.json:
         print(json.dumps([asdict(row) for row in table], indent=2))
     else:
-        _print_table(table, f"{problem.name}: {problem.description}; {privacy}", problem.point)
+        _print_table(table, _title(problem, privacy))
         if not args.upper:
             best = problem.best_upper(privacy)
             print(f"proven upper bound: {best.risk:.3e}   ({best})")
@@ -256,9 +255,13 @@ def _check_size(parser: argparse.ArgumentParser, args: argparse.Namespace) -> No
         parser.error("the following arguments are required: --n")
 
 
-def _print_table(table: list[Row], title: str, point: dict[str, float]) -> None:
-    numbers = ", ".join(f"{name} = {value:g}" for name, value in point.items())
-    shown = Table(title=escape(f"{title}\n{numbers}"), show_lines=True)
+def _title(problem: Problem, privacy: Privacy) -> str:
+    numbers = ", ".join(f"{name} = {value:g}" for name, value in problem.point.items())
+    return f"{problem.name}: {problem.description}; {privacy}\n{numbers}"
+
+
+def _print_table(table: list[Row], title: str) -> None:
+    shown = Table(title=escape(title), show_lines=True)
     for column in ("bound", "kind", "statistical", "privacy", "total"):
         shown.add_column(column, justify="left" if column in ("bound", "kind") else "right")
     shown.add_column("assumptions")
@@ -272,16 +275,20 @@ def _print_table(table: list[Row], title: str, point: dict[str, float]) -> None:
     Console(width=None if sys.stdout.isatty() else 140).print(shown)
 
 
-def _print_certificates(bounds: Sequence[Bound], place: dict[str, float], as_json: bool) -> int:
+def _print_certificates(problem: Problem, privacy: Privacy, upper: bool, as_json: bool) -> int:
+    bounds: Sequence[Bound] = problem.upper(privacy) if upper else problem.lower(type(privacy))
+    place = {**problem.point, **privacy.parameters}
     try:
-        found = list(certificates(bounds, place))
+        found = [best_certificate(problem, privacy)] if upper else []
+        found += certificates(bounds, place)
     except MissingFlint as error:
         print(error, file=sys.stderr)
         return 2
     if as_json:
         print(json.dumps([vars(certificate) for certificate in found], indent=2))
     else:
-        print("\n".join(map(shown, found)))
+        unproved = sum(bound.kind != "certified" for bound in bounds)
+        print(shown(found, _title(problem, privacy), unproved))
     return 0
 
 

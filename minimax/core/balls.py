@@ -44,7 +44,8 @@ def flint() -> ModuleType:
         import flint as module
     except ImportError:
         raise MissingFlint(
-            "numbers as proofs need python-flint: pip install 'tracebound[rigorous]'"
+            "numbers as proofs need python-flint: pip install python-flint\n"
+            "or pip install 'tracebound[rigorous]'"
         ) from None
     return module
 

@@ -22,11 +22,13 @@ class Best:
     """Its keyword arguments."""
     note: str = ""
     """What else there is to say."""
+    bound: UpperBound | None = field(default=None, compare=False, repr=False)
+    """What proves the risk, unless that is releasing 0."""
 
     @classmethod
     def of(cls, bound: UpperBound, note: str = "") -> Best:
         """The risk that a bound proves at its own point."""
-        return cls(bound.value(), bound.estimator, bound.keywords(), note)
+        return cls(bound.value(), bound.estimator, bound.keywords(), note, bound)
 
     def or_zero(self, risk: float, why: str) -> Best:
         """This, if its risk is smaller than that of releasing 0."""

@@ -27,6 +27,7 @@ from minimax.core.bound import (
 )
 from minimax.core.loss import Loss
 from minimax.core.privacy import check_privacy
+from minimax.core.symbolic import Number
 
 if TYPE_CHECKING:
     from minimax.core.best import Best
@@ -110,8 +111,9 @@ class Problem(ABC):
         """A quantity of the class that is as far from 0 as any."""
 
     @abstractmethod
-    def zero_release_risk(self, point: Point | None = None) -> float:
-        """The largest risk of releasing 0 whatever the data; at another point if one is given."""
+    def zero_release_risk(self, point: Point | None = None) -> Number:
+        """The largest risk of releasing 0 whatever the data; at another point if one is given, of
+        any kind of number."""
 
     # --- What is proved ---------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-r"""Certificates for antipodal pairs: linear programmes whose dual solutions are checked once.
+r"""Certificates for antipodal pairs: linear programmes whose dual solutions are proved.
 
 The letters are those of `minimax.methods.antipodal_gain`: u = (1/2) log(q_w/q_{-w}), and
 r = log(p_w/m). Under rho-zCDP the mean of each g_k(u, r) of this list is at most b_k(rho):
@@ -11,273 +11,46 @@ r = log(p_w/m). Under rho-zCDP the mean of each g_k(u, r) of this list is at mos
 
 **Statement.** If D(u, r) = constant + sum_k lambda_k g_k(u, r) - goal(u, r) >= 0 for all u and r,
 with lambda_k >= 0 but for `mass`, then E goal(u, r) <= constant + sum_k lambda_k b_k(rho) at
-*every* rho: D does not contain rho. The tables hold certificates that are good near some rho,
-found by linear programming on a grid (how they were found proves nothing and need not); the bound
-is the least of them.
+*every* rho: D does not contain rho. The tables hold certificates that are good near some rho; the
+bound is the least of them.
 
-**Proof that D >= 0** (`holds`). All functions are even in u, so u >= 0. Let C(u) =
-cosh((1 + s) u)/cosh^{1 + s} u >= 1; C, cosh(sigma u)/cosh u, u tanh u and, for each r, `joint` (its
-derivative is u/cosh^2 u + e^{-r} tanh u) increase in u. `joint` is at least r (1 - e^{-r})
-for r >= 0, as u tanh u >= log cosh u, and at least |r| (e^{|r|} - 1) for r <= 0.
-
-- r >= R: the goal is below its limit T(r) for large u, e^r or 2 r + 2 log 2. Drop what is not
-  negative: D >= up (e^{s r} - 1) + joint r (1 - e^{-r}) - mass^+ + constant - T(r). It is enough
-  that this and its derivative in r are not negative at R and the latter stays so (`_right`).
-- r <= -R: with x = -r, D >= constant - up + (e^x - 1)(mass + joint x) + a tanh^2 u - goal, with
-  a = kl + joint + pair (sigma - 1)^2/2, because u tanh u >= tanh^2 u and cosh(sigma u)/cosh u >=
-  cosh((sigma - 1) u). The goal is at most e^{-x} tanh^2 u, or 2 log 2 - 2 x (`_left`).
-- u >= U, |r| <= R: D(u, r) >= D(U, r) - (T(r) - goal(U, r)): the cells that touch U must clear
-  this gap, which does not decrease in r.
-- The box is cut into cells. In a cell of sides h and k, D is at least its least corner minus
-  (h^2/8) max D_uu^+ - (k^2/8) max D_rr^+ (bilinear interpolation); cells where this is not enough
-  are cut in two. The maxima come term by term from monotone factors.
-
-**Rounding.** Corners carry an allowance of 2^-46 of the size of everything that was added, 64 times
-what one operation loses; the maxima one of 10^-9, and their differences of squares one of 10^-12 of
-the squares. Elementary functions are taken to be right to a few units in the last place.
+**Proof.** `minimax.methods.pair_positivity` proves D >= 0 for a certificate in ball arithmetic. How
+the multipliers were found proves nothing and need not: ``python -m verify.pair_certificates`` finds
+such by linear programming on a grid.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from minimax.core.symbolic import Number, library
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-ALLOWANCE = 2.0**-46
-CAP = 600.0
-"""Larger exponents are cut to this: values err downwards, and bounds of curvatures are not used."""
-CELLS = 400_000
-"""No certificate of the tables needs as many cells."""
+from minimax.core.symbolic import Number, library, lift
 
 
 class Certificate(NamedTuple):
-    """Multipliers of a dual solution, and the orders of the Renyi constraints they belong to."""
+    """Multipliers of a dual solution, and the orders of the Renyi constraints they belong to:
+    floats, or the same numbers as balls."""
 
-    constant: float
-    mass: float
-    kl: float
-    joint: float
-    pair: float
-    sigma: float
-    up: float
-    s: float
+    constant: Number
+    mass: Number
+    kl: Number
+    joint: Number
+    pair: Number
+    sigma: Number
+    up: Number
+    s: Number
 
     def bound(self, rho: Number) -> Number:
         """constant + sum_k lambda_k b_k(rho)."""
         use = library(rho)
-        total = self.constant + (self.kl / 2 + self.joint) * rho
+        total = self.constant + rho * self.kl / 2 + rho * self.joint
+        sigma, s = lift(self.sigma, rho), lift(self.s, rho)  # their squares are rounded in floats
         for weight, exponent in (
-            (self.pair, (self.sigma**2 - 1) / 4),
-            (self.up, self.s * (self.s + 1)),
+            (self.pair, (sigma**2 - 1) / 4),
+            (self.up, s * (s + 1)),
         ):
             if weight:  # no weight at an infinite power is nothing
                 total += weight * use.expm1(rho * exponent)
         return total
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What a certificate bounds; the curvatures are upper bounds of -goal_uu, -goal_rr in cells."""
-
-    value: Callable[[Array, Array], Array]
-    gap: Callable[[Array, Array], Array]
-    """How far it is below its limit for large u, which is its supremum over u."""
-    bend_u: Callable[[Array, Array, Array, Array], Array]
-    bend_r: Callable[[Array, Array], Array]
-
-
-def log_cosh(u: Array) -> Array:
-    """log cosh u for u >= 0, to relative accuracy."""
-    near = np.log1p(2 * np.sinh(np.minimum(u, 1.0) / 2) ** 2)
-    return np.where(u < 1, near, u + np.log1p(np.exp(-2 * u)) - math.log(2))
-
-
-def _squared_tanh_bend(u0: Array, u1: Array, r0: Array, r1: Array) -> Array:
-    """-e^r (tanh^2)'': with t = tanh^2 u, (tanh^2)'' = 2 (1 - t)(1 - 3t), least at t = 2/3."""
-    t = np.clip(2 / 3, np.tanh(u0) ** 2, np.tanh(u1) ** 2)
-    least = 2 * (1 - t) * (1 - 3 * t)
-    return -least * np.exp(np.where(least > 0, r0, r1))
-
-
-def _information_bend(u0: Array, u1: Array, r0: Array, r1: Array) -> Array:
-    """-2 (u tanh u - log cosh u)'' = -2 (1 - 2 u tanh u)/cosh^2 u."""
-    factor = 1 - 2 * u1 * np.tanh(u1)
-    return -2 * factor * np.exp(-2 * log_cosh(np.where(factor > 0, u1, u0)))
-
-
-ENERGY = Goal(
-    value=lambda u, r: np.exp(r) * np.tanh(u) ** 2,
-    gap=lambda u, r: np.exp(r - 2 * log_cosh(u)),
-    bend_u=_squared_tanh_bend,
-    bend_r=lambda u, r: -np.exp(r) * np.tanh(u) ** 2,
-)
-"""e^r tanh^2 u: Bessel's bound, and a quarter of Delta_w."""
-INFORMATION = Goal(
-    value=lambda u, r: 2 * (r + u * np.tanh(u) - log_cosh(u)),
-    gap=lambda u, r: 2 * (u * (1 - np.tanh(u)) + np.log1p(np.exp(-2 * u))),
-    bend_u=_information_bend,
-    bend_r=lambda u, r: np.zeros_like(r),
-)
-"""2 (r + u tanh u - log cosh u): twice the mutual information."""
-
-
-def holds(certificate: Certificate, goal: Goal) -> bool:
-    """Whether D >= 0 everywhere is proved (see the module); a doubt is a no."""
-    if min(certificate[2:]) < 0 or certificate.sigma <= 1 or certificate.constant < 0:
-        return False
-    box = _box(certificate, goal)
-    return box is not None and _positive(certificate, goal, *box)
-
-
-def _box(c: Certificate, goal: Goal) -> tuple[float, float, float] | None:
-    """U and the two ends of r beyond which the tails are proved."""
-    steps = 2.0 ** np.arange(-16, 8, 0.25)
-    right = next((float(r) for r in steps if _right(c, goal, r)), None)
-    left = next((float(x) for x in steps if _left(c, goal, x)), None)
-    if right is None or left is None:
-        return None
-    r = np.linspace(-left, right, 65)
-    clear = (float(u) for u in steps if np.all(slack(c, goal, u, r)[0] > 2 * goal.gap(u, r)))
-    far = next(clear, None)
-    return None if far is None else (far, -left, right)
-
-
-def _right(c: Certificate, goal: Goal, r: float) -> bool:
-    rest = c.constant - max(c.mass, 0.0)
-    if goal is ENERGY:
-        # up (e^{sr} - 1) - e^r + rest = e^r (up e^{(s-1) r} - 1) + ..., and the bracket increases.
-        lead = c.up * math.exp(min((c.s - 1) * r, CAP)) - 1 if c.s > 1 else -1.0
-        return lead > 0 and math.exp(r) * lead + rest - c.up > 1e-9 * (c.up + abs(rest))
-    power = min(c.s * r, CAP)
-    growth = c.up * math.expm1(power) - c.joint * r * math.expm1(-r)
-    slope = c.up * c.s * math.exp(power) - c.joint * math.expm1(-r)
-    return slope > 2 + 1e-9 and growth + rest - 2 * (r + math.log(2)) > 1e-9 * (growth + c.up)
-
-
-def _left(c: Certificate, goal: Goal, x: float) -> bool:
-    lead = c.mass + c.joint * x
-    square = c.kl + c.joint + c.pair * (c.sigma - 1) ** 2 / 2
-    low = square > math.exp(-x) * (1 + 1e-9) if goal is ENERGY else x > math.log(2) + 1e-9
-    return low and lead >= 0 and math.expm1(x) * lead + c.constant - c.up > 1e-9 * c.up
-
-
-def slack(c: Certificate, goal: Goal, u: Array, r: Array) -> tuple[Array, Array]:
-    """D(u, r) and the size of what was added to get it."""
-    tanh, log = u * np.tanh(u), log_cosh(u)
-    falling = np.expm1(-r)
-    pair, power = _exponents(c, u, r, log)
-    terms = (
-        c.mass * falling,
-        (c.kl + c.joint) * tanh,
-        -c.joint * falling * r,
-        c.joint * falling * log,
-        c.pair * np.expm1(pair),
-        c.up * np.expm1(power),
-        -goal.value(u, r),
-    )
-    exponent = np.abs(c.s * r) + (1 + c.s) * 2 * log + log_cosh((1 + c.s) * u)
-    size = c.constant + c.up * np.exp(power) * (1 + exponent)
-    size += c.pair * np.exp(pair) * (log_cosh(c.sigma * u) + log)
-    size += sum(np.abs(term) for term in terms) + (
-        np.abs(r) + tanh + log if goal is INFORMATION else 0
-    )
-    return np.asarray(c.constant + sum(terms)), size
-
-
-def _exponents(c: Certificate, u: Array, r: Array, log: Array) -> tuple[Array, Array]:
-    """The logarithms of the functions `pair` and `up`, plus one; at most `CAP`."""
-    pair = log_cosh(c.sigma * u) - log
-    power = c.s * r + log_cosh((1 + c.s) * u) - (1 + c.s) * log
-    return np.minimum(pair, CAP), np.minimum(power, CAP)
-
-
-def _bend_r(c: Certificate, goal: Goal, u0: Array, u1: Array, r0: Array, r1: Array) -> Array:
-    """An upper bound of D_rr in cells."""
-    mass = c.mass * np.exp(-np.where(c.mass > 0, r0, r1))
-    joint = c.joint * np.maximum(np.exp(-r0) * (2 - r0 + log_cosh(u1)), 0)
-    power = c.up * c.s**2 * np.exp(_exponents(c, u1, r1, log_cosh(u1))[1])
-    return _summed(mass, joint, power, goal.bend_r(u0, r0))
-
-
-def _bend_u(c: Certificate, goal: Goal, u0: Array, u1: Array, r0: Array, r1: Array) -> Array:
-    """An upper bound of D_uu in cells.
-
-    (u tanh u)'' = 2 (1 - u tanh u)/cosh^2 u. With t = tanh u and T = tanh(k u), the second
-    logarithmic-derivative forms are cosh(k u)/cosh u: k^2 - 1 - 2 k T t + 2 t^2, and
-    cosh(k u)/cosh^k u: k^2 - k - 2 k^2 T t + (k^2 + k) t^2, times the function itself.
-    """
-    t0, t1, log1 = np.tanh(u0), np.tanh(u1), log_cosh(u1)
-    sech0, sech1 = np.exp(-2 * log_cosh(u0)), np.exp(-2 * log1)
-    kl = (c.kl + c.joint) * 2 * sech0 * np.maximum(1 - u0 * t0, 0)
-    falling = np.expm1(-r0)
-    joint = c.joint * falling * np.where(falling > 0, sech0, sech1)
-    pair, power = _exponents(c, u1, r1, log1)
-    k = c.sigma
-    of_pair = k**2 - 1 - 2 * k * np.tanh(k * u0) * t0 + 2 * t1**2
-    k = 1 + c.s
-    of_power = k**2 - k - 2 * k**2 * np.tanh(k * u0) * t0 + (k**2 + k) * t1**2
-    return _summed(
-        kl,
-        joint,
-        c.pair * np.exp(pair) * np.maximum(of_pair + 1e-12 * c.sigma**2, 0),
-        c.up * np.exp(power) * np.maximum(of_power + 1e-12 * k**2, 0),
-        goal.bend_u(u0, u1, r0, r1),
-    )
-
-
-def _summed(*terms: Array) -> Array:
-    """Their sum, upwards, and not below 0."""
-    size = sum(np.abs(term) for term in terms)
-    return np.asarray(np.maximum(sum(terms) + 1e-9 * size, 0))
-
-
-def _below_cap(c: Certificate, u1: Array, r1: Array) -> Mask:
-    return np.maximum(*_exponents(c, u1, r1, log_cosh(u1))) < CAP
-
-
-def _dominated(c: Certificate, u0: Array, r0: Array, r1: Array) -> Mask:
-    """Whether `up`, least at (u0, r0), exceeds all that is subtracted, for every u >= u0."""
-    power = _exponents(c, u0, r0, log_cosh(u0))[1]
-    others = abs(c.mass) * (1 + np.exp(-r0)) + np.exp(r1) + 2 * np.abs(r1) + 2
-    return c.up * np.expm1(power) > others * (1 + 1e-9)
-
-
-def _positive(c: Certificate, goal: Goal, far: float, low: float, high: float) -> bool:
-    """Whether D > 0 in the box, and clears the gap at u = far, by cutting cells."""
-    u, r = np.linspace(0, far, 17), np.linspace(low, high, 17)
-    grids = np.meshgrid(u[:-1], r[:-1], indexing="ij"), np.meshgrid(u[1:], r[1:], indexing="ij")
-    (u0, r0), (u1, r1) = ([side.ravel() for side in grid] for grid in grids)
-    seen = 0
-    while len(u0):
-        seen += len(u0)
-        corners = [slack(c, goal, u, r) for u in (u0, u1) for r in (r0, r1)]
-        least = np.min([value - ALLOWANCE * size for value, size in corners], axis=0)
-        if least.min() < 0 or seen > CELLS:
-            return False
-        least -= np.where(u1 >= far, goal.gap(u1, r1) * (1 + 1e-9), 0)
-        along_u = (u1 - u0) ** 2 / 8 * _bend_u(c, goal, u0, u1, r0, r1)
-        along_r = (r1 - r0) ** 2 / 8 * _bend_r(c, goal, u0, u1, r0, r1)
-        proved = (least > along_u + along_r) & _below_cap(c, u1, r1) | _dominated(c, u0, r0, r1)
-        u0, u1, r0, r1, cut_u = (a[~proved] for a in (u0, u1, r0, r1, along_u >= along_r))
-        middle_u, middle_r = (u0 + u1) / 2, (r0 + r1) / 2
-        u0, u1, r0, r1 = (
-            np.concatenate([u0, np.where(cut_u, middle_u, u0)]),
-            np.concatenate([np.where(cut_u, middle_u, u1), u1]),
-            np.concatenate([r0, np.where(cut_u, r0, middle_r)]),
-            np.concatenate([np.where(cut_u, r1, middle_r), r1]),
-        )
-    return True
-
-
-# --- The tables ----------------------------------------------------------------------------------
 
 
 def _table(*rows: tuple[float, ...]) -> tuple[Certificate, ...]:

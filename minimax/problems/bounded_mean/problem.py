@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from minimax.core.bound import Instance, LowerBound, Point
 from minimax.core.problem import AS_SIGMA, FORM, Array
+from minimax.core.symbolic import Number
 from minimax.methods.priors import SignInstance
 from minimax.problems.mean.problem import MeanProblem
 
@@ -42,10 +43,10 @@ class BoundedMeanProblem(MeanProblem):
         """Records in {-sigma, sigma}^d."""
         return SignInstance(theta, self.sigma)
 
-    def zero_release_risk(self, point: Point | None = None) -> float:
+    def zero_release_risk(self, point: Point | None = None) -> Number:
         """d sigma^2."""
         at = self.point if point is None else point
-        return float(at["d"] * at["sigma"] ** 2)
+        return at["d"] * at["sigma"] ** 2
 
     def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
         """Those of `minimax.problems.bounded_mean.lower`."""

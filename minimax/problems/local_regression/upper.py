@@ -241,7 +241,7 @@ def best_of_local(problem: LocalRegressionProblem, bound: UpperBound, note: str)
     """What a bound proves, or releasing 0. The class has the estimator's settings."""
     if bound.broken() or bound.is_vacuous():
         return Best(problem.zero_release_risk(), note=VACUOUS)
-    return Best(bound.value(), bound.estimator, note=note)
+    return Best(bound.value(), bound.estimator, note=note, bound=bound)
 
 
 def best_upper(problem: LocalRegressionProblem, privacy: Privacy) -> Best:

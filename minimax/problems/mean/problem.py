@@ -11,6 +11,7 @@ from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import TO_THE_MEAN, Loss
 from minimax.core.privacy import check_privacy
 from minimax.core.problem import AS_SIGMA, Array, Problem
+from minimax.core.symbolic import Number
 from minimax.methods.priors import GaussianInstance
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ class MeanProblem(Problem):
         """A corner of the cube of means."""
         return np.full(self.d, self.radius)
 
-    def zero_release_risk(self, point: Point | None = None) -> float:
+    def zero_release_risk(self, point: Point | None = None) -> Number:
         """d radius^2."""
         at = self.point if point is None else point
-        return float(at["d"] * at["radius"] ** 2)
+        return at["d"] * at["radius"] ** 2
 
     def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
         """Those of `minimax.problems.mean.lower`."""

@@ -12,6 +12,7 @@ from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import IN_THE_DESIGN, Loss
 from minimax.core.privacy import check_privacy
 from minimax.core.problem import FORM, Array, Problem
+from minimax.core.symbolic import Number
 from minimax.methods.priors import LinearInstance
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ class RegressionProblem(Problem):
         """One coefficient of size radius."""
         return np.where(np.arange(self.d) < 1, self.radius, 0.0)
 
-    def zero_release_risk(self, point: Point | None = None) -> float:
+    def zero_release_risk(self, point: Point | None = None) -> Number:
         """(L/d) radius^2."""
         at = self.point if point is None else point
-        return float(self.L / at["d"] * at["radius"] ** 2)
+        return self.L / at["d"] * at["radius"] ** 2
 
     def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
         """Those of `minimax.problems.regression.lower`."""

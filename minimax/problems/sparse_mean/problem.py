@@ -11,6 +11,7 @@ from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import TO_THE_MEAN, Loss
 from minimax.core.privacy import check_privacy
 from minimax.core.problem import AS_SIGMA, Array, Problem
+from minimax.core.symbolic import Number
 from minimax.methods.priors import GaussianInstance
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ class SparseMeanProblem(Problem):
         """s means of size radius."""
         return np.where(np.arange(self.d) < self.s, self.radius, 0.0)
 
-    def zero_release_risk(self, point: Point | None = None) -> float:
+    def zero_release_risk(self, point: Point | None = None) -> Number:
         """s radius^2."""
         at = self.point if point is None else point
-        return float(at["s"] * at["radius"] ** 2)
+        return at["s"] * at["radius"] ** 2
 
     def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
         """Those of `minimax.problems.sparse_mean.lower`."""

@@ -12,6 +12,7 @@ from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import IN_THE_DESIGN, Loss
 from minimax.core.privacy import check_privacy
 from minimax.core.problem import FORM, Array, Problem
+from minimax.core.symbolic import Number
 from minimax.methods.priors import LinearInstance
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ class SparseRegressionProblem(Problem):
         """s equal coefficients, of norm radius."""
         return np.where(np.arange(self.d) < self.s, self.radius / math.sqrt(self.s), 0.0)
 
-    def zero_release_risk(self, point: Point | None = None) -> float:
+    def zero_release_risk(self, point: Point | None = None) -> Number:
         """(L/s) radius^2."""
         at = self.point if point is None else point
-        return float(self.L / at["s"] * at["radius"] ** 2)
+        return self.L / at["s"] * at["radius"] ** 2
 
     def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
         """Those of `minimax.problems.sparse_regression.lower`."""

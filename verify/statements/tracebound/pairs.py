@@ -92,6 +92,7 @@ def _found() -> tuple[Found, ...]:
     code=(
         "minimax.methods.antipodal_gain.average_pair_gain",
         "minimax.methods.pair_certificates.AVERAGE",
+        "minimax.methods.pair_positivity.is_proved",
         "verify.pair_channels.found_channels",
     ),
 )
