@@ -47,6 +47,8 @@ class CoinProblem(Problem):
 class Coins:
     """n fair coins in {0, 1}: prior and instance in one, as the prior is a point."""
 
+    target = np.array([0.5])
+
     def draw(self, rng: np.random.Generator) -> Coins:
         return self
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy as sp
+from rich.console import Console
+from sklearn.base import BaseEstimator
 
 from minimax.core.bound import Point, Terms, UpperBound
 from minimax.problems.bounded_mean import BoundedMeanProblem
@@ -17,8 +19,16 @@ from verify.rates import main
 from verify.rates.claim import Claim
 from verify.rates.claims import all_claims
 from verify.rates.grid import PROFILES, Profile, build
-from verify.rates.judge import Verdict, fit_slope, judge_level, judge_slope
-from verify.rates.measure import Measurement, interval
+from verify.rates.judge import (
+    Verdict,
+    ZeroRelease,
+    fit_slope,
+    judge_against_zero,
+    judge_level,
+    judge_slope,
+)
+from verify.rates.measure import Measurement, interval, losses, zero_losses
+from verify.rates.report import print_report
 from verify.rates.rows import Run
 from verify.rates.run import run, weakened
 from verify.rates.special import worst_case_log_d
@@ -45,7 +55,7 @@ def test_a_non_private_twin_is_found_out(name: str) -> None:
     assert any(row.verdict is Verdict.VIOLATED for row in found.cells)
 
 
-@pytest.mark.parametrize("name", ["bounded-mean/tracing/zCDP", "mean/dilution/approximate"])
+@pytest.mark.parametrize("name", ["bounded-mean/tracing/zCDP", "bounded-mean/dilution/approximate"])
 def test_a_control_that_does_not_break_is_a_failure(name: str) -> None:
     claim = CLAIMS[name]
     found = check(replace(claim, non_private=claim.estimator_at))
@@ -60,6 +70,61 @@ def test_an_honest_claim_passes_and_the_flagship_is_tight() -> None:
     assert flagship.point["rho"] == 0.05
     assert flagship.ratio is not None
     assert 1 < flagship.ratio < 6
+
+
+def test_an_estimator_that_releasing_0_outdoes_is_found_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Noise lifts it above every lower bound, and without an upper one nothing else objects."""
+    claim = replace(CLAIMS["bounded-mean/tracing/GDP"], upper=None)
+    drowned = replace(claim, estimator_at=lambda p: claim.estimator_at(weakened(p, 30)))
+    honest, found = check(claim), check(drowned)
+    assert [row.against_zero for row in honest.cells] == ["better"]
+    assert [row.against_zero for row in found.cells] == ["worse"]
+    assert (honest.exit_code, found.exit_code) == (0, 1)
+    for run_ in (honest, found):
+        assert run_.summary.consistent == run_.summary.cells == 1
+        assert run_.summary.controls_unbroken == 0
+    print_report(found, Console(width=200))
+    assert capsys.readouterr().out.count("worse than releasing 0") == 2
+
+
+def test_the_prior_counts_only_where_it_leaves_room() -> None:
+    """A spread prior of small variance is held against; a packing's, at the bound, is not."""
+    risk, far, near = measurement(4.0, 5.0), measurement(2.0, 3.0), measurement(0.2, 0.3)
+    assert judge_against_zero(risk, 0.1, ZeroRelease(6.0, far)) == "worse"
+    assert judge_against_zero(risk, 0.1, ZeroRelease(6.0, near)) == "better"
+    assert judge_against_zero(risk, 0.1, ZeroRelease(3.0, near)) == "worse"
+    assert judge_against_zero(risk, 0.1, ZeroRelease(4.5, near)) == "not separated"
+    assert judge_against_zero(risk, 0.1, ZeroRelease(None, near)) == "not separated"
+
+
+def test_releasing_0_is_measured_on_the_trials_of_the_cell() -> None:
+    """What `zero_losses` says is what an estimator that releases 0 loses, draw by draw."""
+    claim = CLAIMS["mean/tracing/zCDP"]
+    point = {"n": 5, "d": 3, "sigma": 1.0, "radius": 1.0, "rho": 1.0}
+    prior = claim.lower.prior(**point)
+    nothing = losses(lambda p: Nothing(), prior, point, 7, 3)
+    assert nothing.tolist() == zero_losses(prior, 7, 3).tolist()
+    assert len(set(nothing)) == 7
+
+
+class Nothing(BaseEstimator):
+    """Releases 0."""
+
+    def fit(self, X: np.ndarray) -> Nothing:
+        self.mean_ = np.zeros(X.shape[1])
+        return self
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_every_claim_knows_what_releasing_0_risks(name: str) -> None:
+    """The lower bound is below it, so that it can be beaten."""
+    claim = CLAIMS[name]
+    for cell in build([claim], PROFILES["quick"]).cells:
+        zero = claim.zero_release_risk(cell.point)
+        assert zero is not None
+        assert claim.lower.value(**cell.point) < zero
 
 
 def test_every_claim_has_a_sweep_and_every_private_one_a_control() -> None:

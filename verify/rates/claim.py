@@ -8,6 +8,7 @@ read off there, as the slope of its closed form.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -84,6 +85,12 @@ class Claim:
         value = bound.value()
         vacuous = self.projects and value >= self.problem.at(point).zero_release_risk()
         return Ceiling(value, bound.source, bound.remark, vacuous)
+
+    def zero_release_risk(self, point: Point) -> float | None:
+        """The largest risk of releasing 0 at a point; None if the problem is a name alone."""
+        if inspect.isabstract(self.problem):
+            return None
+        return self.problem.at(point).zero_release_risk()
 
 
 def proven(

@@ -3,8 +3,9 @@
 Draws theta from the prior of each lower bound's proof, fits the private estimator, and compares its
 risk with the certified lower bound and the proven upper bound; fits exponents; runs the controls
 that must break. Exit code 0: nothing violated, every control broke, every claim has a cell that
-could be seen. 1: a violation, a control that did not break, or a claim with nothing but
-inconclusive cells. 2: bad usage, or a claim that has no cell or no control to be checked in.
+could be seen, and no estimator does worse than releasing 0. 1: a violation, a control that did not
+break, a claim with nothing but inconclusive cells, or a cell in which releasing 0 does better.
+2: bad usage, or a claim that has no cell or no control to be checked in.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -17,6 +18,12 @@ MARGIN = 0.1
 interval that stays within 10 % of the bound on the wrong side counts as consistent."""
 SLOPE_TOLERANCE = 0.3
 """How far a fitted exponent may be from the bound's (log factors, finite sizes)."""
+
+ROOM = 10.0
+"""How far the risk of releasing 0 under a prior must be above the lower bound for a comparison
+there to say something: see `judge_against_zero`."""
+
+AgainstZero = Literal["better", "worse", "not separated"]
 
 
 class Verdict(StrEnum):
@@ -42,6 +49,40 @@ def judge_level(measured: Measurement, lower: float | None, upper: float | None)
     if upper is not None and measured.ci_high > upper * (1 + MARGIN):
         return Verdict.INCONCLUSIVE
     return Verdict.CONSISTENT
+
+
+@dataclass(frozen=True)
+class ZeroRelease:
+    """What releasing 0 risks, whatever the data, at a cell."""
+
+    largest: float | None
+    """Over the class; None where the problem is a name alone."""
+    under_prior: Measurement
+    """For what the prior of the lower bound's proof draws, in the trials of the cell."""
+
+
+def judge_against_zero(measured: Measurement, lower: float, zero: ZeroRelease) -> AgainstZero:
+    """Is the risk below or above that of releasing 0?
+
+    An estimator is made for a class, and so is held against the largest risk of releasing 0 there;
+    its risk under a prior is at most its own largest. Where the prior is spread over the class it
+    is held against releasing 0 under that prior as well. A packing instead draws what nobody can
+    tell from 0: its lower bound is a constant times the risk of releasing 0 under its prior, and an
+    estimator that does not know the prior exceeds both. So the prior counts only if releasing 0
+    there risks at least `ROOM` times the lower bound.
+
+    "worse": the whole interval is above one of the two. "better": it is below what counts.
+    """
+    prior = zero.under_prior
+    held_against = []
+    if zero.largest is not None:
+        held_against.append((zero.largest, zero.largest))
+    if prior.ci_low >= ROOM * lower:
+        held_against.append((prior.ci_low, prior.ci_high))
+    if any(measured.ci_low > high for _, high in held_against):
+        return "worse"
+    below = all(measured.ci_high < low for low, _ in held_against)
+    return "better" if held_against and below else "not separated"
 
 
 @dataclass(frozen=True)

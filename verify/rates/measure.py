@@ -43,6 +43,15 @@ def losses(
     return out
 
 
+def zero_losses(prior: Prior, trials: int, seed: int) -> NDArray[np.float64]:
+    """Losses of releasing 0 in the trials of `losses`, which draw theta first."""
+    drawn = [
+        prior.draw(np.random.default_rng(child))
+        for child in np.random.SeedSequence(seed).spawn(trials)
+    ]
+    return np.array([instance.loss(np.zeros_like(instance.target)) for instance in drawn])
+
+
 def released(estimator: BaseEstimator) -> NDArray[np.float64]:
     """What a fitted estimator gives out: its `mean_` or its `coef_`, flat."""
     release = estimator.coef_ if hasattr(estimator, "coef_") else estimator.mean_

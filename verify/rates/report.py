@@ -51,7 +51,8 @@ def print_report(found: Run, console: Console) -> None:
     console.print(
         f"{s.cells} cells, {s.slopes} slopes: {s.consistent} consistent,"
         f" {s.violated} violated, {s.inconclusive} inconclusive; {s.controls} controls,"
-        f" {s.controls_unbroken} of them unbroken; {s.dropped} points outside a regime."
+        f" {s.controls_unbroken} of them unbroken; {s.worse_than_zero} cells worse than"
+        f" releasing 0; {s.dropped} points outside a regime."
         f" Profile {s.profile}, seed {s.seed}, error budget {s.alpha:g} for the whole run."
     )
 
@@ -101,9 +102,13 @@ def _cell_table(rows: Sequence[Row]) -> Table:
             f"{found.ci_low:.3g} … {found.ci_high:.3g}",
             _ceiling_text(row.upper),
             "-" if row.ratio is None else f"{row.ratio:.3g}",
-            _verdict_text(row.verdict),
+            _verdict_text(row.verdict) + _zero_text(row),
         )
     return table
+
+
+def _zero_text(row: Row) -> str:
+    return "\n[bold red]worse than releasing 0[/]" if row.against_zero == "worse" else ""
 
 
 def _ceiling_text(upper: Ceiling | None) -> str:

@@ -7,14 +7,23 @@ the one place where the keys of the JSON file stand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from minimax.core.bound import Point
 from verify.files import JSON
 from verify.rates.claim import Ceiling, Regime
 from verify.rates.grid import Dropped, Profile, cell_label
-from verify.rates.judge import SLOPE_TOLERANCE, Slope, Verdict, judge_level, judge_slope
+from verify.rates.judge import (
+    SLOPE_TOLERANCE,
+    AgainstZero,
+    Slope,
+    Verdict,
+    ZeroRelease,
+    judge_against_zero,
+    judge_level,
+    judge_slope,
+)
 from verify.rates.measure import Measurement
 
 if TYPE_CHECKING:
@@ -38,6 +47,8 @@ class Row:
     lower: float
     lower_source: str
     upper: Ceiling | None
+    zero: ZeroRelease | None = field(default=None, kw_only=True)
+    """What releasing 0 risks there; None where the risk is no estimator's in a cell of a claim."""
 
     @property
     def label(self) -> str:
@@ -54,9 +65,14 @@ class Row:
         """Whether the risk lies between the bounds."""
         return judge_level(self.measured, self.lower, self.upper.value if self.upper else None)
 
+    @property
+    def against_zero(self) -> AgainstZero | None:
+        """Whether the risk is below or above that of releasing 0."""
+        return judge_against_zero(self.measured, self.lower, self.zero) if self.zero else None
+
     def as_json(self) -> JSON:
         """The row as the JSON file has it."""
-        found, upper = self.measured, self.upper
+        found, upper, zero = self.measured, self.upper, self.zero
         return {
             "claim": self.claim,
             "problem": self.problem,
@@ -77,6 +93,9 @@ class Row:
             "upper_vacuous": upper.vacuous if upper else None,
             "ratio": self.ratio,
             "verdict": self.verdict.value,
+            "zero_release": zero.largest if zero else None,
+            "zero_release_under_prior": zero.under_prior.risk if zero else None,
+            "against_zero": self.against_zero,
         }
 
 
@@ -232,6 +251,8 @@ class Summary:
     dropped: int
     alpha: float
     alpha_per_interval: float
+    worse_than_zero: int
+    """Cells in which releasing 0 does better than the estimator."""
 
 
 @dataclass(frozen=True)
@@ -273,13 +294,15 @@ class Run:
             dropped=len(self.dropped),
             alpha=ALPHA,
             alpha_per_interval=self.alpha,
+            worse_than_zero=[row.against_zero for row in self.cells].count("worse"),
         )
 
     @property
     def exit_code(self) -> int:
-        """0 only if nothing is violated, every control broke, and every claim was really seen."""
+        """0 only if nothing is violated, every control broke, every claim was really seen, and no
+        cell has an estimator that releasing 0 outdoes."""
         found = self.summary
-        failed = found.violated or found.controls_unbroken or self.unseen
+        failed = found.violated or found.controls_unbroken or self.unseen or found.worse_than_zero
         return 1 if failed else 0
 
     def as_json(self) -> JSON:

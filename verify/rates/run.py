@@ -13,11 +13,14 @@ from minimax.core.privacy import at_point
 from verify.console import track
 from verify.rates.claim import Claim
 from verify.rates.grid import Cell, Profile, Series, build
-from verify.rates.judge import fit_slope
-from verify.rates.measure import Measurement, interval, losses
+from verify.rates.judge import ZeroRelease, fit_slope
+from verify.rates.measure import Measurement, interval, losses, zero_losses
 from verify.rates.rows import ALPHA, Control, LevelControl, Row, Run, SlopeControl, SlopeRow
 from verify.rates.special import Special
 from verify.seeds import cell_seed
+
+ZERO_DRAWS = 100
+"""Of so many of a cell's trials the loss of releasing 0 is taken as well."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,9 @@ def run(
     cells, series, dropped = build(claims, profile)
     tasks = _tasks(cells, profile)
     extra = sum(special.intervals for special in specials)
-    alpha = ALPHA / (len(tasks) + 2 * len(series) + extra + 2)
+    alpha = ALPHA / (len(tasks) + len(cells) + 2 * len(series) + extra + 2)
     measured = _simulate_all(tasks, seed, alpha, jobs, console)
-    rows = {cell.label: _cell_row(cell, measured[cell.label]) for cell in cells}
+    rows = {cell.label: _cell_row(cell, measured[cell.label], alpha) for cell in cells}
     found = [special.check(profile, seed, alpha, console) for special in specials]
     slopes = [_slope_row(s, rows, alpha) for s in series]
     slopes += [slope for part in found for slope in part.slopes]
@@ -139,7 +142,7 @@ def _simulate_all(
 # --- Rows ----------------------------------------------------------------------------------------
 
 
-def _cell_row(cell: Cell, found: Measurement) -> Row:
+def _cell_row(cell: Cell, found: Measurement, alpha: float) -> Row:
     claim = cell.claim
     return Row(
         claim=claim.name,
@@ -152,6 +155,15 @@ def _cell_row(cell: Cell, found: Measurement) -> Row:
         lower=claim.lower.value(**cell.point),
         lower_source=claim.lower.source,
         upper=claim.ceiling(cell.point),
+        zero=_zero_release(cell, found, alpha),
+    )
+
+
+def _zero_release(cell: Cell, found: Measurement, alpha: float) -> ZeroRelease:
+    prior = cell.claim.lower.prior(**cell.point)
+    values = zero_losses(prior, min(found.trials, ZERO_DRAWS), found.seed)
+    return ZeroRelease(
+        cell.claim.zero_release_risk(cell.point), interval(values, alpha, found.seed)
     )
 
 

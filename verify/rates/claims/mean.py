@@ -8,6 +8,7 @@ from estimators.mean import NoisyMean, Tails
 from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.bounded_mean import lower as bounded_mean
+from minimax.problems.bounded_mean.diluted import dilution
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.bounded_mean.uniform_part import antipodal_signs
 from minimax.problems.mean import lower as mean
@@ -16,7 +17,7 @@ from verify.rates.claim import Claim, Factory, Sweep, proven
 
 UNIT = {"sigma": 1.0, "radius": 1.0}
 BASE = {**UNIT, "n": 1000, "d": 200}
-LONGER = {**UNIT, "n": 4000, "d": 100}
+LONGER = {**UNIT, "n": 6000, "d": 100}
 """Where weaker budgets leave more than releasing 0 does."""
 ASYMPTOTIC = {**UNIT, "n": 1e12, "d": 1e9}
 
@@ -104,17 +105,20 @@ def _as_published(model: type[Privacy], point: Point, weight: float = 1) -> Clai
     )
 
 
-def _bounded(model: type[Privacy], sweeps: tuple[Sweep, ...]) -> Claim:
+def _bounded_tracing(model: type[Privacy]) -> LowerBound:
+    """By antipodal pairs, or by the record's own channel."""
+    if model in (ZeroConcentrated, Gaussian):
+        return antipodal_signs(model)
+    return bounded_mean.tracing_signs_additive(model)
+
+
+def _bounded(proof: str, model: type[Privacy], lower: LowerBound, *sweeps: Sweep) -> Claim:
     estimator_at = _bounded_noisy_mean(model)
     return Claim(
-        name=f"bounded-mean/tracing/{model.name}",
+        name=f"bounded-mean/{proof}/{model.name}",
         problem=BoundedMeanProblem,
         model=model,
-        lower=(
-            antipodal_signs(model)
-            if model in (ZeroConcentrated, Gaussian)
-            else bounded_mean.tracing_signs_additive(model)
-        ),
+        lower=lower,
         estimator="NoisyMean",
         estimator_at=estimator_at,
         non_private=_sample_mean,
@@ -213,21 +217,8 @@ def _other_claims() -> list[Claim]:
             lambda p: NoisyMean(at_point(Pure, p), R=4 * p["sigma"]),
             Sweep(
                 "privacy",
-                {**UNIT, "n": 1000, "d": 50, "epsilon": 0.5},
+                {**UNIT, "n": 2000, "d": 50, "epsilon": 0.5},
                 {**UNIT, "n": 1e20, "d": 1e4, "epsilon": 1e-2},
-                ("n", "d", "epsilon"),
-            ),
-        ),
-        _without_upper(
-            "dilution/approximate",
-            Approximate,
-            mean.dilution(Approximate),
-            "NoisyMean",
-            _bounded_noisy_mean(Approximate),
-            Sweep(
-                "privacy",
-                {**UNIT, "n": 1000, "d": 400, "epsilon": 0.5, "delta": 1e-9},
-                {**UNIT, "n": 1e12, "d": 1e8, "epsilon": 1e-3, "delta": 1e-60},
                 ("n", "d", "epsilon"),
             ),
         ),
@@ -251,44 +242,37 @@ def _other_claims() -> list[Claim]:
 
 
 def _bounded_claims() -> list[Claim]:
+    sweeps: dict[type[Privacy], tuple[Sweep, ...]] = {
+        ZeroConcentrated: (
+            Sweep("privacy", ZCDP, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
+            Sweep(
+                "statistics",
+                {**UNIT, "n": 2000, "d": 40, "rho": 5.0},
+                {**UNIT, "n": 1e12, "d": 1e3, "rho": 5.0},
+                ("n", "d", "rho"),
+                weight=4,
+            ),
+        ),
+        Pure: (PURE_SWEEP,),
+        Approximate: (
+            Sweep(
+                "privacy",
+                {**APPROXIMATE, "n": 4500},
+                {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
+                ("n", "epsilon"),
+            ),
+        ),
+        Gaussian: (GDP_SWEEP,),
+    }
+    diluted = Sweep(
+        "privacy",
+        {**UNIT, "n": 8000, "d": 200, "epsilon": 0.22, "delta": 1e-9},
+        {**UNIT, "n": 1e12, "d": 1e8, "epsilon": 1e-3, "delta": 1e-60},
+        ("n", "d", "epsilon"),
+    )
     return [
-        _bounded(
-            ZeroConcentrated,
-            (
-                Sweep(
-                    "privacy",
-                    ZCDP,
-                    {**ASYMPTOTIC, "rho": 1e-6},
-                    ("n", "d", "rho"),
-                ),
-                Sweep(
-                    "statistics",
-                    {**UNIT, "n": 2000, "d": 40, "rho": 5.0},
-                    {**UNIT, "n": 1e12, "d": 1e3, "rho": 5.0},
-                    ("n", "d", "rho"),
-                    weight=4,
-                ),
-            ),
-        ),
-        _bounded(
-            Pure,
-            (PURE_SWEEP,),
-        ),
-        _bounded(
-            Approximate,
-            (
-                Sweep(
-                    "privacy",
-                    APPROXIMATE,
-                    {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
-                    ("n", "epsilon"),
-                ),
-            ),
-        ),
-        _bounded(
-            Gaussian,
-            (GDP_SWEEP,),
-        ),
+        *(_bounded("tracing", model, _bounded_tracing(model), *sweeps[model]) for model in sweeps),
+        _bounded("dilution", Approximate, dilution(Approximate), diluted),
     ]
 
 

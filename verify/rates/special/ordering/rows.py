@@ -10,11 +10,11 @@ import numpy as np
 
 from attacks.intervals import student_half_width
 from verify.files import JSON
+from verify.rates.judge import AgainstZero
 from verify.rates.measure import Measurement
 from verify.rates.special.ordering.experiments import Array, Setting
 
 Standing = Literal["ahead", "behind", "not separated"]
-AgainstZero = Literal["better", "worse", "not separated"]
 
 
 @dataclass(frozen=True)
