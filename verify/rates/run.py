@@ -113,7 +113,8 @@ def _tasks(cells: list[Cell], profile: Profile) -> list[Task]:
         ceiling = claim.ceiling(point)
         if ceiling and not ceiling.vacuous:
             noisier = weakened(point, claim.noise_factor)
-            tasks.append(Task(_noisier(cell), claim, point, noisier, True, trials))
+            heavy = max(cell.weight / 4, 1)  # losses that vary so much do so with more noise too
+            tasks.append(Task(_noisier(cell), claim, point, noisier, True, round(trials * heavy)))
     return tasks
 
 
