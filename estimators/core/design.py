@@ -20,6 +20,21 @@ LARGEST = 1e100
 the record alone, like every other clip."""
 
 
+MOST_GRAM_BYTES = 1 << 33
+"""No Gram matrix larger than this is formed: what is done with one takes a few times as much."""
+
+
+def check_gram_fits(d: int) -> None:
+    """Raise, before anything is computed, if X'X for so many features is too large to be formed."""
+    needed = 8 * d * d
+    if needed > MOST_GRAM_BYTES:
+        raise ValueError(
+            f"X has {d} features: X'X alone would need 8 d^2 bytes, {needed / 2**30:.3g} GiB, and"
+            f" at most {MOST_GRAM_BYTES / 2**30:g} GiB are taken for it. Methods of gradient steps,"
+            " such as NoisyGradientRegression, need no X'X"
+        )
+
+
 def clamped(values: Any) -> Any:
     """The same values, dense or CSR, with entries brought into [-LARGEST, LARGEST]."""
     held = values.data if sparse.issparse(values) else values

@@ -92,7 +92,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"l2": 0.1, **PAPER},
     ],
     "NoisyHardThresholdingClassifier": [{"classes": (0, 1), "s": 2}],
-    "AdaptiveSufficientStatistics": [{"privacy": Gaussian(1e3)}, PAPER],
+    "AdaptiveSufficientStatistics": [{"privacy": Gaussian(1e3)}, {"release": "three", **PAPER}],
     "JohnsonLindenstraussRegression": [{"privacy": LOUD, "projections": 9}],
     "PrivateFrankWolfe": [
         {"loss": "logistic", "steps": 4},
