@@ -24,6 +24,7 @@ from estimators.baselines.objective_perturbation import (
     quieter,
 )
 from estimators.baselines.regression import ROOM
+from estimators.baselines.vertex_scores import vertex_scores
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_sparsity, check_whole
@@ -95,7 +96,8 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
     **Algorithm** (Talwar, Thakurta and Zhang, 2015: Algorithm 2). Entries are clipped to
     [-entry_bound, entry_bound], responses to [-R, R]. From b = 0, for t = 1, ..., T: pick the
     vertex v = +-K e_j, K = `l1_radius`, for which <v, gradient> is smallest up to noise, and b <-
-    (1 - m) b + m v with m = 2/(t + 2). A step costs one product with X'. No intercept.
+    (1 - m) b + m v with m = 2/(t + 2). A step costs one product with X', for the squared loss one
+    column of X'X (`vertex_scores`). No intercept.
 
     **Privacy.** b stays in the l1 ball, so replacing a record moves every score by at most
     `frank_wolfe_sensitivity`, whatever the data; each step is a private selection among 2d
@@ -166,11 +168,10 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         epsilon = round_epsilon(budget, rounds, self.selection, self.calibration)
         rng = self._rng()
         select = exponential_mechanism if self.selection == "exponential" else report_noisy_max
-        X = clipped_entries(X, bound)
-        X = X.tocsc() if sparse.issparse(X) else X
-        coef, prediction = np.zeros(d), np.zeros(n)
+        scores = vertex_scores(clipped_entries(X, bound), y, loss, rounds)
+        coef = np.zeros(d)
         for t in range(1, rounds + 1):
-            downhill = -radius / n * np.asarray(X.T @ loss.slope(prediction, y))
+            downhill = -radius / n * scores.gradient()
             chosen, entry = select(
                 np.concatenate([downhill, -downhill]),
                 sensitivity=moved,
@@ -181,8 +182,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
             j, size, m = chosen % d, radius if chosen < d else -radius, 2 / (t + 2)
             coef *= 1 - m
             coef[j] += m * size
-            prediction *= 1 - m
-            add_column(prediction, X, j, m * size)
+            scores.step(j, 1 - m, m * size)
         self._account([replace(entry, count=rounds)])
         self.coef_, self.n_iter_, self.selection_scale_ = coef, rounds, entry.scale
         return self
@@ -228,15 +228,6 @@ def checked_loss(loss: Any, y: Array, R: float) -> tuple[Any, Array]:
         raise ValueError(f"loss must be 'squared' or 'logistic', got {loss!r}")
     chosen = chosen_loss(loss)
     return chosen, np.clip(y, -R, R) if loss == "squared" else accepted_responses(chosen, y)
-
-
-def add_column(total: Array, X: Any, j: int, weight: float) -> None:
-    """total += weight X[:, j] in place, for dense or CSC X."""
-    if sparse.issparse(X):
-        held = slice(X.indptr[j], X.indptr[j + 1])
-        total[X.indices[held]] += weight * X.data[held]
-    else:
-        total += weight * X[:, j]
 
 
 def block_votes(
