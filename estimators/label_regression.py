@@ -23,6 +23,7 @@ from estimators.core.checks import (
     number_or_auto,
 )
 from estimators.core.design import LARGEST, Design
+from estimators.core.lasso import screened_lasso
 from estimators.core.links import Link, LinkPredictor, evaluated
 from estimators.core.losses import SquaredLoss
 from estimators.randomisers.label_budget import (
@@ -320,15 +321,12 @@ class LabelLasso(LabelEstimator):
 
     def fit(self, X: Any, y: ArrayLike) -> LabelLasso:
         """Randomise the labels y and fit the reports by a Lasso on the public rows of X."""
-        from sklearn.linear_model import Lasso  # slow to import, and needed for nothing else
-
         X, y = self._validated_pair(X, y, sparse_rows=True)
         self._check_options(X.shape[1])
         design, randomiser = Design(X), self._randomiser(X.shape[0])
         penalty = self._penalty(design, randomiser)
         reports, entry = randomiser.randomise(y, self._rng())
-        lasso = Lasso(alpha=penalty, fit_intercept=False, max_iter=10_000)
-        coef = np.asarray(lasso.fit(design.X, reports).coef_, dtype=float)
+        coef = screened_lasso(design.X, reports, penalty, most_sweeps=10_000, tol=1e-4)
         support = np.flatnonzero(coef)
         if self.refit and len(support):
             coef = Risk(design.X, reports, SquaredLoss()).minimised(coef, support)

@@ -29,6 +29,7 @@ from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_sparsity, check_whole
 from estimators.core.design import Design, clipped_entries
+from estimators.core.lasso import lasso
 from estimators.core.losses import accepted_responses, chosen_loss
 from estimators.core.mechanisms import exponential_mechanism, gumbel_top_k, report_noisy_max
 from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
@@ -240,26 +241,25 @@ def block_votes(
     record moves every count by at most 1, whatever the Lasso makes of the block.
     """
     votes = np.zeros(X.shape[1])
-    for block in blocks:
-        part = clipped_entries(X[block], bound) / bound
-        votes[lasso_support(part, y[block], s, penalty)] += 1
+    with warnings.catch_warnings():
+        # Whatever there is to say about a block's Lasso would tell something about its records.
+        warnings.simplefilter("ignore")
+        for block in blocks:
+            part = X[block]  # a copy
+            held = part.data if sparse.issparse(part) else part
+            np.clip(held, -bound, bound, out=held)
+            held /= bound
+            votes[lasso_support(part, y[block], s, penalty)] += 1
     return votes
 
 
 def lasso_support(X: Any, y: Array, s: int, penalty: float) -> NDArray[np.intp]:
     """The at most s largest non-zero Lasso coefficients, at a penalty relative to the smallest one
     that makes all of them 0."""
-    from sklearn.linear_model import Lasso  # slow to import, and needed for nothing else
-
     zero_from = float(np.abs(X.T @ y).max()) / len(y)
     if zero_from == 0:
         return np.empty(0, dtype=np.intp)
-    model = Lasso(alpha=penalty * zero_from, fit_intercept=False, max_iter=300, tol=1e-3)
-    with warnings.catch_warnings():
-        # Whatever there is to say about a block's Lasso would tell something about its records.
-        warnings.simplefilter("ignore")
-        model.fit(X.tocsc() if sparse.issparse(X) else X, y)
-    magnitudes = np.abs(np.asarray(model.coef_))
+    magnitudes = np.abs(lasso(X, y, penalty * zero_from, most_sweeps=300, tol=1e-3))
     top = np.argsort(-magnitudes, kind="stable")[:s]
     return top[magnitudes[top] > 0]
 

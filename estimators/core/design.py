@@ -53,6 +53,19 @@ def clipped_entries(X: Any, bound: float) -> Any:
     return type(X)((clipped, X.indices, X.indptr), shape=X.shape) if sparse.issparse(X) else clipped
 
 
+def by_columns(X: Any) -> Any:
+    """X in the layout of coordinate descent: dense with columns contiguous, or CSC with indices of
+    32 bits where they fit, which is all that scikit-learn takes."""
+    if not sparse.issparse(X):
+        return np.asfortranarray(X)
+    columns = X.tocsc()
+    fits = max(columns.nnz, *columns.shape) <= np.iinfo(np.int32).max
+    if fits and columns.indices.dtype != np.int32:
+        narrow = columns.indices.astype(np.int32), columns.indptr.astype(np.int32)
+        columns = sparse.csc_matrix((columns.data, *narrow), shape=columns.shape)
+    return columns
+
+
 def _within(held: Any) -> bool:
     """Whether no entry is beyond LARGEST: by one pass over the data where that settles it."""
     if held.dtype == np.float64 and held.flags.forc:
@@ -77,8 +90,22 @@ class Design:
 
     def _norms(self) -> Array:
         if sparse.issparse(self.X):
-            return np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=float)).ravel()
+            return np.sqrt(self._squared() @ np.ones(self.d))
         return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
+
+    def _squared(self) -> Any:
+        """CSR with the squares of the entries, which shares the places of X."""
+        X = self.X
+        return type(X)((X.data**2, X.indices, X.indptr), shape=X.shape)
+
+    def column_sizes(self) -> tuple[Array, Array]:
+        """The l2 norm of each column, and its entry of largest magnitude."""
+        X = self.X
+        if not sparse.issparse(X):
+            return np.sqrt(np.einsum("ij,ij->j", X, X)), np.maximum(X.max(axis=0), -X.min(axis=0))
+        largest = np.zeros(self.d)
+        np.maximum.at(largest, X.indices, np.abs(X.data))
+        return np.sqrt(self._squared().T @ np.ones(self.n)), largest
 
     def shortening(self, bound: float) -> Array:
         """For each row the factor that brings its l2 norm down to `bound`, or 1."""

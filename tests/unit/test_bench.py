@@ -88,3 +88,15 @@ def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> No
     fits = bench.fit_rows(50_000, 10)
     assert len(fits) == 4
     assert all(row.figure > 0 for row in fits)
+
+
+def test_the_bench_counts_passes() -> None:
+    spec = importlib.util.spec_from_file_location("bench_passes", ROOT / "bench" / "passes.py")
+    assert spec is not None
+    assert spec.loader is not None
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    rows = bench.measured(2_000)
+    assert len(rows) == 4
+    assert all(0 < row.passes < float("inf") for row in rows)
+    assert all(row.goal > 1 for row in rows)
