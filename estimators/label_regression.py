@@ -18,8 +18,10 @@ from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
+    check_no_start,
     check_sparsity,
     check_whole,
+    checked_start,
     number_or_auto,
 )
 from estimators.core.design import LARGEST, Design
@@ -89,7 +91,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
     0 < a <= f' <= b.
 
     **Algorithm** (WX21: Algorithms 2 and 5). Each label is clipped to f(0) +- bound and randomised
-    once: y~. Then, from theta = 0 and up to `steps` times,
+    once: y~. Then, from theta = `start` and up to `steps` times,
 
         theta <- P(H_s(theta - eta g)),   g = (1/n) sum_i (f(<x_i, theta>) - y~_i) x_i,
 
@@ -147,6 +149,8 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
     step_size : float or "auto"
         eta. "auto" is .99 of the best step along the gradient on the support, shortened until
         eta <= |move|^2 n/(b |X move|^2) (squared: b^2), so that the matching loss falls.
+    start : array of shape (p,) or None
+        theta_0, with at most s non-zeros and norm at most `radius`; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -182,6 +186,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         calibration: LabelCalibration = "analytic",
         steps: int = 200,
         step_size: float | Literal["auto"] = "auto",
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
@@ -189,7 +194,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         self.link, self.loss = link, loss
         self.mechanism, self.calibration = mechanism, calibration
         self.steps, self.step_size = steps, step_size
-        self.random_state = random_state
+        self.start, self.random_state = start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> LabelHardThresholding:
         """Randomise the labels y and fit the reports by few of the public columns of X."""
@@ -208,6 +213,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
             steps=int(self.steps),
             step_size=None if self.step_size == "auto" else float(self.step_size),
             smoothness=link.b**2 if self.loss == "squared" else link.b,
+            start=self._start(design.d),
         )
         self._account([entry])
         self.coef_, self.support_, self.n_iter_ = coef, np.flatnonzero(coef), made
@@ -221,6 +227,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         For one step of length 1 on one-bit labels, and s, radius and bound as in the class.
         """
         self._check_options(problem.p)
+        check_no_start(self.start)
         randomiser, budget = self._randomiser(problem.n), self._budget(Pure, Approximate)
         options = (self.steps, self.step_size, self.link, self.s, float(self.radius))
         bound = label_bound(problem.s, problem.C)
@@ -250,6 +257,10 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         if self.loss not in ("matching", "squared"):
             raise ValueError(f"loss must be 'matching' or 'squared', got {self.loss!r}")
         number_or_auto("step_size", self.step_size)
+        self._start(p)
+
+    def _start(self, p: int) -> Array:
+        return checked_start(self.start, p, radius=float(self.radius), s=int(self.s))
 
 
 class LabelLasso(LabelEstimator):
@@ -361,8 +372,9 @@ def thresholded_descent(
     steps: int,
     step_size: float | None = None,
     smoothness: float = 1.0,
+    start: Array | None = None,
 ) -> tuple[Array, int]:
-    """theta <- P(H_s(theta - eta g)) from 0, g the average of slope_i x_i; and the steps made.
+    """theta <- P(H_s(theta - eta g)) from `start`, g the mean of slope_i x_i; and the steps made.
 
     `slope` maps the predictions <x_i, theta> to one number per record and grows by at most
     `smoothness` per unit. Without `step_size`, steps are as long as the descent of a convex loss
@@ -398,7 +410,7 @@ def thresholded_descent(
                 return moved
             eta = min(SAFETY / stiff, eta / 2)
 
-    coef, made = np.zeros(design.d), 0
+    coef, made = np.zeros(design.d) if start is None else start, 0
     while made < steps:
         made += 1
         gradient = design.correlate(slope(design.predict(coef))) / design.n

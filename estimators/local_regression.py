@@ -22,11 +22,14 @@ from estimators.core.checks import (
     check_between,
     check_sparsity,
     check_whole,
+    checked_start,
     number_or_auto,
+    start_norm,
 )
 from estimators.core.design import LARGEST
 from estimators.core.links import Link, LinkPredictor, best_step
 from estimators.core.mechanisms import Release
+from estimators.randomisers.coordinates import coordinate_means
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import (
     LARGEST_EPSILON,
@@ -54,6 +57,7 @@ class LocalPlan:
     randomiser: SphereRandomiser
     step_size: float
     steps: int
+    start: Array
 
 
 def gradient_bound(
@@ -77,7 +81,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     r"""Hard thresholding on privately reported gradients, a new group of users in every step.
 
     **Algorithm** (WX21: Algorithms 1 and 4, LDP-IHT). The users are split into `steps` = T groups,
-    in their order. From theta = 0, for group t: each of its users forms the gradient
+    in their order. From theta = `start`, for group t: each of its users forms the gradient
 
         g_i = f'(<x_i, theta>) (f(<x_i, theta>) - y_i) x_i,    features clipped to |x_j| <= scale,
 
@@ -136,6 +140,8 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         r, and most gradients are far shorter.
     feature_scale : float
         Features are clipped to [-feature_scale, feature_scale].
+    start : array of shape (p,) or None
+        theta_0, public, with at most s non-zeros and norm at most `radius`; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -172,19 +178,21 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         step_size: float | Literal["auto"] = "auto",
         clip: float | Literal["auto"] = "auto",
         feature_scale: float = 1.0,
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.s_star, self.C, self.link, self.radius = s, s_star, C, link, radius
         self.randomiser, self.steps, self.step_size = randomiser, steps, step_size
-        self.clip, self.feature_scale, self.random_state = clip, feature_scale, random_state
+        self.clip, self.feature_scale = clip, feature_scale
+        self.start, self.random_state = start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> LocalHardThresholding:
         """Estimate sparse coefficients from one private report of each row of X with its y."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, p = X.shape
         plan = self._plan(n, p)
-        rng, coef, ledger = self._rng(), np.zeros(p), []
+        rng, coef, ledger = self._rng(), plan.start, []
         size = n // plan.steps
         for t in range(plan.steps):
             group = range(t * size, n if t == plan.steps - 1 else (t + 1) * size)
@@ -227,7 +235,9 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
             clip = gradient_bound(link, p, s, s_star, float(self.C), radius, scale)
         randomiser = SphereRandomiser(p, epsilon, clip, CAPS[self.randomiser])
         noise = step * randomiser.length * math.sqrt(s / (n * p))
-        return LocalPlan(link, randomiser, step, self._rounds(n, radius / noise))
+        start = checked_start(self.start, p, radius=radius, s=s)
+        reach = radius + start_norm(start)
+        return LocalPlan(link, randomiser, step, self._rounds(n, reach / noise), start)
 
     def _rounds(self, n: int, reduction: float) -> int:
         """T as given, or the halvings that reduce the radius to the noise."""
@@ -402,28 +412,6 @@ def report_epsilon(budget: SpendablePrivacy) -> float:
             f" {budget.epsilon!r}"
         )
     return budget.epsilon
-
-
-def coordinate_means(
-    X: Any,
-    weights: Array,
-    users: range,
-    candidates: Array,
-    scale: float,
-    randomiser: Randomiser,
-    rng: np.random.Generator,
-) -> Release[Array]:
-    """Reports of weight_i x_ij by some users, the i-th about the i-th of the candidates in turn.
-
-    They are averaged over each candidate's users (0 if there are none).
-    """
-    rows, q = np.arange(users.start, users.stop), len(candidates)
-    asked = np.arange(len(rows)) % q
-    features = np.asarray(X[rows, candidates[asked]], dtype=float).reshape(len(rows))
-    products = weights[rows] * np.clip(features, -scale, scale)
-    reports, entry = randomiser.randomise(products[:, None], rng)
-    sums = np.bincount(asked, weights=reports[:, 0], minlength=q)
-    return Release(sums / np.maximum(np.bincount(asked, minlength=q), 1), entry)
 
 
 def _vector_mean(

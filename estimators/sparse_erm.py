@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
@@ -16,7 +17,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed, as_floats
-from estimators.core.checks import check_between, check_sparsity, check_whole
+from estimators.core.checks import (
+    check_between,
+    check_no_start,
+    check_sparsity,
+    check_whole,
+    checked_start,
+)
 from estimators.core.design import Design
 from estimators.core.losses import (
     LogisticLoss,
@@ -93,6 +100,7 @@ class _SparseDescent(PrivateEstimator):
     l2: float
     radius: float | None
     calibration: Literal["analytic", "paper"]
+    start: ArrayLike | None
 
     def _descend(self, X: Any, y: Array, loss: Loss) -> None:
         """Check the options, run the descent, record its last iterate and what it cost."""
@@ -102,7 +110,8 @@ class _SparseDescent(PrivateEstimator):
         clip, steps, s = float(self.clip), int(self.steps), int(self.s)
         scale = self._noise(n)
         rng, design, loss = self._rng(), Design(X), record_by_record(loss)
-        caps, shrink, coef = slope_caps(design, clip), 1 - step * float(self.l2), np.zeros(d)
+        caps, shrink = slope_caps(design, clip), 1 - step * float(self.l2)
+        coef = self._start(d)
         for _ in range(steps):
             gradient = clipped_gradient(design, y, coef, loss, caps)
             noisy, entry = gaussian(
@@ -120,6 +129,7 @@ class _SparseDescent(PrivateEstimator):
         `noisy_thresholding_upper`; for the dense logistic problem, s = d, `noisy_logistic_upper`.
         Needs `radius`, no `l2`, and the squared or logistic loss."""
         self._check_options(problem.d)
+        check_no_start(self.start)
         loss = chosen_loss(self.loss)
         kinds: dict[type, Literal["squared", "logistic"]]
         kinds = {SquaredLoss: "squared", LogisticLoss: "logistic"}
@@ -185,12 +195,16 @@ class _SparseDescent(PrivateEstimator):
             check_between(*SIZES, radius=self.radius)
         if self.calibration not in ("analytic", "paper"):
             raise ValueError(f"calibration must be 'analytic' or 'paper', got {self.calibration!r}")
+        self._start(d)
+
+    def _start(self, d: int) -> Array:
+        return checked_start(self.start, d, radius=self.radius, s=int(self.s))
 
 
 class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     """Noisy gradient steps, each followed by keeping the s largest coefficients.
 
-    **Algorithm** (WG19: Algorithm 1, DP-IGHT, which is WX21: Algorithm 3, DP-IHT). From theta = 0,
+    **Algorithm** (WG19: Algorithm 1, DP-IGHT, which is WX21: Algorithm 3, DP-IHT). From `start`,
     `steps` = T times: theta <- H_s(theta - eta (g + u + l2 theta)), where g is the average of the
     records' gradients slope_i x_i, each shortened to l2 norm `clip` = G; u ~ N(0, tau^2 I); H_s
     keeps the s entries of largest magnitude. With `radius`, theta is then shortened to that l2
@@ -242,6 +256,8 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     radius : float or None
         Bound on |theta|_2; None for none.
     calibration : {"analytic", "paper"}
+    start : array of shape (d,) or None
+        theta_0, public, with at most s non-zeros and norm at most `radius`; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -275,13 +291,14 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
         l2: float = 0.0,
         radius: float | None = None,
         calibration: Literal["analytic", "paper"] = "analytic",
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.loss, self.clip = s, loss, clip
         self.steps, self.step_size, self.feature_scale = steps, step_size, feature_scale
         self.l2, self.radius, self.calibration = l2, radius, calibration
-        self.random_state = random_state
+        self.start, self.random_state = start, random_state
 
     def fit(self, X: Any, y: Any) -> NoisyHardThresholding:
         """Release private sparse coefficients for predicting y from the rows of X."""
@@ -312,7 +329,7 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
 
     Parameters
     ----------
-    privacy, s, clip, steps, step_size, feature_scale, l2, radius, calibration, random_state
+    privacy, s, clip, steps, step_size, feature_scale, l2, radius, calibration, start, random_state
         As for `NoisyHardThresholding`.
     loss : "logistic" or an object like `estimators.core.losses.Loss`
         A function of the log-odds and of y in {0, 1}.
@@ -339,13 +356,14 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
         radius: float | None = None,
         calibration: Literal["analytic", "paper"] = "analytic",
         classes: Sequence[Any] | None = None,
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.loss, self.clip = s, loss, clip
         self.steps, self.step_size, self.feature_scale = steps, step_size, feature_scale
         self.l2, self.radius, self.calibration = l2, radius, calibration
-        self.classes, self.random_state = classes, random_state
+        self.classes, self.start, self.random_state = classes, start, random_state
 
     def fit(self, X: Any, y: Any) -> NoisyHardThresholdingClassifier:
         """Release private sparse coefficients for telling apart the two classes in y."""

@@ -13,7 +13,14 @@ from scipy import sparse
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, Seed, equal_part, split_budget
-from estimators.core.checks import check_between, check_whole, safe_range
+from estimators.core.checks import (
+    check_between,
+    check_no_start,
+    check_whole,
+    checked_start,
+    safe_range,
+    start_norm,
+)
 from estimators.core.design import Design, clipped_entries
 from estimators.core.truncation import Truncation, theoretical_truncation
 from estimators.core.tuning import (
@@ -62,13 +69,14 @@ class Descent(NamedTuple):
     scales: Scales
     method: Method
     pure: bool
+    start: Array
 
     def run(
         self, design: Design, y: Array, weights: Array, rng: np.random.Generator
     ) -> tuple[Indices, Array, tuple[LedgerEntry, ...]]:
         """The last step's coordinates, best first, their noisy values before projection, and the
         ledger of all steps. Entries of X and y must have been clipped."""
-        beta = np.zeros(design.d)
+        beta = self.start
         for _ in range(self.steps):
             support, values, entries = sparse_release(
                 half_step(design, y, beta, weights, self.step_size),
@@ -145,7 +153,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     """Gradient descent for sparse least squares, each iterate released by private thresholding.
 
     **Algorithm** (CWZ19: Algorithm 4.2). Entries of X are clipped to [-b, b], b = `entry_bound`,
-    and y to [-R, R]. From beta = 0, `steps` times: a gradient step beta - (eta/n) sum_i
+    and y to [-R, R]. From `start`, `steps` times: a gradient step beta - (eta/n) sum_i
     (<x_i, beta> - y_i) x_i; s coordinates of large magnitude are chosen, by one pass of Gumbel
     noise (``method="gumbel"``) or s rounds of Laplace noise (``"peeling"``, CWZ19: Algorithm 3.2),
     and released with noise; the others become 0; the result is projected to the l2 ball of
@@ -208,6 +216,8 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         Used by ``s="cv"`` only.
     quantile, range_share : float
         Used by ``R="quantile"`` only.
+    start : array of shape (d,) or None
+        beta_0, public, in the ball and with at most s (the least of `s_grid`) non-zeros; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -247,26 +257,19 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         tuning_share: float = 0.5,
         quantile: float = 0.975,
         range_share: float = 0.1,
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s = s
-        self.entry_bound = entry_bound
-        self.R = R
-        self.radius = radius
-        self.sigma = sigma
-        self.L = L
-        self.step_size = step_size
-        self.steps = steps
-        self.method = method
-        self.calibration = calibration
+        self.entry_bound, self.R = entry_bound, R
+        self.radius, self.sigma, self.L = radius, sigma, L
+        self.step_size, self.steps = step_size, steps
+        self.method, self.calibration = method, calibration
         self.selection_share = selection_share
-        self.s_grid = s_grid
-        self.n_folds = n_folds
-        self.tuning_share = tuning_share
-        self.quantile = quantile
-        self.range_share = range_share
-        self.random_state = random_state
+        self.s_grid, self.n_folds, self.tuning_share = s_grid, n_folds, tuning_share
+        self.quantile, self.range_share = quantile, range_share
+        self.start, self.random_state = start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> PrivateHardThresholding:
         """Release private sparse coefficients of y on the columns of X."""
@@ -310,6 +313,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         """The proven upper bound on the risk, CWZ19: Theorem 4.4: see
         `private_thresholding_upper`."""
         budget = self._check_options(problem.n, problem.d)
+        check_no_start(self.start)
         if self.R == "quantile":
             raise ValueError("risk_bound covers R given or 'theory'")
         if isinstance(self.s, str):
@@ -395,7 +399,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         def error(steps: int) -> float:
             scales = self._scales(n, s, level, budget, steps)
             noise = scales.value_variance + 4 * (scales.selection * extreme) ** 2
-            return (shrinking**steps * self.radius) ** 2 + s * noise
+            return (shrinking**steps * (self.radius + start_norm(self.start))) ** 2 + s * noise
 
         return min(range(1, MOST_STEPS + 1), key=error)
 
@@ -411,6 +415,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             scales=self._scales(n, s, level, budget, steps),
             method=self.method,
             pure=isinstance(budget, Pure),
+            start=checked_start(self.start, d, radius=self.radius, s=self._grid[0]),
         )
 
     def _check_options(self, n: int, d: int) -> SpendablePrivacy:
@@ -431,4 +436,6 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             check_whole(steps=self.steps)
         elif self.steps != "theory":
             raise ValueError(f"steps must be an integer or 'theory', got {self.steps!r}")
-        return self._check_selection(n, d)
+        budget = self._check_selection(n, d)
+        checked_start(self.start, d, radius=self.radius, s=self._grid[0])
+        return budget

@@ -27,7 +27,13 @@ from estimators.baselines.regression import ROOM
 from estimators.baselines.vertex_scores import vertex_scores
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
-from estimators.core.checks import SAFE_RANGE, check_between, check_sparsity, check_whole
+from estimators.core.checks import (
+    SAFE_RANGE,
+    check_between,
+    check_sparsity,
+    check_whole,
+    checked_start,
+)
 from estimators.core.design import Design, clipped_entries
 from estimators.core.lasso import lasso
 from estimators.core.losses import accepted_responses, chosen_loss
@@ -95,7 +101,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
     """Frank-Wolfe over the l1 ball, each vertex chosen privately.
 
     **Algorithm** (Talwar, Thakurta and Zhang, 2015: Algorithm 2). Entries are clipped to
-    [-entry_bound, entry_bound], responses to [-R, R]. From b = 0, for t = 1, ..., T: pick the
+    [-entry_bound, entry_bound], responses to [-R, R]. From b = `start`, for t = 1, ..., T: pick the
     vertex v = +-K e_j, K = `l1_radius`, for which <v, gradient> is smallest up to noise, and b <-
     (1 - m) b + m v with m = 2/(t + 2). A step costs one product with X', for the squared loss one
     column of X'X (`vertex_scores`). No intercept.
@@ -129,6 +135,8 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
     selection : {"exponential", "laplace"}
     calibration : {"zcdp", "paper"}
         "paper" needs ``selection="laplace"`` and an Approximate budget.
+    start : array of shape (d,) or None
+        A public point of the l1 ball; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -150,12 +158,13 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         steps: int | Literal["theory"] = "theory",
         selection: Selection = "exponential",
         calibration: Literal["zcdp", "paper"] = "zcdp",
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy, self.loss = privacy, loss
         self.l1_radius, self.entry_bound, self.R = l1_radius, entry_bound, R
         self.steps, self.selection, self.calibration = steps, selection, calibration
-        self.random_state = random_state
+        self.start, self.random_state = start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> PrivateFrankWolfe:
         """Release private coefficients in the l1 ball."""
@@ -167,10 +176,10 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         moved = frank_wolfe_sensitivity(n, self.loss, float(self.R), bound, radius)
         rounds = self._rounds(d, moved, radius * bound, budget)
         epsilon = round_epsilon(budget, rounds, self.selection, self.calibration)
+        coef = checked_start(self.start, d, radius=radius, norm=1)
         rng = self._rng()
         select = exponential_mechanism if self.selection == "exponential" else report_noisy_max
-        scores = vertex_scores(clipped_entries(X, bound), y, loss, rounds)
-        coef = np.zeros(d)
+        scores = vertex_scores(clipped_entries(X, bound), y, loss, rounds, coef)
         for t in range(1, rounds + 1):
             downhill = -radius / n * scores.gradient()
             chosen, entry = select(

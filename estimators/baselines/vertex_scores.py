@@ -23,7 +23,7 @@ data, each of two products, and a step would take one product."""
 
 
 class Scores(Protocol):
-    """X'(slopes at Xb) for a b that moves, from 0, towards one vertex at a time."""
+    """X'(slopes at Xb) for a b that moves towards one vertex at a time."""
 
     def gradient(self) -> Array:
         """At the present b, not divided by n."""
@@ -35,9 +35,9 @@ class Scores(Protocol):
 class PredictionScores:
     """Any loss: the predictions are kept, and a gradient is one product with X'."""
 
-    def __init__(self, X: Any, y: Array, loss: Loss) -> None:
+    def __init__(self, X: Any, y: Array, loss: Loss, start: Array) -> None:
         self.X, self.y, self.loss = X.tocsc() if sparse.issparse(X) else X, y, loss
-        self.prediction = np.zeros(len(y))
+        self.prediction = predictions(X, start)
 
     def gradient(self) -> Array:
         """One pass over the data."""
@@ -57,14 +57,15 @@ class GramScores:
     have the feature.
     """
 
-    def __init__(self, X: Any, y: Array, steps: int) -> None:
+    def __init__(self, X: Any, y: Array, steps: int, start: Array) -> None:
         self.X, d = X, X.shape[1]
         self.columns = X.tocsc() if sparse.issparse(X) else X
         self.known: dict[int, Array] = {}
         self.gram: Array | None = None
         if not sparse.issparse(X) and steps > GRAM_STEPS * d and 8 * d * d <= MOST_GRAM_BYTES:
             self.gram = np.asarray(X.T @ X)
-        self.correlation, self.product = np.asarray(X.T @ y), np.zeros(d)
+        self.correlation = np.asarray(X.T @ y)
+        self.product = np.asarray(X.T @ predictions(X, start)) if start.any() else np.zeros(d)
 
     def gradient(self) -> Array:
         """Two vectors and no data."""
@@ -88,11 +89,16 @@ class GramScores:
         return self.known[j]
 
 
-def vertex_scores(X: Any, y: Array, loss: Loss, steps: int) -> Scores:
-    """The cheaper of the two for this loss and number of steps."""
+def vertex_scores(X: Any, y: Array, loss: Loss, steps: int, start: Array) -> Scores:
+    """The cheaper of the two for this loss and number of steps, at b = `start`."""
     if isinstance(loss, SquaredLoss):
-        return GramScores(X, y, steps)
-    return PredictionScores(X, y, loss)
+        return GramScores(X, y, steps, start)
+    return PredictionScores(X, y, loss, start)
+
+
+def predictions(X: Any, b: Array) -> Array:
+    """X b, without a pass where b is 0."""
+    return np.asarray(X @ b) if b.any() else np.zeros(X.shape[0])
 
 
 def add_column(total: Array, X: Any, j: int, weight: float) -> None:

@@ -29,10 +29,11 @@ def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def test_gradients_are_those_of_the_predictions(layout: str, steps: int) -> None:
     X, y = data()
     held = LAYOUTS[layout](X)
-    fast, plain = GramScores(held, y, steps), PredictionScores(held, y, SquaredLoss())
+    b = np.zeros(D) if steps == 1 else np.linspace(-1, 1, D)
+    fast, plain = GramScores(held, y, steps, b), PredictionScores(held, y, SquaredLoss(), b)
     formed = layout != "CSR" and steps > GRAM_STEPS * D
     assert (fast.gram is not None) == formed
-    rng, b = np.random.default_rng(1), np.zeros(D)
+    rng = np.random.default_rng(1)
     for t in range(1, 60):
         np.testing.assert_allclose(fast.gradient(), X.T @ (X @ b - y), atol=1e-11)
         np.testing.assert_allclose(fast.gradient(), plain.gradient(), atol=1e-11)
@@ -53,7 +54,7 @@ def test_releases_are_those_of_a_pass_in_every_step(
     model = PrivateFrankWolfe(privacy, entry_bound=0.8, steps=50, random_state=3)
     ours = model.fit(LAYOUTS[layout](X), y)
     coef, ledger = ours.coef_, ours.ledger_
-    by_passes = lambda X, y, loss, steps: PredictionScores(X, y, loss)  # noqa: E731
+    by_passes = lambda X, y, loss, steps, b: PredictionScores(X, y, loss, b)  # noqa: E731
     monkeypatch.setattr(sparse_regression, "vertex_scores", by_passes)
     again = model.fit(LAYOUTS[layout](X), y)
     np.testing.assert_array_equal(coef, again.coef_)
@@ -64,8 +65,10 @@ def test_releases_are_those_of_a_pass_in_every_step(
 
 def test_the_squared_loss_alone_is_done_without_passes() -> None:
     X, y = data()
-    assert isinstance(vertex_scores.vertex_scores(X, y, SquaredLoss(), 9), GramScores)
-    assert isinstance(vertex_scores.vertex_scores(X, y, LogisticLoss(), 9), PredictionScores)
+    assert isinstance(vertex_scores.vertex_scores(X, y, SquaredLoss(), 9, np.zeros(D)), GramScores)
+    assert isinstance(
+        vertex_scores.vertex_scores(X, y, LogisticLoss(), 9, np.zeros(D)), PredictionScores
+    )
 
 
 class Counted(np.ndarray):
@@ -82,12 +85,12 @@ class Counted(np.ndarray):
 def test_a_step_makes_no_product_with_the_data(steps: int, most: int) -> None:
     X, y = data()
     Counted.products = 0
-    scores = GramScores(X.view(Counted), y, steps)
+    scores = GramScores(X.view(Counted), y, steps, np.zeros(D))
     for t in range(1, steps + 1):
         scores.step(0, 1 - 2 / (t + 2), 2 / (t + 2))
         scores.gradient()
     assert Counted.products == most
-    plain = PredictionScores(X.view(Counted), y, SquaredLoss())
+    plain = PredictionScores(X.view(Counted), y, SquaredLoss(), np.zeros(D))
     Counted.products = 0
     for _ in range(steps):
         plain.gradient()
