@@ -24,11 +24,11 @@ from estimators.core.checks import (
     check_whole,
     checked_start,
     number_or_auto,
-    start_norm,
 )
 from estimators.core.design import LARGEST
 from estimators.core.links import Link, LinkPredictor, best_step
 from estimators.core.mechanisms import Release
+from estimators.core.schedules import Schedule, follows_theorem, run_with, wx21_theorem_9
 from estimators.randomisers.coordinates import coordinate_means
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import (
@@ -140,6 +140,8 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         r, and most gradients are far shorter.
     feature_scale : float
         Features are clipped to [-feature_scale, feature_scale].
+    schedule : {"planned", "theorem"}
+        "theorem" sets `steps` and `clip`: `schedules.wx21_theorem_9`.
     start : array of shape (p,) or None
         theta_0, public, with at most s non-zeros and norm at most `radius`; None is 0.
     random_state : None, int, Generator or RandomState
@@ -178,6 +180,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         step_size: float | Literal["auto"] = "auto",
         clip: float | Literal["auto"] = "auto",
         feature_scale: float = 1.0,
+        schedule: Schedule = "planned",
         start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -185,13 +188,17 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         self.s, self.s_star, self.C, self.link, self.radius = s, s_star, C, link, radius
         self.randomiser, self.steps, self.step_size = randomiser, steps, step_size
         self.clip, self.feature_scale = clip, feature_scale
-        self.start, self.random_state = start, random_state
+        self.schedule, self.start, self.random_state = schedule, start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> LocalHardThresholding:
         """Estimate sparse coefficients from one private report of each row of X with its y."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, p = X.shape
         plan = self._plan(n, p)
+        if follows_theorem(self.schedule):
+            b, C, scale = plan.link.b, float(self.C), float(self.feature_scale)
+            options = wx21_theorem_9(n, p, C=C, b=b, scale=scale, epsilon=plan.randomiser.epsilon)
+            return run_with(self, options, lambda copy: copy.fit(X, y))
         rng, coef, ledger = self._rng(), plan.start, []
         size = n // plan.steps
         for t in range(plan.steps):
@@ -236,8 +243,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         randomiser = SphereRandomiser(p, epsilon, clip, CAPS[self.randomiser])
         noise = step * randomiser.length * math.sqrt(s / (n * p))
         start = checked_start(self.start, p, radius=radius, s=s)
-        reach = radius + start_norm(start)
-        return LocalPlan(link, randomiser, step, self._rounds(n, reach / noise), start)
+        return LocalPlan(link, randomiser, step, self._rounds(n, radius / noise), start)
 
     def _rounds(self, n: int, reduction: float) -> int:
         """T as given, or the halvings that reduce the radius to the noise."""

@@ -20,10 +20,17 @@ from estimators.core.checks import (
     check_whole,
     checked_start,
     safe_range,
-    start_norm,
 )
 from estimators.core.design import Design
 from estimators.core.mechanisms import gaussian
+from estimators.core.schedules import (
+    Options,
+    Schedule,
+    check_planned,
+    cwz19_theorem_4_2,
+    follows_theorem,
+    run_with,
+)
 from estimators.core.truncation import (
     TruncatingEstimator,
     Truncation,
@@ -152,8 +159,8 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     (eps/T, delta/T) each, and `privacy_` then reports the smaller epsilon it really spends.
     R = sigma sqrt(2 log n) ignores <x, beta> and clips some response with probability near 0.16 at
     n = 10^4; here R = c0 c_x + 4 sigma sqrt(log n). eta = d/(2L) and T = 8 L^2 log(c0^2 n) make the
-    budget pay for far more steps than it needs (74 at L = 1, n = 10^4, where one or two do); both
-    can be given as numbers. Eigenvalues of the covariance are taken relative to `row_bound`^2.
+    budget pay for far more steps than it needs (74 at L = 1, n = 10^4, where one or two do);
+    ``schedule="theorem"`` has them. Eigenvalues of the covariance are taken relative to `row_bound`^2.
 
     Parameters
     ----------
@@ -176,8 +183,12 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         Standard deviation of the responses' noise, used by ``R="theory"`` only.
     quantile, range_share : float
         Used by ``R="quantile"`` only.
+    schedule : {"planned", "theorem"}
+        "theorem" sets R, `step_size`, `steps` and `composition` to those of CWZ19: Theorem 4.2:
+        `schedules.cwz19_theorem_4_2`. It needs an Approximate budget.
     start : array of shape (d,) or None
-        beta_0, a public point in the ball; None is 0. It must not be read off the data.
+        beta_0, a public point in the ball; None is 0. It must not be read off the data. The plan
+        takes it to be at most `radius` away from the truth, as 0 is.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -213,6 +224,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         sigma: float = 1.0,
         quantile: float = 0.975,
         range_share: float = 0.1,
+        schedule: Schedule = "planned",
         start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -223,13 +235,15 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         self.composition = composition
         self.sigma = sigma
         self.quantile, self.range_share = quantile, range_share
-        self.start, self.random_state = start, random_state
+        self.schedule, self.start, self.random_state = schedule, start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> NoisyGradientRegression:
         """Release private coefficients of y on the columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
-        search, budget = self._split_for_range(self._check_options())
         n, d = X.shape
+        search, budget = self._split_for_range(self._check_options())
+        if follows_theorem(self.schedule):
+            return run_with(self, self._theorem(n, d), lambda copy: copy.fit(X, y))
         coef = checked_start(self.start, d, radius=float(self.radius))
         rng = self._rng()
         ledger: list[LedgerEntry] = []
@@ -256,6 +270,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         """The proven upper bound on the risk, CWZ19: Theorem 4.2: see `noisy_gradient_upper`."""
         asked = self._check_options()
         check_no_start(self.start)
+        check_planned(self.schedule)
         if self.R == "quantile":
             raise ValueError("risk_bound covers R given or 'theory'")
 
@@ -281,6 +296,10 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
             privacy=asked,
         )
 
+    def _theorem(self, n: int, d: int) -> Options:
+        c, radius, sigma = float(self.row_bound), float(self.radius), float(self.sigma)
+        return cwz19_theorem_4_2(n, d, L=float(self.L), radius=radius, row_bound=c, sigma=sigma)
+
     def _fixed_level(self, n: Number) -> Number:
         if isinstance(self.R, str):
             reach = float(self.radius) * float(self.row_bound)
@@ -298,7 +317,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
 
         step_size, steps = best_schedule(
             expected_spectrum(n, d, float(self.L), c),
-            radius + start_norm(self.start),
+            radius,
             d,
             noise,
             step_size=None if isinstance(self.step_size, str) else float(self.step_size),

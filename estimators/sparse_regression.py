@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, LinearPredictor, Seed, equal_part, split_budget
+from estimators.core.base import LinearPredictor, Seed, split_budget
 from estimators.core.checks import (
     check_between,
     check_no_start,
     check_whole,
     checked_start,
     safe_range,
-    start_norm,
 )
 from estimators.core.design import Design, clipped_entries
+from estimators.core.schedules import (
+    Options,
+    Schedule,
+    check_planned,
+    cwz19_theorem_4_4,
+    follows_theorem,
+    run_with,
+)
 from estimators.core.truncation import Truncation, theoretical_truncation
 from estimators.core.tuning import (
     Method,
     SparseCalibration,
     SparseEstimator,
-    choose_smallest_loss,
     tuning_grid,
 )
 from estimators.regression import projected
-from estimators.sparse_mean import Indices, sparse_release
+from estimators.sparse_descent import Descent, choose_regression_sparsity
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import (
     Budget,
@@ -42,7 +45,7 @@ from minimax.core.calibration import (
     laplace_maximum_rms,
     step_scales,
 )
-from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, at_point
 from minimax.core.symbolic import Number
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import private_thresholding_upper
@@ -50,103 +53,6 @@ from minimax.problems.sparse_regression.upper import private_thresholding_upper
 SAFE_RANGE = safe_range(15)
 """Where bounds and step sizes must lie, so that products of a few of them can be squared."""
 MOST_STEPS = 100
-
-
-def half_step(design: Design, y: Array, beta: Array, weights: Array, step_size: float) -> Array:
-    """beta - step_size sum_i weights_i (<x_i, beta> - y_i) x_i."""
-    return beta - step_size * design.correlate(weights * (design.predict(beta) - y))
-
-
-class Descent(NamedTuple):
-    """Everything about a run but the data: functions of the parameters, n and the budget."""
-
-    s: int
-    steps: int
-    step_size: float
-    radius: float
-    sensitivity: float
-    """How far one record can move a coordinate of a half-step."""
-    scales: Scales
-    method: Method
-    pure: bool
-    start: Array
-
-    def run(
-        self, design: Design, y: Array, weights: Array, rng: np.random.Generator
-    ) -> tuple[Indices, Array, tuple[LedgerEntry, ...]]:
-        """The last step's coordinates, best first, their noisy values before projection, and the
-        ledger of all steps. Entries of X and y must have been clipped."""
-        beta = self.start
-        for _ in range(self.steps):
-            support, values, entries = sparse_release(
-                half_step(design, y, beta, weights, self.step_size),
-                self.s,
-                self.sensitivity,
-                self.scales,
-                method=self.method,
-                pure=self.pure,
-                rng=rng,
-            )
-            beta = np.zeros(design.d)
-            beta[support] = projected(values, self.radius)
-        return support, values, tuple(replace(e, count=e.count * self.steps) for e in entries)
-
-
-def choose_regression_sparsity(
-    design: Design,
-    y: Array,
-    grid: tuple[int, ...],
-    *,
-    plan: Callable[[int, SpendablePrivacy], Descent],
-    budget: Pure | ZeroConcentrated,
-    n_folds: int,
-    smallest_loss: float,
-    rng: np.random.Generator,
-) -> tuple[int, list[LedgerEntry]]:
-    """A sparsity from the increasing `grid` by truncated cross-validation (CWZ19 §5.2).
-
-    **Algorithm.** Record i belongs to fold i mod K. For each fold, one descent with s = max(grid)
-    on the other records (`plan` of their number and a budget) ends in a list of coordinates, best
-    first, with noisy values v_j; its first s entries are the candidate beta_s. A held-out record's
-    loss is (y_i - <x_i, beta_s>)^2 less the same for the smallest candidate;
-    `choose_smallest_loss` does the rest.
-
-    **Privacy.** Let the neighbours differ in record i. Folds depend on the position alone, so i is
-    held out of exactly one fold, whose descent never sees it: K-1 descents are charged, each
-    calibrated to the smallest complement. Given the lists, the losses of every other record are
-    fixed numbers and record i's are a function of (x_i, y_i) alone. Lists, truncation and choice
-    compose adaptively; 80, 5 and 15 per cent of the budget go to them, whatever the data.
-
-    **Departures from the paper.** It leaves the cost of the training fits unstated and truncates
-    errors per fold; here everything released is charged, and truncation is per record, at no less
-    than `smallest_loss`. One list serves all sizes, so the grid's length costs nothing. For a
-    given budget the lists have K/sqrt(K-1) times (5 folds: 2.5) the noise of one fit with
-    s = max(grid). Noise on the values makes large s look worse than they are, and noise in the
-    selection small s, so that the choice is only as good as the lists are.
-    """
-    training, search, choice = split_budget(budget, 0.80, 0.05, 0.15)
-    n = design.n
-    each = equal_part(training, n_folds - 1)
-    descent = plan(n - math.ceil(n / n_folds), each)
-    columns = np.array(grid) - 1
-    losses = np.empty((n, len(grid)))
-    entries: tuple[LedgerEntry, ...] = ()
-    for fold in range(n_folds):
-        weights = np.ones(n)
-        weights[fold::n_folds] = 0.0
-        support, values, entries = descent.run(design, y, weights / weights.sum(), rng)
-        held = design.X[fold::n_folds][:, support]
-        held = held.toarray() if sparse.issparse(held) else held
-        fits = np.cumsum(held * values, axis=1)[:, columns]
-        losses[fold::n_folds] = fits * (fits - 2 * y[fold::n_folds, None])
-    ledger = [
-        replace(e, count=e.count * (n_folds - 1), about=f"cross-validation: {e.about}")
-        for e in entries
-    ]
-    chosen, rest = choose_smallest_loss(
-        losses[:, 1:] - losses[:, :1], start=smallest_loss, search=search, choice=choice, rng=rng
-    )
-    return grid[chosen], [*ledger, *rest]
 
 
 class PrivateHardThresholding(LinearPredictor, SparseEstimator):
@@ -181,7 +87,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     each step (epsilon/T, delta/T) as printed; `privacy_` reports what that really spends. R =
     sigma sqrt(2 log n) forgets <x, beta> and cuts off some y with a chance of about 1/6; "theory"
     here is sqrt(s) b radius + 4 sigma sqrt(log n). Their step s/(6L) and T = C L^2 log(8 c_0^2 L n)
-    serve the proof; for the choices made here see `step_size` and `steps`.
+    serve the proof (``schedule="theorem"``); for the choices made here see `step_size`, `steps`.
 
     Parameters
     ----------
@@ -216,6 +122,9 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         Used by ``s="cv"`` only.
     quantile, range_share : float
         Used by ``R="quantile"`` only.
+    schedule : {"planned", "theorem"}
+        "theorem" sets R, `step_size`, `steps`, `method` and `calibration` to those of CWZ19:
+        Theorem 4.4: `schedules.cwz19_theorem_4_4`. It needs s given and an Approximate budget.
     start : array of shape (d,) or None
         beta_0, public, in the ball and with at most s (the least of `s_grid`) non-zeros; None is 0.
     random_state : None, int, Generator or RandomState
@@ -257,6 +166,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         tuning_share: float = 0.5,
         quantile: float = 0.975,
         range_share: float = 0.1,
+        schedule: Schedule = "planned",
         start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -269,13 +179,15 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         self.selection_share = selection_share
         self.s_grid, self.n_folds, self.tuning_share = s_grid, n_folds, tuning_share
         self.quantile, self.range_share = quantile, range_share
-        self.start, self.random_state = start, random_state
+        self.schedule, self.start, self.random_state = schedule, start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> PrivateHardThresholding:
         """Release private sparse coefficients of y on the columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, d = X.shape
         budget = self._check_options(n, d)
+        if follows_theorem(self.schedule):
+            return run_with(self, self._theorem(n), lambda copy: copy.fit(X, y))
         rng = self._rng()
         ledger: list[LedgerEntry] = []
         search, budget = self._split_for_range(budget)
@@ -314,6 +226,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         `private_thresholding_upper`."""
         budget = self._check_options(problem.n, problem.d)
         check_no_start(self.start)
+        check_planned(self.schedule)
         if self.R == "quantile":
             raise ValueError("risk_bound covers R given or 'theory'")
         if isinstance(self.s, str):
@@ -341,6 +254,12 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             privacy=asked,
             options={"selection_share": self.selection_share},
         )
+
+    def _theorem(self, n: int) -> Options:
+        if self.s == "cv":
+            raise ValueError("schedule='theorem' needs s given, not 'cv'")
+        scales = {"radius": float(self.radius), "sigma": float(self.sigma), "L": float(self.L)}
+        return cwz19_theorem_4_4(n, entry_bound=self._entry_bound, **scales)
 
     @property
     def _grid(self) -> tuple[int, ...]:
@@ -399,7 +318,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         def error(steps: int) -> float:
             scales = self._scales(n, s, level, budget, steps)
             noise = scales.value_variance + 4 * (scales.selection * extreme) ** 2
-            return (shrinking**steps * (self.radius + start_norm(self.start))) ** 2 + s * noise
+            return (shrinking**steps * self.radius) ** 2 + s * noise
 
         return min(range(1, MOST_STEPS + 1), key=error)
 

@@ -96,11 +96,6 @@ def checked_start(
     return found.astype(float)
 
 
-def start_norm(start: ArrayLike | None) -> float:
-    """|start|_2: the true coefficients may be that much farther from it than from 0."""
-    return 0.0 if start is None else _norm(np.asarray(start), 2)
-
-
 def check_no_start(start: ArrayLike | None) -> None:
     """Raise where a bound on the risk is for a descent from 0."""
     if start is not None:

@@ -18,7 +18,7 @@ from estimators import (
     PrivateHardThresholding,
 )
 from estimators.core.base import PrivateEstimator as Private
-from estimators.core.checks import checked_start, start_norm
+from estimators.core.checks import checked_start
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.logistic.problem import LogisticProblem
@@ -126,12 +126,14 @@ def test_cross_validation_asks_for_the_sparsest_start() -> None:
     assert model.set_params(start=AWAY * (AWAY > 0)).fit(X, y).coef_.shape == (D,)
 
 
-def test_a_far_start_is_planned_for() -> None:
-    """The true coefficients may be on the other side of the ball: more steps are worth it."""
+def test_a_start_changes_no_plan() -> None:
+    """Neither steps nor noise: it is public, and taken to be as near to the truth as 0."""
     X, y = np.random.default_rng(1).choice([-0.5, 0.5], (4000, 4)), np.zeros(4000)
-    plain = NoisyGradientRegression(ZeroConcentrated(0.5), R=1.0, L=3.0, random_state=0)
-    near = plain.fit(X, y).n_iter_
-    assert plain.set_params(start=np.eye(4)[0]).fit(X, y).n_iter_ > near
+    plain = NoisyGradientRegression(ZeroConcentrated(0.5), R=1.0, L=3.0, random_state=0).fit(X, y)
+    steps, ledger, far = plain.n_iter_, plain.ledger_, plain.coef_
+    moved = plain.set_params(start=np.eye(4)[0]).fit(X, y)
+    assert (moved.n_iter_, moved.ledger_) == (steps, ledger)
+    assert not np.array_equal(moved.coef_, far)
 
 
 def test_risk_bounds_are_for_a_descent_from_zero() -> None:
@@ -152,8 +154,9 @@ def test_risk_bounds_are_for_a_descent_from_zero() -> None:
 
 
 def test_norms_are_taken_without_overflow() -> None:
-    assert start_norm(np.array([3e200, 4e200])) == pytest.approx(5e200)
-    assert start_norm(None) == 0
+    checked_start([3e200, 4e200], 2, radius=5e200)
+    with pytest.raises(ValueError, match=r"l2 norm at most 4.9e\+200, got 5e\+200"):
+        checked_start([3e200, 4e200], 2, radius=4.9e200)
     assert checked_start([1, 0], 2, radius=1.0, s=1).dtype == float
     with pytest.raises(ValueError, match="l1 norm at most 1"):
         checked_start([0.6, 0.6], 2, radius=1.0, norm=1)
