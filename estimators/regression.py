@@ -160,7 +160,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     R = sigma sqrt(2 log n) ignores <x, beta> and clips some response with probability near 0.16 at
     n = 10^4; here R = c0 c_x + 4 sigma sqrt(log n). eta = d/(2L) and T = 8 L^2 log(c0^2 n) make the
     budget pay for far more steps than it needs (74 at L = 1, n = 10^4, where one or two do);
-    ``schedule="theorem"`` has them. Eigenvalues of the covariance are taken relative to `row_bound`^2.
+    ``schedule="theorem"`` has them. Eigenvalues of the covariance are relative to `row_bound`^2.
 
     Parameters
     ----------

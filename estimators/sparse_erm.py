@@ -14,6 +14,7 @@ from scipy import special
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from estimators.core import schedules
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
     check_between,
@@ -34,14 +35,6 @@ from estimators.core.losses import (
     slopes,
 )
 from estimators.core.mechanisms import gaussian
-from estimators.core.schedules import (
-    Options,
-    Schedule,
-    check_planned,
-    follows_theorem,
-    run_with,
-    wg19_theorem_5_4,
-)
 from estimators.regression import projected
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, budget_of, paper_gradient_noise, repeated_noise
@@ -107,7 +100,7 @@ class _SparseDescent(PrivateEstimator):
     l2: float
     radius: float | None
     calibration: Literal["analytic", "paper"]
-    schedule: Schedule
+    schedule: schedules.Schedule
     condition: float
     start: ArrayLike | None
 
@@ -115,8 +108,10 @@ class _SparseDescent(PrivateEstimator):
         """Check the options, run the descent, record its last iterate and what it cost."""
         n, d = X.shape
         self._check_options(d)
-        if follows_theorem(self.schedule):
-            run_with(self, self._theorem(n, d, loss), lambda copy: copy._descend(X, y, loss))
+        if schedules.follows_theorem(self.schedule):
+            schedules.run_with(
+                self, self._theorem(n, d, loss), lambda copy: copy._descend(X, y, loss)
+            )
             return
         step = self._step(loss)
         clip, steps, s = float(self.clip), int(self.steps), int(self.s)
@@ -142,7 +137,7 @@ class _SparseDescent(PrivateEstimator):
         Needs `radius`, no `l2`, and the squared or logistic loss."""
         self._check_options(problem.d)
         check_no_start(self.start)
-        check_planned(self.schedule)
+        schedules.check_planned(self.schedule)
         loss = chosen_loss(self.loss)
         kinds: dict[type, Literal["squared", "logistic"]]
         kinds = {SquaredLoss: "squared", LogisticLoss: "logistic"}
@@ -187,11 +182,11 @@ class _SparseDescent(PrivateEstimator):
     def _smoothness(self, loss: Loss) -> float:
         return float(loss.smoothness) * float(self.feature_scale) ** 2 + float(self.l2)
 
-    def _theorem(self, n: int, d: int, loss: Loss) -> Options:
+    def _theorem(self, n: int, d: int, loss: Loss) -> schedules.Options:
         budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
         numbers = {"clip": float(self.clip), "condition": float(self.condition)}
         smooth = self._smoothness(loss)
-        return wg19_theorem_5_4(
+        return schedules.wg19_theorem_5_4(
             n, d, budget, s=int(self.s), radius=self.radius, smoothness=smooth, **numbers
         )
 
@@ -323,7 +318,7 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
         l2: float = 0.0,
         radius: float | None = None,
         calibration: Literal["analytic", "paper"] = "analytic",
-        schedule: Schedule = "planned",
+        schedule: schedules.Schedule = "planned",
         condition: float = 1.0,
         start: ArrayLike | None = None,
         random_state: Seed = None,
@@ -392,7 +387,7 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
         radius: float | None = None,
         calibration: Literal["analytic", "paper"] = "analytic",
         classes: Sequence[Any] | None = None,
-        schedule: Schedule = "planned",
+        schedule: schedules.Schedule = "planned",
         condition: float = 1.0,
         start: ArrayLike | None = None,
         random_state: Seed = None,
