@@ -88,8 +88,8 @@ def joint_sensitivity(weight: float, row_bound: float, R: float) -> float:
     lengths, and longer vectors still allow p; so both are B, and with u = p/B^2 in [0, 1] it is
     2 B^4 [1 - u^2 + k^2 (1 + u)], largest at u = min(1, k^2/2).
 
-    **Constants.** c = 0 is the matrix alone, sqrt 2 B^2; for large c it is that of the vector, 2 B
-    R c. Two releases of half the budget each would have the squares of both added.
+    **Constants.** c = 0 is the matrix alone, sqrt 2 B^2; for large c it is that of the vector,
+    2 B R c. Bounding the two apart would add their squares: at k = 1, 6 B^4 instead of 4.5 B^4.
     """
     square = (weight * R / row_bound) ** 2
     if square <= 2:

@@ -23,6 +23,8 @@ Options = Mapping[str, Any]
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 HIDDEN = 1.0
 """Every constant that a theorem does not name."""
+MOST_STEPS = 10**6
+"""Theorems ask for more where the condition number is beyond reason."""
 
 
 def follows_theorem(schedule: object) -> bool:
@@ -106,6 +108,7 @@ def wg19_theorem_5_4(
 
     beta is the smoothness and mu = beta/kappa; |theta*| is taken for `radius`. For (epsilon, delta)
     rho = epsilon^2/log(1/delta), with which the noise T G^2/(n^2 rho) is that of Corollary 5.8.
+    WX21: Theorem 8 has the same at kappa = 1, eta = 1/(2 beta), and T = O(kappa log(n^2 eps^2/s)).
     """
     if radius is None:
         raise ValueError("schedule='theorem' needs radius, a bound on |theta*|")
@@ -153,4 +156,6 @@ def _truncation(sigma: float, n: int) -> float:
 
 
 def _whole(steps: float) -> int:
+    if steps > MOST_STEPS:
+        raise ValueError(f"schedule='theorem' asks for {steps:.3g} steps, and {MOST_STEPS} is most")
     return max(1, math.ceil(steps))

@@ -188,6 +188,7 @@ def test_the_fit_draws_from_the_estimators_own_generator(name: str) -> None:
         (NoisyHardThresholding(BUDGET, radius=1.0, condition=0.5), "condition must be at least 1"),
         (LabelHardThresholding(Pure(1.0, "label")), "Approximate"),
         (NoisyGradientRegression(BUDGET, R="quantile"), "sets R"),
+        (NoisyGradientRegression(BUDGET, L=1e4), "asks for 6.08e\\+09 steps"),
     ],
 )
 def test_what_a_theorem_needs_is_asked_for_by_name(model: Any, message: str) -> None:
