@@ -18,13 +18,24 @@ from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
+    check_no_start,
     check_sparsity,
     check_whole,
+    checked_start,
     number_or_auto,
 )
-from estimators.core.design import LARGEST, Design
-from estimators.core.links import Link, LinkPredictor, evaluated
+from estimators.core.design import Design
+from estimators.core.lasso import screened_lasso
+from estimators.core.links import Link, LinkPredictor, best_step, evaluated
 from estimators.core.losses import SquaredLoss
+from estimators.core.schedules import (
+    Options,
+    Schedule,
+    check_planned,
+    follows_theorem,
+    run_with,
+    wx21_theorem_11,
+)
 from estimators.randomisers.label_budget import (
     LabelCalibration,
     LabelRandomiser,
@@ -35,8 +46,7 @@ from estimators.randomisers.label_budget import (
     real_epsilon,
 )
 from estimators.randomisers.labels import BinaryLabels, label_bound
-from estimators.regression import projected
-from estimators.sparse_erm import hard_threshold
+from estimators.thresholding import thresholded_descent
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import (
     Approximate,
@@ -48,11 +58,6 @@ from minimax.core.privacy import (
 )
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
-
-STILL = 1e-10
-"""A step that moves no coefficient by more than this share of the largest one ends the descent."""
-SAFETY = 0.99
-"""Share of the best step that is tried: the best itself would fail its test by a rounding error."""
 
 
 class LabelEstimator(LinearPredictor, PrivateEstimator):
@@ -88,7 +93,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
     0 < a <= f' <= b.
 
     **Algorithm** (WX21: Algorithms 2 and 5). Each label is clipped to f(0) +- bound and randomised
-    once: y~. Then, from theta = 0 and up to `steps` times,
+    once: y~. Then, from theta = `start` and up to `steps` times,
 
         theta <- P(H_s(theta - eta g)),   g = (1/n) sum_i (f(<x_i, theta>) - y~_i) x_i,
 
@@ -146,6 +151,10 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
     step_size : float or "auto"
         eta. "auto" is .99 of the best step along the gradient on the support, shortened until
         eta <= |move|^2 n/(b |X move|^2) (squared: b^2), so that the matching loss falls.
+    schedule : {"planned", "theorem"}
+        "theorem" sets `steps`, `step_size`, `loss` and `calibration`: `schedules.wx21_theorem_11`.
+    start : array of shape (p,) or None
+        theta_0, with at most s non-zeros and norm at most `radius`; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -181,6 +190,8 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         calibration: LabelCalibration = "analytic",
         steps: int = 200,
         step_size: float | Literal["auto"] = "auto",
+        schedule: Schedule = "planned",
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
@@ -188,12 +199,14 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         self.link, self.loss = link, loss
         self.mechanism, self.calibration = mechanism, calibration
         self.steps, self.step_size = steps, step_size
-        self.random_state = random_state
+        self.schedule, self.start, self.random_state = schedule, start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> LabelHardThresholding:
         """Randomise the labels y and fit the reports by few of the public columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         self._check_options(X.shape[1])
+        if follows_theorem(self.schedule):
+            return run_with(self, self._theorem(*X.shape), lambda copy: copy.fit(X, y))
         link, design = self._link, Design(X)
         link.check(_farthest(design, int(self.s), float(self.radius)))
         randomiser = self._randomiser(design.n)
@@ -207,6 +220,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
             steps=int(self.steps),
             step_size=None if self.step_size == "auto" else float(self.step_size),
             smoothness=link.b**2 if self.loss == "squared" else link.b,
+            start=self._start(design.d),
         )
         self._account([entry])
         self.coef_, self.support_, self.n_iter_ = coef, np.flatnonzero(coef), made
@@ -220,6 +234,8 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         For one step of length 1 on one-bit labels, and s, radius and bound as in the class.
         """
         self._check_options(problem.p)
+        check_no_start(self.start)
+        check_planned(self.schedule)
         randomiser, budget = self._randomiser(problem.n), self._budget(Pure, Approximate)
         options = (self.steps, self.step_size, self.link, self.s, float(self.radius))
         bound = label_bound(problem.s, problem.C)
@@ -249,6 +265,15 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         if self.loss not in ("matching", "squared"):
             raise ValueError(f"loss must be 'matching' or 'squared', got {self.loss!r}")
         number_or_auto("step_size", self.step_size)
+        self._start(p)
+
+    def _theorem(self, n: int, p: int) -> Options:
+        epsilon = self._budget(Approximate).parameters["epsilon"]
+        step = best_step(self._link)
+        return wx21_theorem_11(n, p, epsilon, s=int(self.s), C=float(self.C), step=step)
+
+    def _start(self, p: int) -> Array:
+        return checked_start(self.start, p, radius=float(self.radius), s=int(self.s))
 
 
 class LabelLasso(LabelEstimator):
@@ -320,15 +345,12 @@ class LabelLasso(LabelEstimator):
 
     def fit(self, X: Any, y: ArrayLike) -> LabelLasso:
         """Randomise the labels y and fit the reports by a Lasso on the public rows of X."""
-        from sklearn.linear_model import Lasso  # slow to import, and needed for nothing else
-
         X, y = self._validated_pair(X, y, sparse_rows=True)
         self._check_options(X.shape[1])
         design, randomiser = Design(X), self._randomiser(X.shape[0])
         penalty = self._penalty(design, randomiser)
         reports, entry = randomiser.randomise(y, self._rng())
-        lasso = Lasso(alpha=penalty, fit_intercept=False, max_iter=10_000)
-        coef = np.asarray(lasso.fit(design.X, reports).coef_, dtype=float)
+        coef = screened_lasso(design.X, reports, penalty, most_sweeps=10_000, tol=1e-4)
         support = np.flatnonzero(coef)
         if self.refit and len(support):
             coef = Risk(design.X, reports, SquaredLoss()).minimised(coef, support)
@@ -352,65 +374,6 @@ class LabelLasso(LabelEstimator):
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
         number_or_auto("penalty", self.penalty)
-
-
-def thresholded_descent(
-    design: Design,
-    slope: Callable[[Array], Array],
-    *,
-    s: int,
-    radius: float,
-    steps: int,
-    step_size: float | None = None,
-    smoothness: float = 1.0,
-) -> tuple[Array, int]:
-    """theta <- P(H_s(theta - eta g)) from 0, g the average of slope_i x_i; and the steps made.
-
-    `slope` maps the predictions <x_i, theta> to one number per record and grows by at most
-    `smoothness` per unit. Without `step_size`, steps are as long as the descent of a convex loss
-    with this slope allows: H_s and P together project on the sparse vectors of the ball, so theta'
-    minimises over them the quadratic that lies above the loss wherever
-    smoothness |X (theta' - theta)|^2/n <= |theta' - theta|^2/eta.
-    """
-
-    def stiffness(v: Array) -> float:
-        """smoothness |Xv|^2/(n |v|^2), and 0 for v = 0."""
-        largest = float(np.abs(v).max())
-        if largest == 0:
-            return 0.0
-        v = v / largest
-        return smoothness * float(np.sum(design.predict(v) ** 2)) / (design.n * float(v @ v))
-
-    def move(coef: Array, gradient: Array, eta: float) -> Array:
-        target = hard_threshold(coef - eta * gradient, s)
-        return projected(target, radius) - coef
-
-    def safe_move(coef: Array, gradient: Array) -> Array:
-        along = np.where(coef != 0, gradient, 0.0)
-        along = along if np.any(along) else hard_threshold(gradient, s)
-        stiff = stiffness(along)
-        if stiff == 0:
-            return np.zeros_like(coef)
-        # Beyond this the step ends on the ball's boundary anyway, and products might overflow.
-        eta = min(SAFETY / stiff, LARGEST / float(np.abs(gradient).max()), LARGEST**3)
-        while True:
-            moved = move(coef, gradient, eta)
-            stiff = stiffness(moved)
-            if eta * stiff <= 1:
-                return moved
-            eta = min(SAFETY / stiff, eta / 2)
-
-    coef, made = np.zeros(design.d), 0
-    while made < steps:
-        made += 1
-        gradient = design.correlate(slope(design.predict(coef))) / design.n
-        if not np.isfinite(gradient).all():
-            raise ValueError(f"slope: the gradient is not finite in step {made}")
-        moved = safe_move(coef, gradient) if step_size is None else move(coef, gradient, step_size)
-        coef = coef + moved
-        if np.abs(moved).max() <= STILL * np.abs(coef).max():
-            break
-    return coef, made
 
 
 def _slope(link: Link, reports: Array, *, squared: bool) -> Callable[[Array], Array]:

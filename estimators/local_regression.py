@@ -22,19 +22,23 @@ from estimators.core.checks import (
     check_between,
     check_sparsity,
     check_whole,
+    checked_start,
     number_or_auto,
 )
 from estimators.core.design import LARGEST
 from estimators.core.links import Link, LinkPredictor, best_step
 from estimators.core.mechanisms import Release
+from estimators.core.schedules import Schedule, follows_theorem, run_with, wx21_theorem_9
 from estimators.randomisers.base import VectorRandomiser, blocks, mean_of_reports
 from estimators.randomisers.choice import (
     OnCube,
     OnSphere,
     cube_randomiser,
+    report_epsilon,
     spent,
     sphere_randomiser,
 )
+from estimators.randomisers.coordinates import coordinate_means
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime, UpperBound
@@ -51,6 +55,7 @@ class LocalPlan:
     randomiser: VectorRandomiser
     step_size: float
     steps: int
+    start: Array
 
 
 def gradient_bound(
@@ -74,7 +79,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     r"""Hard thresholding on privately reported gradients, a new group of users in every step.
 
     **Algorithm** (WX21: Algorithms 1 and 4, LDP-IHT). The users are split into `steps` = T groups,
-    in their order. From theta = 0, for group t: each of its users forms the gradient
+    in their order. From theta = `start`, for group t: each of its users forms the gradient
 
         g_i = f'(<x_i, theta>) (f(<x_i, theta>) - y_i) x_i,    features clipped to |x_j| <= scale,
 
@@ -140,6 +145,10 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         r, and most gradients are far shorter.
     feature_scale : float
         Features are clipped to [-feature_scale, feature_scale].
+    schedule : {"planned", "theorem"}
+        "theorem" sets `steps` and `clip`: `schedules.wx21_theorem_9`.
+    start : array of shape (p,) or None
+        theta_0, public, with at most s non-zeros and norm at most `radius`; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -176,19 +185,27 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         step_size: float | Literal["auto"] = "auto",
         clip: float | Literal["auto"] = "auto",
         feature_scale: float = 1.0,
+        schedule: Schedule = "planned",
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.s_star, self.C, self.link, self.radius = s, s_star, C, link, radius
         self.randomiser, self.steps, self.step_size = randomiser, steps, step_size
-        self.clip, self.feature_scale, self.random_state = clip, feature_scale, random_state
+        self.clip, self.feature_scale = clip, feature_scale
+        self.schedule, self.start, self.random_state = schedule, start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> LocalHardThresholding:
         """Estimate sparse coefficients from one private report of each row of X with its y."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, p = X.shape
         plan = self._plan(n, p)
-        rng, coef, ledger = self._rng(), np.zeros(p), []
+        if follows_theorem(self.schedule):
+            epsilon = report_epsilon(self._budget(Pure))  # the theorem has no other budget
+            b, C, scale = plan.link.b, float(self.C), float(self.feature_scale)
+            options = wx21_theorem_9(n, p, C=C, b=b, scale=scale, epsilon=epsilon)
+            return run_with(self, options, lambda copy: copy.fit(X, y))
+        rng, coef, ledger = self._rng(), plan.start, []
         size = n // plan.steps
         for t in range(plan.steps):
             group = range(t * size, n if t == plan.steps - 1 else (t + 1) * size)
@@ -229,7 +246,8 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
             clip = gradient_bound(link, p, s, s_star, float(self.C), radius, scale)
         randomiser = sphere_randomiser(self.randomiser, budget, p, clip)
         noise = step * randomiser.length * math.sqrt(s / (n * p))
-        return LocalPlan(link, randomiser, step, self._rounds(n, radius / noise))
+        start = checked_start(self.start, p, radius=radius, s=s)
+        return LocalPlan(link, randomiser, step, self._rounds(n, radius / noise), start)
 
     def _rounds(self, n: int, reduction: float) -> int:
         """T as given, or the halvings that reduce the radius to the noise."""
@@ -402,28 +420,6 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
 PROVEN = {"coordinate": one_shot_upper, "softcap": soft_cap_upper}
 """The proven bound of each report that has one."""
-
-
-def coordinate_means(
-    X: Any,
-    weights: Array,
-    users: range,
-    candidates: Array,
-    scale: float,
-    randomiser: VectorRandomiser,
-    rng: np.random.Generator,
-) -> Release[Array]:
-    """Reports of weight_i x_ij by some users, the i-th about the i-th of the candidates in turn.
-
-    They are averaged over each candidate's users (0 if there are none).
-    """
-    rows, q = np.arange(users.start, users.stop), len(candidates)
-    asked = np.arange(len(rows)) % q
-    features = np.asarray(X[rows, candidates[asked]], dtype=float).reshape(len(rows))
-    products = weights[rows] * np.clip(features, -scale, scale)
-    reports, entry = randomiser.randomise(products[:, None], rng)
-    sums = np.bincount(asked, weights=reports[:, 0], minlength=q)
-    return Release(sums / np.maximum(np.bincount(asked, minlength=q), 1), entry)
 
 
 def _vector_mean(

@@ -15,12 +15,22 @@ from estimators.core.base import Array, LinearPredictor, Seed
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
+    check_no_start,
     check_positive,
     check_whole,
+    checked_start,
     safe_range,
 )
 from estimators.core.design import Design
 from estimators.core.mechanisms import gaussian
+from estimators.core.schedules import (
+    Options,
+    Schedule,
+    check_planned,
+    cwz19_theorem_4_2,
+    follows_theorem,
+    run_with,
+)
 from estimators.core.truncation import (
     TruncatingEstimator,
     Truncation,
@@ -75,9 +85,10 @@ def best_schedule(
 
     That bounds the squared distance to least squares after T steps if the sample covariance has
     this spectrum: q = max |1 - eta eigenvalue| is the contraction of a step, the first term what is
-    left of the start at 0, the sum over k < T the noise, which grows with T because the budget is
-    shared. eta is at most 2/(least + largest), which contracts most; a shorter step lets less noise
-    in. T is the first that its successor does not improve. All of it is public, given R.
+    left of a start at most `radius` away, the sum over k < T the noise, which grows with T because
+    the budget is shared. eta is at most 2/(least + largest), which contracts most; a shorter step
+    lets less noise in. T is the first that its successor does not improve. All of it is public,
+    given R.
     """
     least, largest = spectrum
     sizes = np.geomspace(1, 1e-3, 61) * 2 / (least + largest)
@@ -130,8 +141,8 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     """Gradient descent on least squares with clipped records and noise in every step.
 
     **Algorithm** (CWZ19: Algorithm 4.1). Rows are shortened to l2 norm `row_bound` and responses
-    clipped to [-R, R]. From b = 0, T times: b <- b - eta [(1/n) sum_i (<x_i, b> - y_i) x_i + noise]
-    and b is projected on the l2 ball of `radius`. The last b is released. There is no intercept.
+    clipped to [-R, R]. From b = `start`, T times: b <- b - eta [(1/n) sum_i (<x_i, b> - y_i) x_i +
+    noise], projected on the l2 ball of `radius`. The last b is released. There is no intercept.
 
     **Privacy.** Every b is in the ball, so replacing a record moves each averaged gradient by at
     most `gradient_sensitivity`, whatever the data. T Gaussian releases compose, to the same total
@@ -148,8 +159,8 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     (eps/T, delta/T) each, and `privacy_` then reports the smaller epsilon it really spends.
     R = sigma sqrt(2 log n) ignores <x, beta> and clips some response with probability near 0.16 at
     n = 10^4; here R = c0 c_x + 4 sigma sqrt(log n). eta = d/(2L) and T = 8 L^2 log(c0^2 n) make the
-    budget pay for far more steps than it needs (74 at L = 1, n = 10^4, where one or two do); both
-    can be given as numbers. Eigenvalues of the covariance are taken relative to `row_bound`^2.
+    budget pay for far more steps than it needs (74 at L = 1, n = 10^4, where one or two do);
+    ``schedule="theorem"`` has them. Eigenvalues of the covariance are relative to `row_bound`^2.
 
     Parameters
     ----------
@@ -172,6 +183,12 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         Standard deviation of the responses' noise, used by ``R="theory"`` only.
     quantile, range_share : float
         Used by ``R="quantile"`` only.
+    schedule : {"planned", "theorem"}
+        "theorem" sets R, `step_size`, `steps` and `composition` to those of CWZ19: Theorem 4.2:
+        `schedules.cwz19_theorem_4_2`. It needs an Approximate budget.
+    start : array of shape (d,) or None
+        beta_0, a public point in the ball; None is 0. It must not be read off the data. The plan
+        takes it to be at most `radius` away from the truth, as 0 is.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -207,6 +224,8 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         sigma: float = 1.0,
         quantile: float = 0.975,
         range_share: float = 0.1,
+        schedule: Schedule = "planned",
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
@@ -216,19 +235,22 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         self.composition = composition
         self.sigma = sigma
         self.quantile, self.range_share = quantile, range_share
-        self.random_state = random_state
+        self.schedule, self.start, self.random_state = schedule, start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> NoisyGradientRegression:
         """Release private coefficients of y on the columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
+        n, d = X.shape
         search, budget = self._split_for_range(self._check_options())
-        rng, (n, d) = self._rng(), X.shape
+        if follows_theorem(self.schedule):
+            return run_with(self, self._theorem(n, d), lambda copy: copy.fit(X, y))
+        coef = checked_start(self.start, d, radius=float(self.radius))
+        rng = self._rng()
         ledger: list[LedgerEntry] = []
         level = min(self._level(y, search, rng, ledger), SAFE_RANGE[1])
         plan = self._plan(n, d, level, budget)
         gram = d <= GRAM_FEATURES and plan.steps >= GRAM_STEPS
         gradient = clipped_gradient(X, y, level, float(self.row_bound), gram=gram)
-        coef = np.zeros(d)
         for _ in range(plan.steps):
             noisy, entry = gaussian(
                 gradient(coef),
@@ -247,6 +269,8 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk, CWZ19: Theorem 4.2: see `noisy_gradient_upper`."""
         asked = self._check_options()
+        check_no_start(self.start)
+        check_planned(self.schedule)
         if self.R == "quantile":
             raise ValueError("risk_bound covers R given or 'theory'")
 
@@ -271,6 +295,10 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
             noise=noise,
             privacy=asked,
         )
+
+    def _theorem(self, n: int, d: int) -> Options:
+        c, radius, sigma = float(self.row_bound), float(self.radius), float(self.sigma)
+        return cwz19_theorem_4_2(n, d, L=float(self.L), radius=radius, row_bound=c, sigma=sigma)
 
     def _fixed_level(self, n: Number) -> Number:
         if isinstance(self.R, str):

@@ -9,14 +9,21 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from estimators.core import schedules
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed, as_floats
-from estimators.core.checks import check_between, check_sparsity, check_whole
+from estimators.core.checks import (
+    check_between,
+    check_no_start,
+    check_sparsity,
+    check_whole,
+    checked_start,
+)
+from estimators.core.classes import found_classes, given_classes
 from estimators.core.design import Design
 from estimators.core.losses import (
     LogisticLoss,
@@ -93,16 +100,25 @@ class _SparseDescent(PrivateEstimator):
     l2: float
     radius: float | None
     calibration: Literal["analytic", "paper"]
+    schedule: schedules.Schedule
+    condition: float
+    start: ArrayLike | None
 
     def _descend(self, X: Any, y: Array, loss: Loss) -> None:
         """Check the options, run the descent, record its last iterate and what it cost."""
         n, d = X.shape
         self._check_options(d)
+        if schedules.follows_theorem(self.schedule):
+            schedules.run_with(
+                self, self._theorem(n, d, loss), lambda copy: copy._descend(X, y, loss)
+            )
+            return
         step = self._step(loss)
         clip, steps, s = float(self.clip), int(self.steps), int(self.s)
         scale = self._noise(n)
         rng, design, loss = self._rng(), Design(X), record_by_record(loss)
-        caps, shrink, coef = slope_caps(design, clip), 1 - step * float(self.l2), np.zeros(d)
+        caps, shrink = slope_caps(design, clip), 1 - step * float(self.l2)
+        coef = self._start(d)
         for _ in range(steps):
             gradient = clipped_gradient(design, y, coef, loss, caps)
             noisy, entry = gaussian(
@@ -120,6 +136,8 @@ class _SparseDescent(PrivateEstimator):
         `noisy_thresholding_upper`; for the dense logistic problem, s = d, `noisy_logistic_upper`.
         Needs `radius`, no `l2`, and the squared or logistic loss."""
         self._check_options(problem.d)
+        check_no_start(self.start)
+        schedules.check_planned(self.schedule)
         loss = chosen_loss(self.loss)
         kinds: dict[type, Literal["squared", "logistic"]]
         kinds = {SquaredLoss: "squared", LogisticLoss: "logistic"}
@@ -161,10 +179,21 @@ class _SparseDescent(PrivateEstimator):
             return paper_gradient_noise(budget, float(self.clip), n, int(self.steps))
         return repeated_noise(budget, 2 * float(self.clip) / n, int(self.steps))
 
+    def _smoothness(self, loss: Loss) -> float:
+        return float(loss.smoothness) * float(self.feature_scale) ** 2 + float(self.l2)
+
+    def _theorem(self, n: int, d: int, loss: Loss) -> schedules.Options:
+        budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
+        numbers = {"clip": float(self.clip), "condition": float(self.condition)}
+        smooth = self._smoothness(loss)
+        return schedules.wg19_theorem_5_4(
+            n, d, budget, s=int(self.s), radius=self.radius, smoothness=smooth, **numbers
+        )
+
     def _step(self, loss: Loss) -> float:
         """The step size given, or the inverse smoothness at the public feature scale."""
         if self.step_size == "auto":
-            return 1 / (float(loss.smoothness) * float(self.feature_scale) ** 2 + float(self.l2))
+            return 1 / self._smoothness(loss)
         step = float(self.step_size)
         if not step * float(self.l2) < 2:
             raise ValueError(f"step_size must be below 2/l2 or the iterates diverge, got {step!r}")
@@ -174,6 +203,9 @@ class _SparseDescent(PrivateEstimator):
         check_sparsity(self.s, d)
         check_whole(steps=self.steps)
         check_between(*SIZES, clip=self.clip, feature_scale=self.feature_scale)
+        check_between(0, SIZES[1], condition=self.condition)
+        if self.condition < 1:
+            raise ValueError(f"condition must be at least 1, got {self.condition!r}")
         if isinstance(self.step_size, str):
             if self.step_size != "auto":
                 raise ValueError(f"step_size must be 'auto' or a number, got {self.step_size!r}")
@@ -185,12 +217,16 @@ class _SparseDescent(PrivateEstimator):
             check_between(*SIZES, radius=self.radius)
         if self.calibration not in ("analytic", "paper"):
             raise ValueError(f"calibration must be 'analytic' or 'paper', got {self.calibration!r}")
+        self._start(d)
+
+    def _start(self, d: int) -> Array:
+        return checked_start(self.start, d, radius=self.radius, s=int(self.s))
 
 
 class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     """Noisy gradient steps, each followed by keeping the s largest coefficients.
 
-    **Algorithm** (WG19: Algorithm 1, DP-IGHT, which is WX21: Algorithm 3, DP-IHT). From theta = 0,
+    **Algorithm** (WG19: Algorithm 1, DP-IGHT, which is WX21: Algorithm 3, DP-IHT). From `start`,
     `steps` = T times: theta <- H_s(theta - eta (g + u + l2 theta)), where g is the average of the
     records' gradients slope_i x_i, each shortened to l2 norm `clip` = G; u ~ N(0, tau^2 I); H_s
     keeps the s entries of largest magnitude. With `radius`, theta is then shortened to that l2
@@ -242,6 +278,13 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
     radius : float or None
         Bound on |theta|_2; None for none.
     calibration : {"analytic", "paper"}
+    schedule : {"planned", "theorem"}
+        "theorem" sets `steps`, `step_size` and `calibration` to those of WG19: Theorem 5.4:
+        `schedules.wg19_theorem_5_4`. It needs `radius`.
+    condition : float
+        kappa, the condition number on few coordinates. Used by ``schedule="theorem"`` only.
+    start : array of shape (d,) or None
+        theta_0, public, with at most s non-zeros and norm at most `radius`; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -275,13 +318,17 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
         l2: float = 0.0,
         radius: float | None = None,
         calibration: Literal["analytic", "paper"] = "analytic",
+        schedule: schedules.Schedule = "planned",
+        condition: float = 1.0,
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.loss, self.clip = s, loss, clip
         self.steps, self.step_size, self.feature_scale = steps, step_size, feature_scale
         self.l2, self.radius, self.calibration = l2, radius, calibration
-        self.random_state = random_state
+        self.schedule, self.condition = schedule, condition
+        self.start, self.random_state = start, random_state
 
     def fit(self, X: Any, y: Any) -> NoisyHardThresholding:
         """Release private sparse coefficients for predicting y from the rows of X."""
@@ -312,7 +359,8 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
 
     Parameters
     ----------
-    privacy, s, clip, steps, step_size, feature_scale, l2, radius, calibration, random_state
+    privacy, s, clip, steps, step_size, feature_scale, l2, radius, calibration, schedule, condition,
+    start, random_state
         As for `NoisyHardThresholding`.
     loss : "logistic" or an object like `estimators.core.losses.Loss`
         A function of the log-odds and of y in {0, 1}.
@@ -339,13 +387,17 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
         radius: float | None = None,
         calibration: Literal["analytic", "paper"] = "analytic",
         classes: Sequence[Any] | None = None,
+        schedule: schedules.Schedule = "planned",
+        condition: float = 1.0,
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s, self.loss, self.clip = s, loss, clip
         self.steps, self.step_size, self.feature_scale = steps, step_size, feature_scale
         self.l2, self.radius, self.calibration = l2, radius, calibration
-        self.classes, self.random_state = classes, random_state
+        self.schedule, self.condition, self.classes = schedule, condition, classes
+        self.start, self.random_state = start, random_state
 
     def fit(self, X: Any, y: Any) -> NoisyHardThresholdingClassifier:
         """Release private sparse coefficients for telling apart the two classes in y."""
@@ -353,7 +405,8 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
             self._validated_pair(X, y, sparse_rows=True)  # raises, saying that y is needed
         if np.ma.isMaskedArray(y):
             raise TypeError("y is a masked array: fill or drop the masked entries first")
-        classes, labels = self._found_classes(y) if self.classes is None else self._given_classes(y)
+        found = found_classes(y) if self.classes is None else given_classes(self.classes, y)
+        classes, labels = found
         positive = np.asarray(labels == classes[1], dtype=float)
         X, positive = self._validated_pair(X, positive, sparse_rows=True)
         loss = chosen_loss(self.loss)
@@ -362,34 +415,6 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
         self._descend(X, positive, loss)
         self.classes_ = classes
         return self
-
-    def _given_classes(self, y: Any) -> tuple[Any, Any]:
-        """`classes`, checked, and the labels, each compared with them on its own."""
-        classes = np.asarray(self.classes)
-        if classes.shape != (2,) or classes[0] == classes[1]:
-            raise ValueError(f"classes must be two different labels, got {self.classes!r}")
-        if classes.tolist() != list(self.classes or ()):
-            raise ValueError(f"classes must be two labels of one type, got {self.classes!r}")
-        # A list becomes an array of its objects: one string in it must not turn numbers to text.
-        labels = column_or_1d(y if hasattr(y, "dtype") else np.array(y, dtype=object), warn=True)
-        if np.any(labels != labels):
-            raise ValueError("Input y contains NaN")
-        return classes, labels
-
-    def _found_classes(self, y: Any) -> tuple[Any, Any]:
-        """The labels that occur, an error unless there are two, and those of the records."""
-        labels = column_or_1d(as_floats("y", y), warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        found = np.unique(labels)
-        if len(found) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target y is "
-                f"{type_of_target(labels)}, with {len(found)} classes."
-            )
-        if len(found) < 2:
-            raise ValueError(f"y must hold two classes, got one class: {found.tolist()}")
-        return found, labels
 
     @property
     def _assumptions(self) -> tuple[str, ...]:

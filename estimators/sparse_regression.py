@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.base import Array, LinearPredictor, Seed, equal_part, split_budget
-from estimators.core.checks import check_between, check_whole, safe_range
+from estimators.core.base import LinearPredictor, Seed, split_budget
+from estimators.core.checks import (
+    check_between,
+    check_no_start,
+    check_whole,
+    checked_start,
+    safe_range,
+)
 from estimators.core.design import Design, clipped_entries
+from estimators.core.schedules import (
+    Options,
+    Schedule,
+    check_planned,
+    cwz19_theorem_4_4,
+    follows_theorem,
+    run_with,
+)
 from estimators.core.truncation import Truncation, theoretical_truncation
 from estimators.core.tuning import (
     Method,
     SparseCalibration,
     SparseEstimator,
-    choose_smallest_loss,
     tuning_grid,
 )
 from estimators.regression import projected
-from estimators.sparse_mean import Indices, sparse_release
+from estimators.sparse_descent import Descent, choose_regression_sparsity
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import (
     Budget,
@@ -35,7 +45,7 @@ from minimax.core.calibration import (
     laplace_maximum_rms,
     step_scales,
 )
-from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, at_point
 from minimax.core.symbolic import Number
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import private_thresholding_upper
@@ -45,107 +55,11 @@ SAFE_RANGE = safe_range(15)
 MOST_STEPS = 100
 
 
-def half_step(design: Design, y: Array, beta: Array, weights: Array, step_size: float) -> Array:
-    """beta - step_size sum_i weights_i (<x_i, beta> - y_i) x_i."""
-    return beta - step_size * design.correlate(weights * (design.predict(beta) - y))
-
-
-class Descent(NamedTuple):
-    """Everything about a run but the data: functions of the parameters, n and the budget."""
-
-    s: int
-    steps: int
-    step_size: float
-    radius: float
-    sensitivity: float
-    """How far one record can move a coordinate of a half-step."""
-    scales: Scales
-    method: Method
-    pure: bool
-
-    def run(
-        self, design: Design, y: Array, weights: Array, rng: np.random.Generator
-    ) -> tuple[Indices, Array, tuple[LedgerEntry, ...]]:
-        """The last step's coordinates, best first, their noisy values before projection, and the
-        ledger of all steps. Entries of X and y must have been clipped."""
-        beta = np.zeros(design.d)
-        for _ in range(self.steps):
-            support, values, entries = sparse_release(
-                half_step(design, y, beta, weights, self.step_size),
-                self.s,
-                self.sensitivity,
-                self.scales,
-                method=self.method,
-                pure=self.pure,
-                rng=rng,
-            )
-            beta = np.zeros(design.d)
-            beta[support] = projected(values, self.radius)
-        return support, values, tuple(replace(e, count=e.count * self.steps) for e in entries)
-
-
-def choose_regression_sparsity(
-    design: Design,
-    y: Array,
-    grid: tuple[int, ...],
-    *,
-    plan: Callable[[int, SpendablePrivacy], Descent],
-    budget: Pure | ZeroConcentrated,
-    n_folds: int,
-    smallest_loss: float,
-    rng: np.random.Generator,
-) -> tuple[int, list[LedgerEntry]]:
-    """A sparsity from the increasing `grid` by truncated cross-validation (CWZ19 §5.2).
-
-    **Algorithm.** Record i belongs to fold i mod K. For each fold, one descent with s = max(grid)
-    on the other records (`plan` of their number and a budget) ends in a list of coordinates, best
-    first, with noisy values v_j; its first s entries are the candidate beta_s. A held-out record's
-    loss is (y_i - <x_i, beta_s>)^2 less the same for the smallest candidate;
-    `choose_smallest_loss` does the rest.
-
-    **Privacy.** Let the neighbours differ in record i. Folds depend on the position alone, so i is
-    held out of exactly one fold, whose descent never sees it: K-1 descents are charged, each
-    calibrated to the smallest complement. Given the lists, the losses of every other record are
-    fixed numbers and record i's are a function of (x_i, y_i) alone. Lists, truncation and choice
-    compose adaptively; 80, 5 and 15 per cent of the budget go to them, whatever the data.
-
-    **Departures from the paper.** It leaves the cost of the training fits unstated and truncates
-    errors per fold; here everything released is charged, and truncation is per record, at no less
-    than `smallest_loss`. One list serves all sizes, so the grid's length costs nothing. For a
-    given budget the lists have K/sqrt(K-1) times (5 folds: 2.5) the noise of one fit with
-    s = max(grid). Noise on the values makes large s look worse than they are, and noise in the
-    selection small s, so that the choice is only as good as the lists are.
-    """
-    training, search, choice = split_budget(budget, 0.80, 0.05, 0.15)
-    n = design.n
-    each = equal_part(training, n_folds - 1)
-    descent = plan(n - math.ceil(n / n_folds), each)
-    columns = np.array(grid) - 1
-    losses = np.empty((n, len(grid)))
-    entries: tuple[LedgerEntry, ...] = ()
-    for fold in range(n_folds):
-        weights = np.ones(n)
-        weights[fold::n_folds] = 0.0
-        support, values, entries = descent.run(design, y, weights / weights.sum(), rng)
-        held = design.X[fold::n_folds][:, support]
-        held = held.toarray() if sparse.issparse(held) else held
-        fits = np.cumsum(held * values, axis=1)[:, columns]
-        losses[fold::n_folds] = fits * (fits - 2 * y[fold::n_folds, None])
-    ledger = [
-        replace(e, count=e.count * (n_folds - 1), about=f"cross-validation: {e.about}")
-        for e in entries
-    ]
-    chosen, rest = choose_smallest_loss(
-        losses[:, 1:] - losses[:, :1], start=smallest_loss, search=search, choice=choice, rng=rng
-    )
-    return grid[chosen], [*ledger, *rest]
-
-
 class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     """Gradient descent for sparse least squares, each iterate released by private thresholding.
 
     **Algorithm** (CWZ19: Algorithm 4.2). Entries of X are clipped to [-b, b], b = `entry_bound`,
-    and y to [-R, R]. From beta = 0, `steps` times: a gradient step beta - (eta/n) sum_i
+    and y to [-R, R]. From `start`, `steps` times: a gradient step beta - (eta/n) sum_i
     (<x_i, beta> - y_i) x_i; s coordinates of large magnitude are chosen, by one pass of Gumbel
     noise (``method="gumbel"``) or s rounds of Laplace noise (``"peeling"``, CWZ19: Algorithm 3.2),
     and released with noise; the others become 0; the result is projected to the l2 ball of
@@ -173,7 +87,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     each step (epsilon/T, delta/T) as printed; `privacy_` reports what that really spends. R =
     sigma sqrt(2 log n) forgets <x, beta> and cuts off some y with a chance of about 1/6; "theory"
     here is sqrt(s) b radius + 4 sigma sqrt(log n). Their step s/(6L) and T = C L^2 log(8 c_0^2 L n)
-    serve the proof; for the choices made here see `step_size` and `steps`.
+    serve the proof (``schedule="theorem"``); for the choices made here see `step_size`, `steps`.
 
     Parameters
     ----------
@@ -208,6 +122,11 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         Used by ``s="cv"`` only.
     quantile, range_share : float
         Used by ``R="quantile"`` only.
+    schedule : {"planned", "theorem"}
+        "theorem" sets R, `step_size`, `steps`, `method` and `calibration` to those of CWZ19:
+        Theorem 4.4: `schedules.cwz19_theorem_4_4`. It needs s given and an Approximate budget.
+    start : array of shape (d,) or None
+        beta_0, public, in the ball and with at most s (the least of `s_grid`) non-zeros; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -247,32 +166,28 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         tuning_share: float = 0.5,
         quantile: float = 0.975,
         range_share: float = 0.1,
+        schedule: Schedule = "planned",
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.s = s
-        self.entry_bound = entry_bound
-        self.R = R
-        self.radius = radius
-        self.sigma = sigma
-        self.L = L
-        self.step_size = step_size
-        self.steps = steps
-        self.method = method
-        self.calibration = calibration
+        self.entry_bound, self.R = entry_bound, R
+        self.radius, self.sigma, self.L = radius, sigma, L
+        self.step_size, self.steps = step_size, steps
+        self.method, self.calibration = method, calibration
         self.selection_share = selection_share
-        self.s_grid = s_grid
-        self.n_folds = n_folds
-        self.tuning_share = tuning_share
-        self.quantile = quantile
-        self.range_share = range_share
-        self.random_state = random_state
+        self.s_grid, self.n_folds, self.tuning_share = s_grid, n_folds, tuning_share
+        self.quantile, self.range_share = quantile, range_share
+        self.schedule, self.start, self.random_state = schedule, start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> PrivateHardThresholding:
         """Release private sparse coefficients of y on the columns of X."""
         X, y = self._validated_pair(X, y, sparse_rows=True)
         n, d = X.shape
         budget = self._check_options(n, d)
+        if follows_theorem(self.schedule):
+            return run_with(self, self._theorem(n), lambda copy: copy.fit(X, y))
         rng = self._rng()
         ledger: list[LedgerEntry] = []
         search, budget = self._split_for_range(budget)
@@ -310,6 +225,8 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         """The proven upper bound on the risk, CWZ19: Theorem 4.4: see
         `private_thresholding_upper`."""
         budget = self._check_options(problem.n, problem.d)
+        check_no_start(self.start)
+        check_planned(self.schedule)
         if self.R == "quantile":
             raise ValueError("risk_bound covers R given or 'theory'")
         if isinstance(self.s, str):
@@ -337,6 +254,12 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             privacy=asked,
             options={"selection_share": self.selection_share},
         )
+
+    def _theorem(self, n: int) -> Options:
+        if self.s == "cv":
+            raise ValueError("schedule='theorem' needs s given, not 'cv'")
+        scales = {"radius": float(self.radius), "sigma": float(self.sigma), "L": float(self.L)}
+        return cwz19_theorem_4_4(n, entry_bound=self._entry_bound, **scales)
 
     @property
     def _grid(self) -> tuple[int, ...]:
@@ -411,6 +334,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             scales=self._scales(n, s, level, budget, steps),
             method=self.method,
             pure=isinstance(budget, Pure),
+            start=checked_start(self.start, d, radius=self.radius, s=self._grid[0]),
         )
 
     def _check_options(self, n: int, d: int) -> SpendablePrivacy:
@@ -431,4 +355,6 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             check_whole(steps=self.steps)
         elif self.steps != "theory":
             raise ValueError(f"steps must be an integer or 'theory', got {self.steps!r}")
-        return self._check_selection(n, d)
+        budget = self._check_selection(n, d)
+        checked_start(self.start, d, radius=self.radius, s=self._grid[0])
+        return budget

@@ -8,111 +8,65 @@ Lindenstrauss). Both clip first, so their privacy does not rest on the data.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
+from estimators.baselines.statistics import (
+    StatisticsNoise,
+    clipped_statistics,
+    joint_release,
+    least_eigenvalue,
+    separate_releases,
+    statistics_sensitivity,
+)
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_whole
-from estimators.core.design import Design
-from estimators.core.mechanisms import gaussian, propose_test_release
+from estimators.core.design import Design, check_gram_fits
+from estimators.core.mechanisms import propose_test_release
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 RELEASES = 3
-"""AdaSSP releases an eigenvalue, a matrix and a vector, each with a third of the budget."""
+"""AdaSSP as published: an eigenvalue, a matrix and a vector, each with a third of the budget."""
 ROOM = 1 - 1e-12
 """Parts of a budget are this much smaller, so that their rounded sum stays within it."""
-
-
-class Statistics(NamedTuple):
-    """The second moments of clipped records: sums, not averages."""
-
-    gram: Array
-    correlation: Array
-
-
-class StatisticsNoise(NamedTuple):
-    """Sensitivity under replacement, or scale of the noise, of each of AdaSSP's releases."""
-
-    eigenvalue: float
-    gram: float
-    correlation: float
-
-
-def clipped_statistics(X: Any, y: Array, row_bound: float, R: float) -> Statistics:
-    """X'X and X'y with rows shortened to l2 norm `row_bound` and y clipped to [-R, R]."""
-    design = Design(X)
-    weights = design.shortening(row_bound)
-    return Statistics(design.gram(weights), design.correlate(weights * np.clip(y, -R, R)))
-
-
-def least_eigenvalue(gram: Array) -> Array:
-    """The smallest eigenvalue of a symmetric matrix, as an array without axes."""
-    return np.array(np.linalg.eigvalsh(gram)[0], dtype=float)
-
-
-def statistics_sensitivity(row_bound: float, R: float) -> StatisticsNoise:
-    r"""How far replacing one record (x, y) by (z, w) can move the smallest eigenvalue of X'X, X'X
-    in Frobenius norm, and X'y, where |x|, |z| <= B and |y|, |w| <= R. All three are attained.
-
-    xx' and zz' are positive semi-definite with norm at most B^2, so |xx' - zz'|_op <= B^2, and by
-    Weyl no eigenvalue moves further: B^2. |xx' - zz'|_F^2 = |x|^4 + |z|^4 - 2 <x,z>^2 <= 2 B^4.
-    |x y - z w| <= 2 B R. (If a record is only added or removed: B^2, B^2 and B R.)
-    """
-    square = row_bound**2
-    return StatisticsNoise(square, math.sqrt(2) * square, 2 * row_bound * R)
-
-
-def half_vector(matrix: Array) -> Array:
-    """The upper triangle of a symmetric matrix, off-diagonal entries times sqrt 2.
-
-    Its l2 norm is the matrix's Frobenius norm.
-    """
-    rows, columns = np.triu_indices(len(matrix))
-    return np.where(rows == columns, 1.0, math.sqrt(2)) * matrix[rows, columns]
-
-
-def from_half_vector(vector: Array, d: int) -> Array:
-    """The symmetric matrix with this `half_vector`."""
-    rows, columns = np.triu_indices(d)
-    out = np.zeros((d, d))
-    out[rows, columns] = vector / np.where(rows == columns, 1.0, math.sqrt(2))
-    out[columns, rows] = out[rows, columns]
-    return out
 
 
 class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
     """Least squares from noisy X'X and X'y, with a ridge only where the data need one: AdaSSP.
 
     **Algorithm** (Wang, 2018: Algorithm 2). Rows are shortened to l2 norm B = `row_bound`,
-    responses clipped to [-R, R]. Released with Gaussian noise, each with a third of the budget:
-    (1) the smallest eigenvalue of X'X, lowered by a margin that makes it a lower bound with high
-    probability, lam; (2) X'X; (3) X'y. With tau the noise of (2) and
-    eta = tau sqrt(d log(2 d^2/rho)), the ridge is max(0, eta - lam) and
-    coef_ = (noisy X'X + ridge I)^{-1} (noisy X'y). No intercept.
+    responses clipped to [-R, R]. X'X and X'y are released with Gaussian noise. lam is a lower
+    bound, with high probability, on the smallest eigenvalue of X'X, and eta an upper bound on that
+    of the noise: the ridge is max(0, eta - lam) and coef_ = (noisy X'X + ridge I)^{-1} (noisy X'y).
+    No intercept. ``release="joint"``: (X'X, c X'y) is one release, c of `joint_weight`; lam is the
+    smallest eigenvalue of the noisy X'X less eta, eta = tau `operator_bound`, tau the noise of X'X.
+    ``release="three"``, as published: the eigenvalue, X'X and X'y, each with a third of the budget;
+    eta = tau sqrt(d log(2 d^2/rho)).
 
-    **Privacy.** Replacing a record moves the three by at most B^2, sqrt 2 B^2 (in Frobenius norm)
-    and 2 B R, whatever the data: `statistics_sensitivity`. Three Gaussian releases compose; the
-    rest is computed from them.
+    **Privacy.** Jointly: replacing a record moves the release by at most `joint_sensitivity`. The
+    three: by B^2, sqrt 2 B^2 (in Frobenius norm) and 2 B R, `statistics_sensitivity`, and they
+    compose. Whatever the data; the rest is computed from what is released.
 
     **Risk.** Without a ridge and with the eigenvalues of X'X well above eta, the error beyond least
     squares is about G^{-1}(xi - Z beta) for G = X'X: with G = n v I its mean square is
-    [d s^2 + |beta|^2 tau^2 (d + 1)/2]/(n v)^2, where s is the noise of X'y.
+    [d s^2 + |beta|^2 tau^2 (d + 1)/2]/(n v)^2, where s is the noise of X'y. For |beta| = R/B and
+    many features the bracket is d B^4 |beta|^2/mu^2 times 27/4 jointly and 15 for the three.
 
     **Source.** Wang (2018), "Revisiting differentially private linear regression: optimal and
     adaptive prediction and estimation in unbounded domain", UAI.
 
-    **Departures from the paper.** Neighbours replace a record instead of adding or removing one:
-    the matrix's sensitivity grows by sqrt 2, the vector's by 2, the eigenvalue's not at all. The
-    noise on X'X is isotropic in Frobenius norm (off-diagonal variance tau^2/2), as in the author's
-    own code, which has the same sensitivity as equal variances in the upper triangle and less
-    noise. Scales are exact for the budget; the margin of lam is sqrt(2 log(1/rho)) of its standard
-    deviations. ``calibration="paper"`` has the printed scales sqrt(log(6/delta)) 3/epsilon times
-    B^2, B^2 and B R and the margin sqrt(log(6/delta)); `privacy_` then reports what that gives
-    under replacement.
+    **Departures from the paper.** One release instead of three. Neighbours replace a record instead
+    of adding or removing one: the matrix's sensitivity grows by sqrt 2, the vector's by 2, the
+    eigenvalue's not at all. The noise on X'X is isotropic in Frobenius norm (off-diagonal variance
+    tau^2/2), as in the author's own code, which has the same sensitivity as equal variances in the
+    upper triangle and less noise. Scales are exact for the budget; the margin of a released lam is
+    sqrt(2 log(1/rho)) of its standard deviations. ``calibration="paper"`` has the printed scales
+    sqrt(log(6/delta)) 3/epsilon times B^2, B^2 and B R and the margin sqrt(log(6/delta));
+    `privacy_` then reports what that gives under replacement.
 
     Parameters
     ----------
@@ -121,14 +75,15 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         Bounds to which the norm of each row and each |y| are clipped.
     failure : float
         rho: probability with which the ridge may be too small; affects accuracy only.
+    release : {"joint", "three"}
     calibration : {"analytic", "paper"}
-        "paper" needs an Approximate budget.
+        "paper" needs ``release="three"`` and an Approximate budget.
     random_state : None, int, Generator or RandomState
 
     Attributes
     ----------
-    coef_, ridge_, least_eigenvalue_ (lam), noise_scales_ (of the three releases), privacy_,
-    ledger_, n_features_in_
+    coef_, ridge_, least_eigenvalue_ (lam), noise_scales_ (tau and s; before them that of the
+    eigenvalue if it is released), privacy_, ledger_, n_features_in_
 
     Examples
     --------
@@ -151,6 +106,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         row_bound: float = 1.0,
         R: float = 1.0,
         failure: float = 0.05,
+        release: Literal["joint", "three"] = "joint",
         calibration: Literal["analytic", "paper"] = "analytic",
         random_state: Seed = None,
     ) -> None:
@@ -158,6 +114,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         self.row_bound = row_bound
         self.R = R
         self.failure = failure
+        self.release = release
         self.calibration = calibration
         self.random_state = random_state
 
@@ -166,44 +123,48 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         X, y = self._validated_pair(X, y, sparse_rows=True)
         check_between(*SAFE_RANGE, row_bound=self.row_bound, R=self.R)
         check_between(0, 1, failure=self.failure)
-        budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
-        bound, R, d = float(self.row_bound), float(self.R), X.shape[1]
-        moves = statistics_sensitivity(bound, R)
-        scales, margin = self._noise(moves, budget)
+        check_gram_fits(X.shape[1])
+        budget = self._check_release()
+        bound, R, failure = float(self.row_bound), float(self.R), float(self.failure)
         rng = self._rng()
         data = clipped_statistics(X, y, bound, R)
-        least, gram, correlation = (
-            gaussian(value, l2_sensitivity=moved, scale=scale, rng=rng, about=about)
-            for value, moved, scale, about in zip(
-                (least_eigenvalue(data.gram), half_vector(data.gram), data.correlation),
-                moves,
-                scales,
-                ("smallest eigenvalue of X'X", "X'X", "X'y"),
-                strict=True,
-            )
-        )
-        smallest = max(0.0, float(least.value) - margin * scales.eigenvalue)
-        wanted = scales.gram * math.sqrt(d * math.log(2 * d**2 / self.failure))
-        ridge = max(0.0, wanted - smallest)
-        matrix = from_half_vector(gram.value, d) + ridge * np.eye(d)
-        self._account([least.entry, gram.entry, correlation.entry])
-        self.least_eigenvalue_, self.ridge_, self.noise_scales_ = smallest, ridge, tuple(scales)
-        self.coef_ = np.asarray(np.linalg.solve(matrix, correlation.value), dtype=float)
+        if self.release == "joint":
+            assert not isinstance(budget, Pure)
+            noisy = joint_release(data, bound, R, budget.to_gaussian().mu, failure, rng)
+        else:
+            moves = statistics_sensitivity(bound, R)
+            noisy = separate_releases(data, moves, *self._noise(moves, budget), failure, rng)
+        ridge = max(0.0, noisy.wanted - noisy.least)
+        self._account(noisy.ledger)
+        self.least_eigenvalue_, self.ridge_, self.noise_scales_ = noisy.least, ridge, noisy.scales
+        matrix = noisy.gram + ridge * np.eye(len(noisy.gram))
+        self.coef_ = np.asarray(np.linalg.solve(matrix, noisy.correlation), dtype=float)
         return self
+
+    def _check_release(self) -> SpendablePrivacy:
+        """How the statistics are released, checked; the budget to spend."""
+        if self.release not in ("joint", "three"):
+            raise ValueError(f"release must be 'joint' or 'three', got {self.release!r}")
+        if self.calibration not in ("analytic", "paper"):
+            raise ValueError(f"calibration must be 'analytic' or 'paper', got {self.calibration!r}")
+        budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
+        if self.calibration == "paper":
+            if self.release != "three":
+                raise ValueError(f"calibration='paper' needs release='three', not {self.release!r}")
+            if not isinstance(budget, Approximate):
+                raise ValueError(f"calibration='paper' is for (epsilon, delta), not {budget}")
+        return budget
 
     def _noise(
         self, moves: StatisticsNoise, budget: SpendablePrivacy
     ) -> tuple[StatisticsNoise, float]:
-        """The noise of each release, and the margin of the eigenvalue in units of its noise."""
+        """The noise of each of three releases, and the eigenvalue's margin in units of its own."""
         if self.calibration == "analytic":
             assert not isinstance(budget, Pure)
             mu = budget.to_gaussian().mu / math.sqrt(RELEASES)
             margin = math.sqrt(2 * math.log(1 / self.failure))
             return StatisticsNoise(*(moved / mu for moved in moves)), margin
-        if self.calibration != "paper":
-            raise ValueError(f"calibration must be 'analytic' or 'paper', got {self.calibration!r}")
-        if not isinstance(budget, Approximate):
-            raise ValueError(f"calibration='paper' is for (epsilon, delta), not {budget}")
+        assert isinstance(budget, Approximate)
         margin = math.sqrt(math.log(2 * RELEASES / budget.delta))
         unit = margin * RELEASES / budget.epsilon
         square, product = moves.eigenvalue, moves.correlation / 2
@@ -336,6 +297,7 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
         n, d = X.shape
         check_between(*SAFE_RANGE, row_bound=self.row_bound)
         check_between(0, 1, test_share=self.test_share)
+        check_gram_fits(d + 1)
         budget = self._budget(Approximate)
         assert isinstance(budget, Approximate)
         test, release = (

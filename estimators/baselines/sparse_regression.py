@@ -24,10 +24,18 @@ from estimators.baselines.objective_perturbation import (
     quieter,
 )
 from estimators.baselines.regression import ROOM
+from estimators.baselines.vertex_scores import vertex_scores
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
-from estimators.core.checks import SAFE_RANGE, check_between, check_sparsity, check_whole
+from estimators.core.checks import (
+    SAFE_RANGE,
+    check_between,
+    check_sparsity,
+    check_whole,
+    checked_start,
+)
 from estimators.core.design import Design, clipped_entries
+from estimators.core.lasso import lasso
 from estimators.core.losses import accepted_responses, chosen_loss
 from estimators.core.mechanisms import exponential_mechanism, gumbel_top_k, report_noisy_max
 from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
@@ -93,9 +101,10 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
     """Frank-Wolfe over the l1 ball, each vertex chosen privately.
 
     **Algorithm** (Talwar, Thakurta and Zhang, 2015: Algorithm 2). Entries are clipped to
-    [-entry_bound, entry_bound], responses to [-R, R]. From b = 0, for t = 1, ..., T: pick the
+    [-entry_bound, entry_bound], responses to [-R, R]. From b = `start`, for t = 1, ..., T: pick the
     vertex v = +-K e_j, K = `l1_radius`, for which <v, gradient> is smallest up to noise, and b <-
-    (1 - m) b + m v with m = 2/(t + 2). A step costs one product with X'. No intercept.
+    (1 - m) b + m v with m = 2/(t + 2). A step costs one product with X', for the squared loss one
+    column of X'X (`vertex_scores`). No intercept.
 
     **Privacy.** b stays in the l1 ball, so replacing a record moves every score by at most
     `frank_wolfe_sensitivity`, whatever the data; each step is a private selection among 2d
@@ -126,6 +135,8 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
     selection : {"exponential", "laplace"}
     calibration : {"zcdp", "paper"}
         "paper" needs ``selection="laplace"`` and an Approximate budget.
+    start : array of shape (d,) or None
+        A public point of the l1 ball; None is 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -147,12 +158,13 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         steps: int | Literal["theory"] = "theory",
         selection: Selection = "exponential",
         calibration: Literal["zcdp", "paper"] = "zcdp",
+        start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy, self.loss = privacy, loss
         self.l1_radius, self.entry_bound, self.R = l1_radius, entry_bound, R
         self.steps, self.selection, self.calibration = steps, selection, calibration
-        self.random_state = random_state
+        self.start, self.random_state = start, random_state
 
     def fit(self, X: Any, y: ArrayLike) -> PrivateFrankWolfe:
         """Release private coefficients in the l1 ball."""
@@ -164,13 +176,12 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         moved = frank_wolfe_sensitivity(n, self.loss, float(self.R), bound, radius)
         rounds = self._rounds(d, moved, radius * bound, budget)
         epsilon = round_epsilon(budget, rounds, self.selection, self.calibration)
+        coef = checked_start(self.start, d, radius=radius, norm=1)
         rng = self._rng()
         select = exponential_mechanism if self.selection == "exponential" else report_noisy_max
-        X = clipped_entries(X, bound)
-        X = X.tocsc() if sparse.issparse(X) else X
-        coef, prediction = np.zeros(d), np.zeros(n)
+        scores = vertex_scores(clipped_entries(X, bound), y, loss, rounds, coef)
         for t in range(1, rounds + 1):
-            downhill = -radius / n * np.asarray(X.T @ loss.slope(prediction, y))
+            downhill = -radius / n * scores.gradient()
             chosen, entry = select(
                 np.concatenate([downhill, -downhill]),
                 sensitivity=moved,
@@ -181,8 +192,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
             j, size, m = chosen % d, radius if chosen < d else -radius, 2 / (t + 2)
             coef *= 1 - m
             coef[j] += m * size
-            prediction *= 1 - m
-            add_column(prediction, X, j, m * size)
+            scores.step(j, 1 - m, m * size)
         self._account([replace(entry, count=rounds)])
         self.coef_, self.n_iter_, self.selection_scale_ = coef, rounds, entry.scale
         return self
@@ -230,15 +240,6 @@ def checked_loss(loss: Any, y: Array, R: float) -> tuple[Any, Array]:
     return chosen, np.clip(y, -R, R) if loss == "squared" else accepted_responses(chosen, y)
 
 
-def add_column(total: Array, X: Any, j: int, weight: float) -> None:
-    """total += weight X[:, j] in place, for dense or CSC X."""
-    if sparse.issparse(X):
-        held = slice(X.indptr[j], X.indptr[j + 1])
-        total[X.indices[held]] += weight * X.data[held]
-    else:
-        total += weight * X[:, j]
-
-
 def block_votes(
     X: Any, y: Array, s: int, blocks: list[NDArray[np.intp]], bound: float, penalty: float
 ) -> Array:
@@ -249,26 +250,25 @@ def block_votes(
     record moves every count by at most 1, whatever the Lasso makes of the block.
     """
     votes = np.zeros(X.shape[1])
-    for block in blocks:
-        part = clipped_entries(X[block], bound) / bound
-        votes[lasso_support(part, y[block], s, penalty)] += 1
+    with warnings.catch_warnings():
+        # Whatever there is to say about a block's Lasso would tell something about its records.
+        warnings.simplefilter("ignore")
+        for block in blocks:
+            part = X[block]  # a copy
+            held = part.data if sparse.issparse(part) else part
+            np.clip(held, -bound, bound, out=held)
+            held /= bound
+            votes[lasso_support(part, y[block], s, penalty)] += 1
     return votes
 
 
 def lasso_support(X: Any, y: Array, s: int, penalty: float) -> NDArray[np.intp]:
     """The at most s largest non-zero Lasso coefficients, at a penalty relative to the smallest one
     that makes all of them 0."""
-    from sklearn.linear_model import Lasso  # slow to import, and needed for nothing else
-
     zero_from = float(np.abs(X.T @ y).max()) / len(y)
     if zero_from == 0:
         return np.empty(0, dtype=np.intp)
-    model = Lasso(alpha=penalty * zero_from, fit_intercept=False, max_iter=300, tol=1e-3)
-    with warnings.catch_warnings():
-        # Whatever there is to say about a block's Lasso would tell something about its records.
-        warnings.simplefilter("ignore")
-        model.fit(X.tocsc() if sparse.issparse(X) else X, y)
-    magnitudes = np.abs(np.asarray(model.coef_))
+    magnitudes = np.abs(lasso(X, y, penalty * zero_from, most_sweeps=300, tol=1e-3))
     top = np.argsort(-magnitudes, kind="stable")[:s]
     return top[magnitudes[top] > 0]
 

@@ -259,8 +259,10 @@ def _total_approximate(ledger: Ledger, delta: float) -> Approximate:
             candidates.append(loss_law.epsilon(losses, remaining))
     if min(candidates) == math.inf:
         raise NotAccountable(f"the ledger already spends more than delta = {delta:g}")
-    floor = max(_least_epsilon(ledger, delta), SMALLEST_EPSILON)
-    return Approximate(max(min(candidates), floor), delta)
+    found = max(min(candidates), SMALLEST_EPSILON)
+    if _least_log_delta(ledger, found) > math.log(delta):  # else the least epsilon is not above
+        found = max(found, _least_epsilon(ledger, delta))
+    return Approximate(found, delta)
 
 
 def _by_addition(losses: loss_law.Losses, delta: float) -> float:

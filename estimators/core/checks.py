@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 
 def safe_range(factors: int) -> tuple[float, float]:
@@ -60,3 +61,47 @@ def check_sparsity(k: int, d: int, name: str = "s", dimension: str = "d") -> Non
         raise TypeError(f"{name} must be an integer, got {k!r}")
     if not 1 <= k <= d:
         raise ValueError(f"{name} must lie between 1 and {dimension} = {d}, got {k}")
+
+
+def checked_start(
+    start: ArrayLike | None,
+    d: int,
+    *,
+    radius: float | None = None,
+    s: int | None = None,
+    norm: Literal[1, 2] = 2,
+) -> NDArray[np.float64]:
+    """A descent's first iterate: 0 for None, else checked to be one that its steps could release.
+
+    It has d finite entries, of which at most s are not 0, and its l`norm` norm is at most `radius`:
+    sensitivities are calibrated to iterates of this kind.
+    """
+    if start is None:
+        return np.zeros(d)
+    found = np.asarray(start)
+    if found.dtype.kind not in "fiu":
+        raise TypeError(f"start must hold real numbers, got dtype {found.dtype}")
+    if found.shape != (d,):
+        raise ValueError(f"start must have shape ({d},), one entry per feature, got {found.shape}")
+    if not np.isfinite(found).all():
+        raise ValueError("start must be finite")
+    if s is not None and np.count_nonzero(found) > s:
+        raise ValueError(
+            f"start must have at most s = {s} non-zero entries, got {np.count_nonzero(found)}"
+        )
+    if radius is not None and not _norm(found, norm) <= float(radius) * (1 + 1e-12):
+        raise ValueError(
+            f"start must have l{norm} norm at most {float(radius):g}, got {_norm(found, norm):g}"
+        )
+    return found.astype(float)
+
+
+def check_no_start(start: ArrayLike | None) -> None:
+    """Raise where a bound on the risk is for a descent from 0."""
+    if start is not None:
+        raise ValueError("risk_bound covers start=None, a descent from 0")
+
+
+def _norm(vector: NDArray[np.float64], order: Literal[1, 2]) -> float:
+    largest = float(np.abs(vector).max(initial=0.0)) or 1.0  # in this unit squares are floats
+    return largest * float(np.linalg.norm(np.asarray(vector, dtype=float) / largest, order))

@@ -20,6 +20,21 @@ LARGEST = 1e100
 the record alone, like every other clip."""
 
 
+MOST_GRAM_BYTES = 1 << 33
+"""No Gram matrix larger than this is formed: what is done with one takes a few times as much."""
+
+
+def check_gram_fits(d: int) -> None:
+    """Raise, before anything is computed, if X'X for so many features is too large to be formed."""
+    needed = 8 * d * d
+    if needed > MOST_GRAM_BYTES:
+        raise ValueError(
+            f"X has {d} features: X'X alone would need 8 d^2 bytes, {needed / 2**30:.3g} GiB, and"
+            f" at most {MOST_GRAM_BYTES / 2**30:g} GiB are taken for it. Methods of gradient steps,"
+            " such as NoisyGradientRegression, need no X'X"
+        )
+
+
 def clamped(values: Any) -> Any:
     """The same values, dense or CSR, with entries brought into [-LARGEST, LARGEST]."""
     held = values.data if sparse.issparse(values) else values
@@ -36,6 +51,19 @@ def clipped_entries(X: Any, bound: float) -> Any:
         return X
     clipped = np.clip(held, -bound, bound)
     return type(X)((clipped, X.indices, X.indptr), shape=X.shape) if sparse.issparse(X) else clipped
+
+
+def by_columns(X: Any) -> Any:
+    """X in the layout of coordinate descent: dense with columns contiguous, or CSC with indices of
+    32 bits where they fit, which is all that scikit-learn takes."""
+    if not sparse.issparse(X):
+        return np.asfortranarray(X)
+    columns = X.tocsc()
+    fits = max(columns.nnz, *columns.shape) <= np.iinfo(np.int32).max
+    if fits and columns.indices.dtype != np.int32:
+        narrow = columns.indices.astype(np.int32), columns.indptr.astype(np.int32)
+        columns = sparse.csc_matrix((columns.data, *narrow), shape=columns.shape)
+    return columns
 
 
 def _within(held: Any) -> bool:
@@ -62,8 +90,22 @@ class Design:
 
     def _norms(self) -> Array:
         if sparse.issparse(self.X):
-            return np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=float)).ravel()
+            return np.sqrt(self._squared() @ np.ones(self.d))
         return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
+
+    def _squared(self) -> Any:
+        """CSR with the squares of the entries, which shares the places of X."""
+        X = self.X
+        return type(X)((X.data**2, X.indices, X.indptr), shape=X.shape)
+
+    def column_sizes(self) -> tuple[Array, Array]:
+        """The l2 norm of each column, and its entry of largest magnitude."""
+        X = self.X
+        if not sparse.issparse(X):
+            return np.sqrt(np.einsum("ij,ij->j", X, X)), np.maximum(X.max(axis=0), -X.min(axis=0))
+        largest = np.zeros(self.d)
+        np.maximum.at(largest, X.indices, np.abs(X.data))
+        return np.sqrt(self._squared().T @ np.ones(self.n)), largest
 
     def shortening(self, bound: float) -> Array:
         """For each row the factor that brings its l2 norm down to `bound`, or 1."""

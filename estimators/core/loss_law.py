@@ -215,7 +215,7 @@ class Law:
         else:
             above = gaps < 0
             logs = self.log_chances[above] + np.log(-np.expm1(gaps[above]))
-        listed = float(special.logsumexp(logs)) if logs.size else -math.inf
+        listed = _log_sum(logs)
         unlisted = (
             self.log_outside
             + self.log_moment
@@ -225,21 +225,39 @@ class Law:
         return min(float(np.logaddexp(listed, unlisted)) + self.side * 1e-11, 0.0)
 
     def epsilon(self, delta: float, high: float) -> float:
-        """Where log_delta is log(delta), on the safe side; `high` if it is not below."""
+        """Where log_delta is log(delta), on the safe side; `high` if it is not below.
+
+        log_delta falls by about `order` per unit there, so that a step of its excess at `high` over
+        the order, doubled until the excess is positive, brackets the root closely.
+        """
         level = math.log(delta)
 
         def excess(epsilon: float) -> float:
             return max(self.log_delta(epsilon) - level, -1e4)
 
-        if excess(0.0) <= 0:
-            return 0.0
-        if excess(high) >= 0:
+        surplus = excess(high)
+        if surplus >= 0:
             return high
-        found = float(optimize.brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-12))
+        back = -surplus / self.order
+        low = max(high - back, 0.0)
+        while excess(low) <= 0:
+            if low == 0:
+                return 0.0
+            high, back = low, 2 * back
+            low = max(low - back, 0.0)
+        found = float(optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-12))
         step = 1e-12
         while self.side * excess(found * (1 + self.side * step)) > 0:
             step *= 4
         return found * (1 + self.side * step)
+
+
+def _log_sum(logs: Array) -> float:
+    """log sum e^logs, of no terms or of terms that are all 0 as well."""
+    largest = float(logs.max(initial=-math.inf))
+    if largest == -math.inf:
+        return largest
+    return largest + math.log(float(np.exp(logs - largest).sum()))
 
 
 def log_delta(losses: Losses, epsilon: float) -> float:
@@ -295,7 +313,7 @@ def mixed_law(losses: Losses, order: float) -> Law:
     log_moment = centre = squares = low = high = 0.0
     for (indices, log_chances), count in parts:
         tilted = log_chances + order * step * indices
-        one = float(special.logsumexp(tilted))
+        one = _log_sum(tilted)
         chances = np.exp(tilted - one)
         wrapped = np.bincount(indices % size, chances, size)
         factor = fft.rfft(wrapped)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import numpy as np
-from scipy import optimize, sparse, special
+from scipy import optimize, special
 
 from estimators.core.accounting import Ledger, check_composable, compose
 from estimators.core.checks import check_between, check_positive, check_whole
@@ -145,13 +144,7 @@ def noise_level(design: Design, tail: SubGamma, chance: float) -> float:
     A union bound over p columns and two signs: L = log(2p/chance) in `SubGamma.deviation`.
     """
     check_between(0, 1, chance=chance)
-    X = design.X
-    if sparse.issparse(X):
-        lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=0), dtype=float)).ravel()
-        largest = abs(X).max(axis=0).toarray().ravel()
-    else:
-        lengths = np.sqrt(np.einsum("ij,ij->j", X, X))
-        largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+    lengths, largest = design.column_sizes()
     deviations = tail.deviation(lengths, largest, math.log(2 * design.d / chance))
     return float(deviations.max()) / design.n
 

@@ -60,9 +60,11 @@ def log_gaussian_hockey_sticks(mu: float, epsilon: NDArray[np.float64]) -> NDArr
     level = np.abs(epsilon)
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         a, b = level / mu - mu / 2, level / mu + mu / 2
+        above, inside = np.empty_like(a), a < -1
+        above[inside] = np.log(_difference_inside(a[inside], b[inside]))
+        a, b = a[~inside], b[~inside]
         difference = np.where(a > 1e4, mu / a / b, _mills_difference(a, mu))
-        outside = np.minimum(np.log(difference) - (a * a + LOG_TWO_PI) / 2, 0.0)
-        above = np.where(a < -1, np.log(_difference_inside(a, b)), outside)
+        above[~inside] = np.minimum(np.log(difference) - (a * a + LOG_TWO_PI) / 2, 0.0)
         below = np.log(np.exp(above - level) - np.expm1(-level))
     return np.where(epsilon < 0, below, above)
 

@@ -81,19 +81,22 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyGradientRegression": [
         {"privacy": LOUD, "R": "quantile"},
         {"steps": 8, "composition": "basic"},
+        {"schedule": "theorem"},
     ],
     "PrivateHardThresholding": [
         {"privacy": LOUD, "R": "quantile", **FOLDS},
         {"privacy": LOUD_PURE, "method": "peeling", "s": 2},
         {"method": "peeling", "steps": 3, **PAPER},
+        {"schedule": "theorem"},
     ],
     "NoisyHardThresholding": [
         {"loss": "logistic", "s": 2},
         {"loss": Huber(), "radius": 1.0},
         {"l2": 0.1, **PAPER},
+        {"schedule": "theorem", "radius": 1.0},
     ],
     "NoisyHardThresholdingClassifier": [{"classes": (0, 1), "s": 2}],
-    "AdaptiveSufficientStatistics": [{"privacy": Gaussian(1e3)}, PAPER],
+    "AdaptiveSufficientStatistics": [{"privacy": Gaussian(1e3)}, {"release": "three", **PAPER}],
     "JohnsonLindenstraussRegression": [{"privacy": LOUD, "projections": 9}],
     "PrivateFrankWolfe": [
         {"loss": "logistic", "steps": 4},
@@ -107,6 +110,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"link": BENT, "s": 2, "randomiser": "privunit", "steps": 3},
         {"privacy": REPORTED, "steps": 3},
         {"privacy": REPORTED, "randomiser": "gaussian"},
+        {"schedule": "theorem"},
     ],
     "OneShotThreshold": [
         {"report": "hypercube", "s": 2},
@@ -117,6 +121,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "LabelHardThresholding": [
         {"link": BENT, "loss": "squared", "s": 2, "mechanism": "binary"},
         {"privacy": Approximate(1.0, 1e-3, "label"), "calibration": "paper", "steps": 3},
+        {"privacy": Approximate(1.0, 1e-3, "label"), "schedule": "theorem"},
     ],
     "LabelLasso": [
         {"refit": True, "penalty": 0.1, "mechanism": "laplace"},

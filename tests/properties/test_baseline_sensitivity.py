@@ -13,18 +13,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from estimators.baselines import regression as baselines
 from estimators.baselines import sparse_regression as sparse_baselines
 from estimators.baselines.regression import (
     AdaptiveSufficientStatistics,
     JohnsonLindenstraussRegression,
-    clipped_statistics,
-    half_vector,
     joint_gram,
-    least_eigenvalue,
 )
 from estimators.baselines.sparse_regression import PrivateFrankWolfe, TwoStageRegression
+from estimators.baselines.statistics import (
+    clipped_statistics,
+    half_vector,
+    joint_weight,
+    least_eigenvalue,
+)
 from estimators.core.design import Design
 from estimators.core.mechanisms import Release, gumbel_top_k
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
@@ -48,18 +52,19 @@ def bounded(data: Data) -> Data:
 
 
 def statistics_moves(pair: tuple[Data, Data], bound: float, R: float) -> list[float]:
-    """How far the three released statistics move."""
+    """How far the three released statistics move, and the joint one."""
     here, there = (clipped_statistics(*bounded(data), bound, R) for data in pair)
-    return [
-        abs(float(least_eigenvalue(here.gram) - least_eigenvalue(there.gram))),
-        float(np.linalg.norm(half_vector(here.gram) - half_vector(there.gram))),
-        float(np.linalg.norm(here.correlation - there.correlation)),
-    ]
+    matrix = float(np.linalg.norm(half_vector(here.gram) - half_vector(there.gram)))
+    vector = float(np.linalg.norm(here.correlation - there.correlation))
+    weight = joint_weight(pair[0][0].shape[1], bound, R)
+    least = abs(float(least_eigenvalue(here.gram) - least_eigenvalue(there.gram)))
+    return [least, matrix, vector, math.hypot(matrix, weight * vector)]
 
 
 def ledger_sensitivities(data: Data, bound: float, R: float) -> list[float]:
     fitted = AdaptiveSufficientStatistics(ZeroConcentrated(1.0), bound, R, random_state=0)
-    return [entry.sensitivity for entry in fitted.fit(*data).ledger_]
+    three = clone(fitted).set_params(release="three").fit(*data).ledger_
+    return [entry.sensitivity for entry in (*three, *fitted.fit(*data).ledger_)]
 
 
 @reproducible
@@ -79,6 +84,10 @@ def test_statistics_reach_their_sensitivities() -> None:
     allowed = ledger_sensitivities(big, 2.0, 3.0)
     assert statistics_moves((big, turned), 2.0, 3.0)[:2] == pytest.approx(allowed[:2])
     assert statistics_moves((big, flipped), 2.0, 3.0)[2] == pytest.approx(allowed[2])
+    # The joint one at an angle with cosine k^2/2 and responses of opposite sign.
+    cosine = (joint_weight(2, 2.0, 3.0) * 3.0 / 2.0) ** 2 / 2
+    angled = np.array([[cosine, math.sqrt(1 - cosine**2)], [0.0, 1.0]]) * 9, np.array([-9.0, 9.0])
+    assert statistics_moves((big, angled), 2.0, 3.0)[3] == pytest.approx(allowed[3])
 
 
 def test_without_the_clip_statistics_move_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +97,7 @@ def test_without_the_clip_statistics_move_more(monkeypatch: pytest.MonkeyPatch) 
     allowed = ledger_sensitivities(pair[0], 1.0, 1.0)
     assert moves[1] > allowed[1] * 2
     assert moves[2] > allowed[2] * 2
+    assert moves[3] > allowed[3] * 2
 
 
 # --- Johnson-Lindenstrauss: the claim rests on records of norm B and on a 1-Lipschitz distance

@@ -17,8 +17,8 @@ from scipy import linalg, stats
 from attacks import Estimate, LabelAttack, PublicDesignPrior, RegressionAttack, local_ceiling, play
 from estimators import IterativeHardThresholding, LabelHardThresholding, LabelLasso
 from estimators.core.design import Design
-from estimators.label_regression import thresholded_descent
 from estimators.randomisers.label_budget import label_randomiser, noise_level, noise_tail
+from estimators.thresholding import thresholded_descent
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.methods.priors import RegressionPrior
 from minimax.problems.label_regression.lower import wx21_theorem_7

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,3 +89,27 @@ def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> No
     fits = bench.fit_rows(50_000, 10)
     assert len(fits) == 4
     assert all(row.figure > 0 for row in fits)
+
+
+def loaded(name: str) -> Any:
+    """One of the benches, as a module."""
+    spec = importlib.util.spec_from_file_location(f"bench_{name}", ROOT / "bench" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    return bench
+
+
+def test_the_bench_counts_passes() -> None:
+    rows = loaded("passes").measured(2_000)
+    assert len(rows) == 4
+    assert all(0 < row.passes < float("inf") for row in rows)
+    assert all(row.goal > 1 for row in rows)
+
+
+def test_the_bench_runs_every_theorem() -> None:
+    rows = loaded("schedules").measured(500, 4, 2)
+    assert len(rows) == 5
+    assert all(min(row[1:4]) > 0 for row in rows)
+    assert all(row.theorem != 1 for row in rows)

@@ -16,7 +16,6 @@ from estimators import LabelHardThresholding, LabelLasso, Link
 from estimators.controls.regression import IterativeHardThresholding
 from estimators.core.accounting import compose, delta_at
 from estimators.core.design import Design
-from estimators.label_regression import thresholded_descent
 from estimators.randomisers.label_budget import (
     FAILURE,
     label_randomiser,
@@ -31,6 +30,7 @@ from estimators.randomisers.labels import (
     PureFromApproximate,
     label_bound,
 )
+from estimators.thresholding import thresholded_descent
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
 PURE = Pure(1.0, scope="label")

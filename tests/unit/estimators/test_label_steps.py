@@ -16,7 +16,7 @@ from estimators import (
     OneShotThreshold,
 )
 from estimators.core.design import Design
-from estimators.label_regression import thresholded_descent
+from estimators.thresholding import thresholded_descent
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper

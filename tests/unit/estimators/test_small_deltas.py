@@ -12,6 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
+from scipy import optimize
 
 import estimators
 from estimators.core import accounting, loss_law
@@ -296,6 +297,53 @@ def test_moments_are_those_of_the_laws(epsilon: float, order: float) -> None:
     laplace = float(mpmath.log(ends + density))
     assert loss_law.laplace_log_moment(epsilon, at)[0] == pytest.approx(laplace, rel=1e-13)
     assert 0 < laplace < float(response)
+
+
+LAWS = {
+    "binomial": loss_law.Losses(((0.1, 60),)),
+    "binomial and Gaussian": loss_law.Losses(((0.1, 60),), mu=0.4),
+    "mixture": loss_law.Losses(((0.2, 90),), ((0.05, 400),)),
+    "nothing to lose at 0.01": loss_law.Losses(((0.01, 1),)),
+}
+
+
+@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-40])
+@pytest.mark.parametrize("name", LAWS)
+def test_the_search_for_epsilon_is_short_tight_and_on_the_safe_side(
+    name: str, delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = LAWS[name]
+    high, order = loss_law.moment_epsilon(losses.log_moment, delta)
+    law = loss_law.law(losses, order)
+    looked_at: list[float] = []
+    plain = loss_law.Law.log_delta
+
+    def counting(self: loss_law.Law, epsilon: float) -> float:
+        looked_at.append(epsilon)
+        return plain(self, epsilon)
+
+    monkeypatch.setattr(loss_law.Law, "log_delta", counting)
+    found = law.epsilon(delta, high)
+    searched = len(looked_at)
+    assert plain(law, found) <= math.log(delta)
+    assert found == 0 or plain(law, found * (1 - 1e-9)) > math.log(delta)
+    assert searched <= 12
+    if found:  # the same root from a bracket that starts at 0
+        gap = lambda e: max(law.log_delta(e) - math.log(delta), -1e4)  # noqa: E731
+        assert optimize.brentq(gap, 0.0, high, rtol=1e-12) == pytest.approx(found, rel=1e-9)
+
+
+def test_the_floor_is_searched_for_only_where_it_is_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = (LedgerEntry("any", 1.0, "l2", 1.0, (Pure(0.1),), count=30),)
+    accounting._total_approximate.cache_clear()
+    found = compose(ledger, Approximate, 1e-6).parameters["epsilon"]
+    assert accounting._least_epsilon(ledger, 1e-6) <= found
+    # With every route broken the floor is what is reported, as a search for it gives it.
+    monkeypatch.setattr(loss_law, "epsilon", lambda *_: 1e-3)
+    accounting._total_approximate.cache_clear()
+    broken = compose(ledger, Approximate, 1e-6).parameters["epsilon"]
+    accounting._total_approximate.cache_clear()
+    assert 1e-3 < broken == accounting._least_epsilon(ledger, 1e-6)
 
 
 def test_no_route_goes_below_the_floor() -> None:

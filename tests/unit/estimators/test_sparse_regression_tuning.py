@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators import sparse_regression
+from estimators import sparse_descent
 from estimators.core.accounting import compose
-from estimators.sparse_regression import PrivateHardThresholding, choose_smallest_loss
+from estimators.core.tuning import choose_smallest_loss
+from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
 BUDGETS = [Pure(1.0), Approximate(1.0, 1e-6), ZeroConcentrated(0.1)]
@@ -78,7 +79,7 @@ def test_losses_are_those_worked_by_hand(monkeypatch: pytest.MonkeyPatch) -> Non
         seen.append(losses.copy())
         return choose_smallest_loss(losses, **named)
 
-    monkeypatch.setattr(sparse_regression, "choose_smallest_loss", recording)
+    monkeypatch.setattr(sparse_descent, "choose_smallest_loss", recording)
     X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, -2.0]])
     y = np.array([1.0, -1.0, 0.5, 9.0])
     PrivateHardThresholding(

@@ -1,0 +1,95 @@
+"""Fits in units of one pass over the data, X'(Xb), on the same data in the same run.
+
+    python bench/passes.py           the sizes of the goals: about 1 GB of memory, a few minutes
+    python bench/passes.py --small   a tenth of the records
+
+Best of alternating repetitions, one thread unless the environment says otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy import sparse
+
+from estimators.baselines.sparse_regression import PrivateFrankWolfe, TwoStageRegression
+from estimators.label_regression import LabelLasso
+from minimax.core.privacy import Approximate, Pure
+
+REPETITIONS = 3
+BUDGET = Approximate(1.0, 1e-6)
+
+
+class Row(NamedTuple):
+    """One estimator on one layout: how many passes a fit takes, and how many it may."""
+
+    name: str
+    passes: float
+    goal: float
+
+
+def seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def passes(X: Any, fit: Callable[[], object]) -> float:
+    """Best time of the fit over that of a pass, by turns."""
+    b = np.ones(X.shape[1])
+    ours, one = np.inf, np.inf
+    for _ in range(REPETITIONS):
+        ours, one = min(ours, seconds(fit)), min(one, seconds(lambda: X.T @ (X @ b)))
+    return ours / one
+
+
+def dense_design(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Uniform entries and a response that one feature makes."""
+    X = np.random.default_rng(0).uniform(-1, 1, (n, d))
+    return X, X[:, 0] / 2
+
+
+def sparse_design(n: int, d: int, each: int) -> tuple[Any, np.ndarray]:
+    """CSR with at most so many entries in a row."""
+    rng = np.random.default_rng(0)
+    columns, rows = rng.integers(d, size=n * each), np.repeat(np.arange(n), each)
+    X = sparse.csr_array((rng.uniform(-1, 1, n * each), (rows, columns)), shape=(n, d))
+    return X, np.asarray(X[:, [0]].toarray()).ravel()
+
+
+def measured(n: int) -> list[Row]:
+    """Every estimator on the layout for which it has a goal."""
+    X, y = dense_design(n // 4, 300)
+    Z, z = sparse_design(n, 2000, 20)
+    label = Pure(1.0, "label")
+    fits: list[tuple[str, Any, Any, Any, float]] = [
+        ("PrivateFrankWolfe, dense", PrivateFrankWolfe(BUDGET, random_state=0), X, y, 40),
+        ("PrivateFrankWolfe, CSR", PrivateFrankWolfe(BUDGET, random_state=0), Z, z, 200),
+        ("TwoStageRegression, CSR", TwoStageRegression(BUDGET, s=5, random_state=0), Z, z, 60),
+        ("LabelLasso, CSR", LabelLasso(label, s=5, random_state=0), Z, z, 12),
+    ]
+    return [
+        Row(f"{name}, n = {A.shape[0]:,}, d = {A.shape[1]:,}", passes(A, lambda: m.fit(A, b)), goal)  # noqa: B023
+        for name, m, A, b, goal in fits
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--small", action="store_true", help="a tenth of the records")
+    n = 20_000 if parser.parse_args().small else 200_000
+    table = Table("fit", "passes", "goal", title="fits in passes over the data, in one run")
+    for row in measured(n):
+        table.add_row(row.name, f"{row.passes:.1f}", f"at most {row.goal:g}")
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()
