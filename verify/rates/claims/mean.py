@@ -124,14 +124,17 @@ def _bounded(model: type[Privacy], sweeps: tuple[Sweep, ...]) -> Claim:
     )
 
 
-def _without_upper(
+def _other(
     name: str,
     model: type[Privacy],
     lower: LowerBound,
     estimator: str,
     estimator_at: Factory,
     sweep: Sweep,
+    *,
+    upper_for: type[MeanProblem] | None = None,
 ) -> Claim:
+    """With what is proved of the estimator for a problem that holds the prior's records."""
     return Claim(
         name=f"mean/{name}",
         problem=MeanProblem,
@@ -141,6 +144,7 @@ def _without_upper(
         estimator_at=estimator_at,
         non_private=_sample_mean,
         sweeps=(sweep,),
+        upper=proven(estimator_at, upper_for.at) if upper_for else None,
     )
 
 
@@ -203,9 +207,9 @@ def _tracing_claims() -> list[Claim]:
 
 
 def _other_claims() -> list[Claim]:
-    """By other proofs, or of other estimators, of which no upper bound is proved."""
+    """By other proofs, or of other estimators."""
     return [
-        _without_upper(
+        _other(
             "packing/pure",
             Pure,
             mean.dense_packing(Pure),
@@ -216,9 +220,11 @@ def _other_claims() -> list[Claim]:
                 {**UNIT, "n": 1000, "d": 50, "epsilon": 0.5},
                 {**UNIT, "n": 1e20, "d": 1e4, "epsilon": 1e-2},
                 ("n", "d", "epsilon"),
+                weight=7,
             ),
+            upper_for=MeanProblem,
         ),
-        _without_upper(
+        _other(
             "dilution/approximate",
             Approximate,
             mean.dilution(Approximate),
@@ -230,8 +236,9 @@ def _other_claims() -> list[Claim]:
                 {**UNIT, "n": 1e12, "d": 1e8, "epsilon": 1e-3, "delta": 1e-60},
                 ("n", "d", "epsilon"),
             ),
+            upper_for=BoundedMeanProblem,
         ),
-        _without_upper(
+        _other(
             "tracing/zCDP/CoinPress",
             ZeroConcentrated,
             _best_tracing(ZeroConcentrated),
@@ -239,7 +246,7 @@ def _other_claims() -> list[Claim]:
             _coinpress(ZeroConcentrated),
             Sweep("privacy", ZCDP),
         ),
-        _without_upper(
+        _other(
             "tracing/approximate/KarwaVadhan",
             Approximate,
             _best_tracing(Approximate),

@@ -121,6 +121,7 @@ def claims() -> list[Claim]:
                 ("n", "s", "epsilon"),
                 weight=4,
             ),
+            "proven",
         ),
         _claim(
             "statistics/zCDP",
