@@ -115,7 +115,6 @@ def claims() -> list[Claim]:
             "NoisyHardThresholding",
             _gradient_thresholding,
             Sweep("privacy", {**large, "rho": 1e-5}),
-            has_upper=False,
         ),
         _claim(
             "known support/approximate/peeling",
