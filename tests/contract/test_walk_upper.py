@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
 from estimators.mean import NoisyMean
 from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
@@ -95,7 +96,19 @@ def made() -> Iterator[Made]:
                 p, s=4, entry_bound=1.0, step_size=3.0, steps=3
             ).risk_bound(SparseRegressionProblem(10**9, 50, 3)),
         )
+        yield (
+            f"histograms {privacy}",
+            lambda p=privacy: KarwaVadhanMean(p, sigma=1.0, radius=1.0).risk_bound(
+                MeanProblem(1000, 200)
+            ),
+        )
     for privacy in GAUSSIAN:
+        yield (
+            f"shrinking balls {privacy}",
+            lambda p=privacy: CoinPressMean(p, sigma=1.0, radius=1.0).risk_bound(
+                MeanProblem(1000, 200)
+            ),
+        )
         yield (
             f"gradient descent {privacy}",
             lambda p=privacy: NoisyGradientRegression(p).risk_bound(RegressionProblem(10**7, 20)),
@@ -144,8 +157,12 @@ def local(privacy: Privacy) -> Iterator[Made]:
 BOUNDS = dict(made())
 WITHIN: dict[str, Draw] = {"radius": log_uniform(1e-10, 1.0)}
 UNIT = log_uniform(1e-10, 1.0)
+WITHIN_ONE_HALF: dict[str, Draw] = {"radius": log_uniform(1e-10, 0.5)}
+"""At n = 1 a window about a centre as far as 1 reaches no farther."""
 DRAWN: dict[str, dict[str, Draw]] = {
     "sparse mean": {"s": whole(1, 5), "d": whole(5, 1e6)},
+    "histograms": WITHIN_ONE_HALF,
+    "shrinking balls": {**WITHIN, "sigma": UNIT},
     "private thresholding": {**WITHIN, "s": whole(1, 4), "d": whole(4, 1e6)},
     "gradient descent": WITHIN,
     "thresholding": {**WITHIN, "s": whole(1, 4), "d": whole(4, 1e6)},

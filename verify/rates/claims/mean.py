@@ -132,7 +132,7 @@ def _other(
     estimator_at: Factory,
     sweep: Sweep,
     *,
-    upper_for: type[MeanProblem] | None = None,
+    upper_for: type[MeanProblem],
 ) -> Claim:
     """With what is proved of the estimator for a problem that holds the prior's records."""
     return Claim(
@@ -144,7 +144,7 @@ def _other(
         estimator_at=estimator_at,
         non_private=_sample_mean,
         sweeps=(sweep,),
-        upper=proven(estimator_at, upper_for.at) if upper_for else None,
+        upper=proven(estimator_at, upper_for.at),
     )
 
 
@@ -245,6 +245,7 @@ def _other_claims() -> list[Claim]:
             "CoinPressMean",
             _coinpress(ZeroConcentrated),
             Sweep("privacy", ZCDP),
+            upper_for=MeanProblem,
         ),
         _other(
             "tracing/approximate/KarwaVadhan",
@@ -253,6 +254,7 @@ def _other_claims() -> list[Claim]:
             "KarwaVadhanMean",
             _karwa_vadhan(Approximate),
             Sweep("privacy", {**UNIT, **PUBLISHED}, weight=0.5),
+            upper_for=MeanProblem,
         ),
     ]
 
