@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import clone
 
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
@@ -25,7 +26,7 @@ from estimators.core.checks import (
     number_or_auto,
 )
 from estimators.core.design import LARGEST
-from estimators.core.links import Link, LinkPredictor, best_step
+from estimators.core.links import Link, LinkPredictor, best_step, gradient_bound
 from estimators.core.mechanisms import Release
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import (
@@ -39,6 +40,7 @@ from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime, UpperBound
 from minimax.core.privacy import Pure, Scope, SpendablePrivacy
+from minimax.problems.local_regression.interactive import interactive_upper
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper
 
@@ -54,23 +56,6 @@ class LocalPlan:
     randomiser: SphereRandomiser
     step_size: float
     steps: int
-
-
-def gradient_bound(
-    link: Link, p: int, s: int, s_star: int, C: float, radius: float = 1.0, scale: float = 1.0
-) -> float:
-    r"""r: no gradient of the class is longer; attained if f is the identity and p >= s + s*.
-
-    The gradient is f'(<x, theta>) (f(<x, theta>) - y) x with |x_j| <= scale, y = f(<x, theta*>) +
-    noise, |noise| <= C, and theta, theta* in the ball with s, s* non-zero entries. As |theta|_1 <=
-    sqrt(s) radius, |<x, theta - theta*>| <= scale (sqrt s + sqrt s*) radius, so
-
-        r = b sqrt(p) scale (C + b scale (sqrt s + sqrt s*) radius).
-
-    WX21 has |<x, theta>| <= |x|_inf |theta|_2 <= 1, which fails at x = (1, 1), theta = x/sqrt 2.
-    """
-    reach = scale * radius * (math.sqrt(s) + math.sqrt(s_star))
-    return link.b * math.sqrt(p) * scale * (C + link.b * reach)
 
 
 class LocalHardThresholding(LinkPredictor, PrivateEstimator):
@@ -96,7 +81,8 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     **Risk.** WX21: Theorems 5 and 9: up to constants the l2 error is 2^-T |theta*| plus
     sqrt(T s* log p/n) (r/b^2) coth(epsilon/2), with r of order b sqrt(p) (C + b sqrt s), for
     y = f(<x, theta*>) + noise, x uniform on {-1, 1}^p, noise within [-C, C] of mean zero given x,
-    |theta*| <= radius, s = 8 s* and eta in the window of `estimators.core.links`.
+    |theta*| <= radius, s = 8 s* and eta in the window of `estimators.core.links`. With its constant
+    for f(x) = x and one coefficient: `risk_bound`.
 
     **Source.** WX21: Algorithms 1 and 4, Theorems 5 and 9.
 
@@ -198,6 +184,27 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         self.n_iter_, self.step_size_ = plan.steps, plan.step_size
         self.randomiser_ = plan.randomiser
         return self
+
+    def risk_bound(self, problem: LocalRegressionProblem) -> UpperBound:
+        """The proven upper bound on the risk over a one-sparse class: see `interactive_upper`.
+
+        For steps of length 1 without a link, and s, C, radius, clip and features as in the class.
+        """
+        plan = self._plan(problem.n, problem.p)
+        given = (self.link, plan.step_size, self.s, float(self.radius), float(self.feature_scale))
+        if given != (None, 1.0, 1, 1.0, 1.0) or self.clip != "auto" or self.C != problem.C:
+            raise ValueError(
+                "risk_bound needs step_size = s = radius = feature_scale = 1, no link, clip='auto'"
+                f" and C = {problem.C:g}; got {self!r}"
+            )
+
+        def reports(n: int, p: int, C: float, epsilon: float) -> tuple[SphereRandomiser, int]:
+            asked = clone(self).set_params(C=C, privacy=Pure(epsilon, scope="local"))
+            found = asked._plan(n, p)
+            return found.randomiser, found.steps
+
+        fewest = 1 if self.steps == "auto" else int(self.steps)
+        return interactive_upper(problem, self._budget(Pure), reports, fewest)
 
     def _gradients(
         self, X: Any, y: Array, group: range, coef: Array, link: Link

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
 from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
+from estimators.local_regression import LocalHardThresholding
 from estimators.mean import NoisyMean
 from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
@@ -150,8 +152,19 @@ def local(privacy: Privacy) -> Iterator[Made]:
         yield f"one-shot, {loss} {privacy}", lambda x=records: one_shot_upper(x, privacy)
         if isinstance(privacy, (Pure, Renyi)):  # the budget enters through e alone
             yield f"halving, {loss} {privacy}", lambda x=records: halving_upper(x, privacy)
+    if isinstance(privacy, Pure):
+        yield from interactive(replace(privacy, scope="local"))
     labels = LabelRegressionProblem(10**6, 200, 3)
     yield f"labels {privacy}", lambda: one_shot_label_upper(labels, privacy)
+
+
+def interactive(privacy: Pure) -> Iterator[Made]:
+    for randomiser, steps in (("duchi", 2), ("privunit", "auto")):
+        named = LocalHardThresholding(privacy, C=2.0, randomiser=randomiser, steps=steps)
+        yield (
+            f"interactive, {randomiser} {privacy}",
+            lambda x=named: x.risk_bound(LocalRegressionProblem(10**7, 20)),
+        )
 
 
 BOUNDS = dict(made())

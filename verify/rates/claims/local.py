@@ -130,6 +130,7 @@ def _interactive_claim(randomiser: Literal["duchi", "privunit"], sweep: Sweep) -
         f"LocalHardThresholding ({randomiser})",
         _interactive(randomiser),
         sweep,
+        upper=proven(_interactive(randomiser), LocalRegressionProblem.at),
     )
 
 
