@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from estimators.controls.regression import Risk
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
@@ -22,9 +23,10 @@ from estimators.core.checks import (
     check_whole,
     number_or_auto,
 )
-from estimators.core.design import LARGEST, Design
+from estimators.core.design import Design
 from estimators.core.links import Link, LinkPredictor, evaluated
 from estimators.core.losses import SquaredLoss
+from estimators.label_descent import SAFETY, thresholded_descent
 from estimators.randomisers.label_budget import (
     LabelCalibration,
     LabelRandomiser,
@@ -34,10 +36,8 @@ from estimators.randomisers.label_budget import (
     noise_tail,
     real_epsilon,
 )
-from estimators.randomisers.labels import BinaryLabels, label_bound
-from estimators.regression import projected
-from estimators.sparse_erm import hard_threshold
-from minimax.core.bound import UpperBound
+from estimators.randomisers.labels import SubGamma, label_bound
+from minimax.core.bound import Point, UpperBound
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -45,14 +45,11 @@ from minimax.core.privacy import (
     Scope,
     SpendablePrivacy,
     ZeroConcentrated,
+    at_point,
 )
+from minimax.problems.label_regression.descent import LabelDescent, label_descent_upper
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
-
-STILL = 1e-10
-"""A step that moves no coefficient by more than this share of the largest one ends the descent."""
-SAFETY = 0.99
-"""Share of the best step that is tried: the best itself would fail its test by a rounding error."""
 
 
 class LabelEstimator(LinearPredictor, PrivateEstimator):
@@ -107,7 +104,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
 
     xi = y~ - E y. The last factor is at most `label_budget.noise_level` with high probability, of
     order sqrt(tau^2 log(p)/n), tau^2 the variance of a report: in all bound^2 s* log(p)/(n eps^2).
-    One step of length 1 on one-bit labels, for random rows, with its constant: `risk_bound`.
+    With constants, for random rows and s = s*: `risk_bound`.
 
     **Source.** WX21: Algorithms 2 and 5, Theorems 6 and 11.
 
@@ -215,27 +212,39 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         return self
 
     def risk_bound(self, problem: LabelRegressionProblem) -> UpperBound:
-        """The proven upper bound on the risk over a linear class: see `one_shot_label_upper`.
+        """The proven upper bound on the risk: see `label_descent_upper`, for the estimator's own
+        steps, and `one_shot_label_upper`, for one step of length 1 on one-bit labels.
 
-        For one step of length 1 on one-bit labels, and s, radius and bound as in the class.
+        For the class's C, radius, s and link, and a range of labels that holds them.
         """
         self._check_options(problem.p)
-        randomiser, budget = self._randomiser(problem.n), self._budget(Pure, Approximate)
-        options = (self.steps, self.step_size, self.link, self.s, float(self.radius))
-        bound = label_bound(problem.s, problem.C)
-        if not isinstance(randomiser, BinaryLabels) or (*options, randomiser.bound) != (
-            1,
-            1.0,
-            None,
-            problem.s,
-            1.0,
-            bound,
-        ):
+        self._randomiser(problem.n)  # refuses a mechanism that cannot spend the budget
+        link, slope = self._link, None if self.link is None else self._link.b
+        proven = (float(self.radius), float(self.C), slope) == (1.0, problem.C, problem.b)
+        plain = (self.bound, self.calibration, self.loss) == ("auto", "analytic", "matching")
+        if not (proven and plain and self.mechanism in ("auto", "binary")):
             raise ValueError(
-                "risk_bound needs mechanism='binary', steps = step_size = radius = 1, no link,"
-                f" s = {problem.s} and bound = sqrt(s) + C = {bound:g}; got {self!r}"
+                "risk_bound needs radius = 1, the problem's C and link, bound='auto',"
+                " loss='matching', calibration='analytic' and mechanism 'auto' or 'binary'; got"
+                f" {self!r}"
             )
-        return one_shot_label_upper(problem, budget)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        if self.step_size != "auto":
+            given = (self.step_size, self.steps, self.s, self.mechanism, slope)
+            if given != (1.0, 1, problem.s, "binary", None):
+                raise ValueError("risk_bound needs step_size='auto', or one step of length 1")
+            return one_shot_label_upper(problem, budget)
+
+        def tail_at(at: Point) -> SubGamma:
+            here = at_point(type(budget), at, "label")
+            asked = clone(self).set_params(C=at["C"], privacy=here)
+            return noise_tail(asked._randomiser(int(at["n"])), at["C"])
+
+        s = int(self.s)
+        descent = LabelDescent(s, link.a, link.b, SAFETY)
+        return label_descent_upper(
+            problem, budget, descent, tail_at, lambda at: link.b * math.sqrt(s) + at["C"]
+        )
 
     @property
     def _reach(self) -> float:
@@ -352,65 +361,6 @@ class LabelLasso(LabelEstimator):
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
         number_or_auto("penalty", self.penalty)
-
-
-def thresholded_descent(
-    design: Design,
-    slope: Callable[[Array], Array],
-    *,
-    s: int,
-    radius: float,
-    steps: int,
-    step_size: float | None = None,
-    smoothness: float = 1.0,
-) -> tuple[Array, int]:
-    """theta <- P(H_s(theta - eta g)) from 0, g the average of slope_i x_i; and the steps made.
-
-    `slope` maps the predictions <x_i, theta> to one number per record and grows by at most
-    `smoothness` per unit. Without `step_size`, steps are as long as the descent of a convex loss
-    with this slope allows: H_s and P together project on the sparse vectors of the ball, so theta'
-    minimises over them the quadratic that lies above the loss wherever
-    smoothness |X (theta' - theta)|^2/n <= |theta' - theta|^2/eta.
-    """
-
-    def stiffness(v: Array) -> float:
-        """smoothness |Xv|^2/(n |v|^2), and 0 for v = 0."""
-        largest = float(np.abs(v).max())
-        if largest == 0:
-            return 0.0
-        v = v / largest
-        return smoothness * float(np.sum(design.predict(v) ** 2)) / (design.n * float(v @ v))
-
-    def move(coef: Array, gradient: Array, eta: float) -> Array:
-        target = hard_threshold(coef - eta * gradient, s)
-        return projected(target, radius) - coef
-
-    def safe_move(coef: Array, gradient: Array) -> Array:
-        along = np.where(coef != 0, gradient, 0.0)
-        along = along if np.any(along) else hard_threshold(gradient, s)
-        stiff = stiffness(along)
-        if stiff == 0:
-            return np.zeros_like(coef)
-        # Beyond this the step ends on the ball's boundary anyway, and products might overflow.
-        eta = min(SAFETY / stiff, LARGEST / float(np.abs(gradient).max()), LARGEST**3)
-        while True:
-            moved = move(coef, gradient, eta)
-            stiff = stiffness(moved)
-            if eta * stiff <= 1:
-                return moved
-            eta = min(SAFETY / stiff, eta / 2)
-
-    coef, made = np.zeros(design.d), 0
-    while made < steps:
-        made += 1
-        gradient = design.correlate(slope(design.predict(coef))) / design.n
-        if not np.isfinite(gradient).all():
-            raise ValueError(f"slope: the gradient is not finite in step {made}")
-        moved = safe_move(coef, gradient) if step_size is None else move(coef, gradient, step_size)
-        coef = coef + moved
-        if np.abs(moved).max() <= STILL * np.abs(coef).max():
-            break
-    return coef, made
 
 
 def _slope(link: Link, reports: Array, *, squared: bool) -> Callable[[Array], Array]:

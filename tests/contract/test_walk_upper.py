@@ -14,6 +14,7 @@ from dataclasses import replace
 import pytest
 
 from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
+from estimators.label_regression import LabelHardThresholding
 from estimators.local_regression import LocalHardThresholding
 from estimators.mean import NoisyMean
 from estimators.regression import NoisyGradientRegression
@@ -156,6 +157,9 @@ def local(privacy: Privacy) -> Iterator[Made]:
         yield from interactive(replace(privacy, scope="local"))
     labels = LabelRegressionProblem(10**6, 200, 3)
     yield f"labels {privacy}", lambda: one_shot_label_upper(labels, privacy)
+    if privacy in CENTRAL:
+        few = LabelHardThresholding(replace(privacy, scope="label"), s=4, C=2.0)
+        yield f"label descent {privacy}", lambda: few.risk_bound(labels)
 
 
 def interactive(privacy: Pure) -> Iterator[Made]:
@@ -175,6 +179,7 @@ WITHIN_ONE_HALF: dict[str, Draw] = {"radius": log_uniform(1e-10, 0.5)}
 DRAWN: dict[str, dict[str, Draw]] = {
     "sparse mean": {"s": whole(1, 5), "d": whole(5, 1e6)},
     "histograms": WITHIN_ONE_HALF,
+    "label descent": {"s": whole(1, 4), "p": whole(4, 1e6), "rho": log_uniform(1e-11, 1e5)},
     "shrinking balls": {**WITHIN, "sigma": UNIT},
     "private thresholding": {**WITHIN, "s": whole(1, 4), "d": whole(4, 1e6)},
     "gradient descent": WITHIN,

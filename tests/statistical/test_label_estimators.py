@@ -17,7 +17,7 @@ from scipy import linalg, stats
 from attacks import Estimate, LabelAttack, PublicDesignPrior, RegressionAttack, local_ceiling, play
 from estimators import IterativeHardThresholding, LabelHardThresholding, LabelLasso
 from estimators.core.design import Design
-from estimators.label_regression import thresholded_descent
+from estimators.label_descent import thresholded_descent
 from estimators.randomisers.label_budget import label_randomiser, noise_level, noise_tail
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.methods.priors import RegressionPrior

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from estimators.core.design import Design
 from estimators.core.mechanisms import gaussian_scale
-from estimators.label_regression import thresholded_descent
+from estimators.label_descent import thresholded_descent
 from estimators.randomisers.labels import GaussianLabels, label_bound, paper_label_scale
 from minimax.core.privacy import Approximate, Gaussian
 from verify.figures import fill_band, new_figure

@@ -16,7 +16,7 @@ from estimators import LabelHardThresholding, LabelLasso, Link
 from estimators.controls.regression import IterativeHardThresholding
 from estimators.core.accounting import compose, delta_at
 from estimators.core.design import Design
-from estimators.label_regression import thresholded_descent
+from estimators.label_descent import thresholded_descent
 from estimators.randomisers.label_budget import (
     FAILURE,
     label_randomiser,

@@ -146,6 +146,8 @@ def _label_claim(
         estimator_at=_labels(model, link),
         non_private=_plain_labels(link) if link else _pursuit,
         sweeps=sweeps,
+        upper=None if link else proven(_labels(model), LabelRegressionProblem.at),
+        projects=True,
     )
 
 

@@ -33,7 +33,7 @@ MONOTONE = Chapter("WX21")
     mutant=Case("ball first", truncate_first=False),
     code=(
         "estimators.local_regression.LocalHardThresholding",
-        "estimators.label_regression.thresholded_descent",
+        "estimators.label_descent.thresholded_descent",
     ),
 )
 def sparse_projection(rng: np.random.Generator, *, truncate_first: bool) -> Result:
