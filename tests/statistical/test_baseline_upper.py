@@ -1,7 +1,7 @@
-"""Upper bounds for Karwa and Vadhan's mean and for CoinPress, against the estimators themselves.
+"""Upper bounds for the algorithms of others, against the estimators themselves.
 
-Both are equalities but for what clipping may do: no mean is surely below them, and with half the
-noise every one is surely above.
+Those of Karwa and Vadhan's mean and of CoinPress are equalities but for what clipping may do: no
+mean is surely below them, and with half the noise every one is surely above. AdaSSP has none.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
 from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
+from estimators.baselines.regression import AdaptiveSufficientStatistics
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.mean.baselines import gaussian_length, length_excess, subgaussian_excess
@@ -131,3 +133,15 @@ def test_excess_of_a_sub_gaussian(v: float) -> None:
     tail = mpmath.quad(lambda t: 4 * (t - v) * mpmath.exp(-(t**2) / 2), [v, v + 3, v + 30])
     exact = 1.5 * math.sqrt(tail)
     assert exact * (1 - 1e-12) <= subgaussian_excess(1.5 * v, 1.5) <= 1.5 * exact
+
+
+def test_noisy_statistics_have_no_second_moment() -> None:
+    """|coef_| exceeds t with a chance of order 1/t; a Gaussian of the same median never does."""
+    rng, data = np.random.default_rng(0), (np.ones((5, 1)), np.zeros(5))
+    sizes = []
+    for _ in range(400):
+        fitted = AdaptiveSufficientStatistics(ZeroConcentrated(1e-4), random_state=rng).fit(*data)
+        sizes.append(abs(float(fitted.coef_[0])))
+    light = np.median(sizes) / stats.norm.ppf(0.75) * np.abs(rng.standard_normal(100_000))
+    assert np.mean(np.array(sizes) > 8) > 1 / 400
+    assert not np.any(light > 8)
