@@ -124,8 +124,8 @@ def claims() -> list[Claim]:
             _peeling,
             Sweep("privacy", {**large, "epsilon": 6e-3, "delta": 1e-9}),
         ),
-        # No upper bound: a tenth of the budget seldom finds even the largest coefficients of a class
-        # (risk .47 there, .5 for releasing 0), and the proof's constants use up the difference.
+        # No upper bound: a tenth of the budget seldom finds even the largest coefficients of a
+        # class (risk .47 there, .5 for releasing 0), and the proof's constants use that up.
         _claim(
             "packing/pure",
             Pure,
