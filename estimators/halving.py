@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from estimators.core.base import LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, number_or_auto
+from estimators.randomisers.averages import coordinate_means
 from estimators.randomisers.choice import report_epsilon, spent
-from estimators.randomisers.coordinates import coordinate_means
 from estimators.randomisers.signs import HypercubeRandomiser
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import Pure, Scope, SpendablePrivacy, ZeroConcentrated

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from estimators.controls.regression import Risk
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
@@ -45,9 +46,9 @@ from estimators.randomisers.label_budget import (
     noise_tail,
     real_epsilon,
 )
-from estimators.randomisers.labels import BinaryLabels, label_bound
-from estimators.thresholding import thresholded_descent
-from minimax.core.bound import UpperBound
+from estimators.randomisers.labels import SubGamma, label_bound
+from estimators.thresholding import SAFETY, thresholded_descent
+from minimax.core.bound import Point, UpperBound
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -55,7 +56,9 @@ from minimax.core.privacy import (
     Scope,
     SpendablePrivacy,
     ZeroConcentrated,
+    at_point,
 )
+from minimax.problems.label_regression.descent import LabelDescent, label_descent_upper
 from minimax.problems.label_regression.problem import LabelRegressionProblem
 from minimax.problems.label_regression.upper import one_shot_label_upper
 
@@ -112,7 +115,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
 
     xi = y~ - E y. The last factor is at most `label_budget.noise_level` with high probability, of
     order sqrt(tau^2 log(p)/n), tau^2 the variance of a report: in all bound^2 s* log(p)/(n eps^2).
-    One step of length 1 on one-bit labels, for random rows, with its constant: `risk_bound`.
+    With constants, for random rows and s = s*: `risk_bound`.
 
     **Source.** WX21: Algorithms 2 and 5, Theorems 6 and 11.
 
@@ -229,29 +232,41 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         return self
 
     def risk_bound(self, problem: LabelRegressionProblem) -> UpperBound:
-        """The proven upper bound on the risk over a linear class: see `one_shot_label_upper`.
+        """The proven upper bound on the risk: see `label_descent_upper`, for the estimator's own
+        steps, and `one_shot_label_upper`, for one step of length 1 on one-bit labels.
 
-        For one step of length 1 on one-bit labels, and s, radius and bound as in the class.
+        For the class's C, radius, s and link, and a range of labels that holds them.
         """
         self._check_options(problem.p)
         check_no_start(self.start)
         check_planned(self.schedule)
-        randomiser, budget = self._randomiser(problem.n), self._budget(Pure, Approximate)
-        options = (self.steps, self.step_size, self.link, self.s, float(self.radius))
-        bound = label_bound(problem.s, problem.C)
-        if not isinstance(randomiser, BinaryLabels) or (*options, randomiser.bound) != (
-            1,
-            1.0,
-            None,
-            problem.s,
-            1.0,
-            bound,
-        ):
+        self._randomiser(problem.n)  # refuses a mechanism that cannot spend the budget
+        link, slope = self._link, None if self.link is None else self._link.b
+        proven = (float(self.radius), float(self.C), slope) == (1.0, problem.C, problem.b)
+        plain = (self.bound, self.calibration, self.loss) == ("auto", "analytic", "matching")
+        if not (proven and plain and self.mechanism in ("auto", "binary")):
             raise ValueError(
-                "risk_bound needs mechanism='binary', steps = step_size = radius = 1, no link,"
-                f" s = {problem.s} and bound = sqrt(s) + C = {bound:g}; got {self!r}"
+                "risk_bound needs radius = 1, the problem's C and link, bound='auto',"
+                " loss='matching', calibration='analytic' and mechanism 'auto' or 'binary'; got"
+                f" {self!r}"
             )
-        return one_shot_label_upper(problem, budget)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        if self.step_size != "auto":
+            given = (self.step_size, self.steps, self.s, self.mechanism, slope)
+            if given != (1.0, 1, problem.s, "binary", None):
+                raise ValueError("risk_bound needs step_size='auto', or one step of length 1")
+            return one_shot_label_upper(problem, budget)
+
+        def tail_at(at: Point) -> SubGamma:
+            here = at_point(type(budget), at, "label")
+            asked = clone(self).set_params(C=at["C"], privacy=here)
+            return noise_tail(asked._randomiser(int(at["n"])), at["C"])
+
+        s = int(self.s)
+        descent = LabelDescent(s, link.a, link.b, SAFETY)
+        return label_descent_upper(
+            problem, budget, descent, tail_at, lambda at: link.b * math.sqrt(s) + at["C"]
+        )
 
     @property
     def _reach(self) -> float:

@@ -14,21 +14,28 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
+from sklearn.base import clone
 
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
+    check_no_start,
     check_sparsity,
     check_whole,
     checked_start,
     number_or_auto,
 )
 from estimators.core.design import LARGEST
-from estimators.core.links import Link, LinkPredictor, best_step
-from estimators.core.mechanisms import Release
-from estimators.core.schedules import Schedule, follows_theorem, run_with, wx21_theorem_9
+from estimators.core.links import Link, LinkPredictor, best_step, gradient_bound
+from estimators.core.schedules import (
+    Schedule,
+    check_planned,
+    follows_theorem,
+    run_with,
+    wx21_theorem_9,
+)
+from estimators.randomisers.averages import clipped_rows, coordinate_means, vector_mean
 from estimators.randomisers.base import VectorRandomiser, blocks, mean_of_reports
 from estimators.randomisers.choice import (
     OnCube,
@@ -38,11 +45,12 @@ from estimators.randomisers.choice import (
     spent,
     sphere_randomiser,
 )
-from estimators.randomisers.coordinates import coordinate_means
+from estimators.randomisers.vectors import SphereRandomiser
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime, UpperBound
 from minimax.core.privacy import Pure, Scope, SpendablePrivacy, ZeroConcentrated
+from minimax.problems.local_regression.interactive import interactive_upper
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper, soft_cap_upper
 
@@ -56,23 +64,6 @@ class LocalPlan:
     step_size: float
     steps: int
     start: Array
-
-
-def gradient_bound(
-    link: Link, p: int, s: int, s_star: int, C: float, radius: float = 1.0, scale: float = 1.0
-) -> float:
-    r"""r: no gradient of the class is longer; attained if f is the identity and p >= s + s*.
-
-    The gradient is f'(<x, theta>) (f(<x, theta>) - y) x with |x_j| <= scale, y = f(<x, theta*>) +
-    noise, |noise| <= C, and theta, theta* in the ball with s, s* non-zero entries. As |theta|_1 <=
-    sqrt(s) radius, |<x, theta - theta*>| <= scale (sqrt s + sqrt s*) radius, so
-
-        r = b sqrt(p) scale (C + b scale (sqrt s + sqrt s*) radius).
-
-    WX21 has |<x, theta>| <= |x|_inf |theta|_2 <= 1, which fails at x = (1, 1), theta = x/sqrt 2.
-    """
-    reach = scale * radius * (math.sqrt(s) + math.sqrt(s_star))
-    return link.b * math.sqrt(p) * scale * (C + link.b * reach)
 
 
 class LocalHardThresholding(LinkPredictor, PrivateEstimator):
@@ -99,7 +90,8 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
     **Risk.** WX21: Theorems 5 and 9: up to constants the l2 error is 2^-T |theta*| plus
     sqrt(T s* log p/n) (r/b^2) coth(epsilon/2), with r of order b sqrt(p) (C + b sqrt s), for
     y = f(<x, theta*>) + noise, x uniform on {-1, 1}^p, noise within [-C, C] of mean zero given x,
-    |theta*| <= radius, s = 8 s* and eta in the window of `estimators.core.links`.
+    |theta*| <= radius, s = 8 s* and eta in the window of `estimators.core.links`. With its constant
+    for f(x) = x and one coefficient: `risk_bound`.
 
     **Source.** WX21: Algorithms 1 and 4, Theorems 5 and 9.
 
@@ -220,13 +212,37 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
         self.randomiser_ = plan.randomiser
         return self
 
+    def risk_bound(self, problem: LocalRegressionProblem) -> UpperBound:
+        """The proven upper bound on the risk over a one-sparse class: see `interactive_upper`.
+
+        For steps of length 1 without a link, and s, C, radius, clip and features as in the class.
+        """
+        check_no_start(self.start)
+        check_planned(self.schedule)
+        budget, plan = self._budget(Pure), self._plan(problem.n, problem.p)
+        given = (self.link, plan.step_size, self.s, float(self.radius), float(self.feature_scale))
+        if given != (None, 1.0, 1, 1.0, 1.0) or self.clip != "auto" or self.C != problem.C:
+            raise ValueError(
+                "risk_bound needs step_size = s = radius = feature_scale = 1, no link, clip='auto'"
+                f" and C = {problem.C:g}; got {self!r}"
+            )
+
+        def reports(n: int, p: int, C: float, epsilon: float) -> tuple[SphereRandomiser, int]:
+            asked = clone(self).set_params(C=C, privacy=Pure(epsilon, scope="local"))
+            found = asked._plan(n, p)
+            assert isinstance(found.randomiser, SphereRandomiser)
+            return found.randomiser, found.steps
+
+        fewest = 1 if self.steps == "auto" else int(self.steps)
+        return interactive_upper(problem, budget, reports, fewest)
+
     def _gradients(
         self, X: Any, y: Array, group: range, coef: Array, link: Link
     ) -> Iterator[Array]:
         """The gradients of a group's users in blocks: a row depends on its own record alone."""
         scale, support = float(self.feature_scale), np.flatnonzero(coef)
         for rows in blocks(group, len(coef)):
-            block = _clipped(X[rows], scale)
+            block = clipped_rows(X[rows], scale)
             inner = block[:, support] @ coef[support]
             # A link with values near the largest float must not stop the fit for one record.
             with np.errstate(all="ignore"):
@@ -385,7 +401,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
             everyone, places = range(n), np.arange(p)
             mean, entry = coordinate_means(X, weights, everyone, places, scale, randomiser, rng)
         else:
-            mean, entry = _vector_mean(X, weights, scale, randomiser, rng)
+            mean, entry = vector_mean(X, weights, scale, randomiser, rng)
         coef = projected(hard_threshold(mean, int(self.s)), float(self.radius))
         self._account([spent(entry, self._asked)])
         self.coef_, self.support_, self.randomiser_ = coef, np.flatnonzero(coef), randomiser
@@ -420,19 +436,3 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
 PROVEN = {"coordinate": one_shot_upper, "softcap": soft_cap_upper}
 """The proven bound of each report that has one."""
-
-
-def _vector_mean(
-    X: Any, weights: Array, scale: float, randomiser: VectorRandomiser, rng: np.random.Generator
-) -> Release[Array]:
-    """Reports of weight_i x_i, averaged."""
-    n, p = X.shape
-    rows = blocks(range(n), p)
-    vectors = (_clipped(X[part], scale) * weights[part, None] for part in rows)
-    return mean_of_reports(vectors, randomiser, rng)
-
-
-def _clipped(rows: Any, scale: float) -> Array:
-    """Rows, dense or CSR, as a new dense array with entries in [-scale, scale]."""
-    dense = rows.toarray() if sparse.issparse(rows) else rows
-    return np.clip(dense, -scale, scale)

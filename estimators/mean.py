@@ -19,7 +19,7 @@ from minimax.core.symbolic import Number
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.mean.centred import Phase, best_course, centred_mean_upper
 from minimax.problems.mean.problem import MeanProblem
-from minimax.problems.mean.upper import best_noisy_mean, noisy_mean_upper
+from minimax.problems.mean.upper import Law, best_noisy_mean, noisy_mean_upper
 
 Rng = np.random.Generator
 Clip = Literal["coordinate", "ball"]
@@ -61,8 +61,9 @@ class NoisyMean(TruncatingEstimator):
         Sub-Gaussian scale and bound on each coordinate of the mean: public knowledge that
         ``R="auto"`` and ``R="theory"`` need. There is no default, as no number fits raw data.
     tails : {"vectors", "Gaussian", "coordinates"}
-        Used by ``R="auto"``. What is sub-Gaussian(sigma): every projection of a record; or the
-        record is N(mean, sigma^2 I), and clipping may be corrected for; or each coordinate alone.
+        Used by ``R="auto"`` and by `risk_bound`. What is sub-Gaussian(sigma): every projection of a
+        record; or the record is N(mean, sigma^2 I), and clipping may be corrected for; or each
+        coordinate alone.
     quantile, range_share : float
         Used by ``R="quantile"`` only.
     calibration : {"analytic", "classical", "paper"}
@@ -131,7 +132,10 @@ class NoisyMean(TruncatingEstimator):
         return self
 
     def risk_bound(self, problem: MeanProblem | BoundedMeanProblem) -> UpperBound:
-        """The proven upper bound on the risk: `centred_mean_upper`, or CWZ19: Theorem 3.2."""
+        """The proven upper bound on the risk: `centred_mean_upper`, or CWZ19: Theorem 3.2.
+
+        For all sub-Gaussian records, or with ``tails="Gaussian"`` for Gaussian ones.
+        """
         self._check_options()
         asked = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
         if self.R == "auto":
@@ -150,7 +154,8 @@ class NoisyMean(TruncatingEstimator):
             budget = Budget(type(asked), at)
             return noise_variance(budget, at["n"], at["d"], level(at), self.calibration)
 
-        return noisy_mean_upper(problem, R=level, noise_variance=variance, privacy=asked)
+        law: Law = "Gaussian" if self.tails == "Gaussian" else "sub-Gaussian"
+        return noisy_mean_upper(problem, R=level, noise_variance=variance, privacy=asked, law=law)
 
     def _fit_phases(self, X: Array, budget: SpendablePrivacy) -> NoisyMean:
         """A phase after the other, each about the centre that the last one found."""

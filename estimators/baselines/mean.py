@@ -13,7 +13,24 @@ from estimators.core.base import Array, PrivateEstimator, Seed, ball_clipped_sum
 from estimators.core.checks import check_between, check_positive
 from estimators.core.mechanisms import Release, gaussian, gaussian_scale, laplace
 from estimators.core.truncation import SAFE_RANGE, known
-from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
+from minimax.core.bound import Point, UpperBound
+from minimax.core.calibration import Budget
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    SpendablePrivacy,
+    ZeroConcentrated,
+    at_point,
+)
+from minimax.core.symbolic import FLOATS, Number, library
+from minimax.problems.mean.baselines import (
+    CoinPressPlan,
+    coinpress_upper,
+    gaussian_length,
+    karwa_vadhan_upper,
+)
+from minimax.problems.mean.problem import MeanProblem
 
 LAST_BIN = 2**50
 """Bins are numbered -LAST_BIN..LAST_BIN: up to here rounding cannot change the number of a bin."""
@@ -54,6 +71,7 @@ class KarwaVadhanMean(PrivateEstimator):
     **Risk.** About sigma^2 d/n plus d (noise variance), without a bound on the mean, once n is
     several times T: the largest bin is then the mean's own or one next to it with high probability
     and nothing is clipped. Below that n the centre is 0 and the error can be as large as the mean.
+    With `radius`, proven: `risk_bound`.
 
     **Source.** Karwa and Vadhan (2018), "Finite sample differentially private confidence
     intervals"; the comparison of CWZ19 §5.3.
@@ -97,8 +115,7 @@ class KarwaVadhanMean(PrivateEstimator):
         n, d = X.shape
         search, release = self._split(self._budget(Pure, Approximate, ZeroConcentrated), d)
         sigma = known("sigma", self.sigma)
-        last = LAST_BIN if self.radius is None else round(float(self.radius) / sigma)
-        half = sigma * (1.5 + float(self.factor) * math.sqrt(math.log(max(n, 2))))
+        last, half = self._last_bin, self._half_width(n)
         rng = self._rng()
         found, centres, offsets = np.zeros(d, dtype=bool), np.zeros(d), np.zeros(d)
         for j, column in enumerate(_columns(X)):
@@ -119,6 +136,50 @@ class KarwaVadhanMean(PrivateEstimator):
         self.half_width_, self.noise_scale_ = half, entry.scale
         return self
 
+    def risk_bound(self, problem: MeanProblem) -> UpperBound:
+        """The proven upper bound on the risk for a given `radius`: see `karwa_vadhan_upper`."""
+        self._check_options()
+        asked = self._budget(Pure, Approximate, ZeroConcentrated)
+        if self.radius is None:
+            raise ValueError("risk_bound covers radius given")
+        return karwa_vadhan_upper(
+            problem,
+            asked,
+            half_width=lambda at: self._half_width(at["n"]),
+            farthest_centre=self._last_bin * float(known("sigma", self.sigma)),
+            noise_variance=lambda at: self._noise_variance(Budget(type(asked), at), at),
+        )
+
+    @property
+    def _last_bin(self) -> int:
+        sigma = known("sigma", self.sigma)
+        return LAST_BIN if self.radius is None else round(float(self.radius) / sigma)
+
+    def _half_width(self, n: Number) -> Number:
+        lib = library(n)
+        margin = 1.5 + float(self.factor) * lib.sqrt(lib.log(lib.largest(n, 2)))
+        return float(known("sigma", self.sigma)) * margin
+
+    def _noise_variance(self, budget: Budget, at: Point) -> Number:
+        """Of a coordinate, with `radius`; at least that for numbers other than floats."""
+        step, d = 2 * self._half_width(at["n"]) / at["n"], at["d"]
+        if budget.is_pure:
+            return 2 * (step * d / (budget.epsilon * self._kept)) ** 2
+        if budget.library is FLOATS:
+            _, release = self._split(at_point(budget.model, at), int(d))
+            assert isinstance(release, Gaussian)
+            return d * gaussian_scale(release, step) ** 2
+        mu = budget.library.sqrt(2 * budget.rho() * self._kept)
+        if budget.model is Approximate:
+            by_addition = {"epsilon": budget.epsilon * self._kept, "delta": at["delta"]}
+            mu = budget.library.least(mu, Budget(Approximate, by_addition).mu())
+        return d * (step / mu) ** 2
+
+    @property
+    def _kept(self) -> float:
+        """The share of the budget that is left for the means, with room for rounding."""
+        return (1 - float(self.range_share)) * (1 - 1e-12)
+
     def _check_options(self) -> None:
         sigma = known("sigma", self.sigma)
         check_between(0, 1000, factor=self.factor)
@@ -134,8 +195,7 @@ class KarwaVadhanMean(PrivateEstimator):
         self, budget: SpendablePrivacy, d: int
     ) -> tuple[Pure | Approximate, Pure | Gaussian]:
         """The guarantee of one coordinate's histogram, and that of the release of all means."""
-        share = float(self.range_share)
-        kept = (1 - share) * (1 - 1e-12)  # room for rounding
+        share, kept = float(self.range_share), self._kept
         if isinstance(budget, Pure):
             return Pure(budget.epsilon * share / d), Pure(budget.epsilon * kept)
         leak = 0.0
@@ -225,7 +285,8 @@ class CoinPressMean(PrivateEstimator):
 
     **Risk.** With probability 1 - beta no record of a N(mean, sigma^2 I) sample is shortened, and
     the error is sigma^2 d/n plus d times the last step's noise variance, which has forgotten the
-    first radius up to a factor that each step shrinks like sqrt(d)/(n sqrt(rho)).
+    first radius up to a factor that each step shrinks like sqrt(d)/(n sqrt(rho)). In full:
+    `risk_bound`.
 
     **Source.** Biswas et al. (2020), "CoinPress: practical private mean and covariance estimation".
 
@@ -272,14 +333,12 @@ class CoinPressMean(PrivateEstimator):
         if isinstance(budget, Approximate):
             budget = budget.to_gaussian()
         n, d = X.shape
-        t, sigma = int(self.iterations), known("sigma", self.sigma)
-        first = [(1 - float(self.last_share)) / max(t - 1, 1)] * (t - 1)
-        parts = split_budget(budget, *first, 1 - sum(first))
-        gamma = sigma * _gaussian_length(d, self.beta / (2 * t * n))
-        tail = _gaussian_length(d, self.beta / (2 * t))
-        r = self.ball_radius or known("radius", self.radius) * math.sqrt(d)
+        plan = self._plan()
+        sigma, parts = plan.sigma, split_budget(budget, *plan.shares)
+        record, tail = (gaussian_length(float(d), x) for x in plan.tails(float(n)))
+        gamma = sigma * record
         rng, centre = self._rng(), np.zeros(d)
-        ledger, radii = [], [float(r)]
+        ledger, radii = [], [float(plan.first_radius(float(d)))]
         for part in parts:
             average = ball_clipped_sum(X, centre, radii[-1] + gamma) / n
             l2 = 2 * (radii[-1] + gamma) / n
@@ -295,6 +354,24 @@ class CoinPressMean(PrivateEstimator):
         self.ball_radii_ = np.array(radii)
         return self
 
+    def risk_bound(self, problem: MeanProblem) -> UpperBound:
+        """The proven upper bound on the risk for Gaussian records: see `coinpress_upper`."""
+        self._check_options()
+        asked = self._budget(ZeroConcentrated, Gaussian, Approximate)
+        return coinpress_upper(problem, asked, self._plan())
+
+    def _plan(self) -> CoinPressPlan:
+        t = int(self.iterations)
+        first = [(1 - float(self.last_share)) / max(t - 1, 1)] * (t - 1)
+
+        def first_radius(d: Number) -> Number:
+            if self.ball_radius is not None:
+                return 0 * d + float(self.ball_radius)
+            return float(known("radius", self.radius)) * library(d).sqrt(d)
+
+        sigma = float(known("sigma", self.sigma))
+        return CoinPressPlan(sigma, (*first, 1 - sum(first)), float(self.beta), first_radius)
+
     def _check_options(self) -> None:
         known("sigma", self.sigma)
         if self.ball_radius is None:
@@ -305,8 +382,3 @@ class CoinPressMean(PrivateEstimator):
         check_positive(iterations=self.iterations)
         if not isinstance(self.iterations, (int, np.integer)):
             raise TypeError(f"iterations must be an integer, got {self.iterations!r}")
-
-
-def _gaussian_length(d: int, beta: float) -> float:
-    """A length that a N(0, I_d) vector exceeds with probability at most beta (Laurent, Massart)."""
-    return math.sqrt(d - 2 * math.log(beta) + 2 * math.sqrt(-d * math.log(beta)))

@@ -206,6 +206,23 @@ def best_step(link: Link, isometry: float = 0.0) -> float:
     return 2 / (link.a**2 * (1 - isometry) + link.b**2 * (1 + isometry))
 
 
+def gradient_bound(
+    link: Link, p: int, s: int, s_star: int, C: float, radius: float = 1.0, scale: float = 1.0
+) -> float:
+    r"""r: no gradient of the class is longer; attained if f is the identity and p >= s + s*.
+
+    The gradient is f'(<x, theta>) (f(<x, theta>) - y) x with |x_j| <= scale, y = f(<x, theta*>) +
+    noise, |noise| <= C, and theta, theta* in the ball with s, s* non-zero entries. As |theta|_1 <=
+    sqrt(s) radius, |<x, theta - theta*>| <= scale (sqrt s + sqrt s*) radius, so
+
+        r = b sqrt(p) scale (C + b scale (sqrt s + sqrt s*) radius).
+
+    WX21 has |<x, theta>| <= |x|_inf |theta|_2 <= 1, which fails at x = (1, 1), theta = x/sqrt 2.
+    """
+    reach = scale * radius * (math.sqrt(s) + math.sqrt(s_star))
+    return link.b * math.sqrt(p) * scale * (C + link.b * reach)
+
+
 def _check_isometry(isometry: float) -> None:
     if not (0 <= isometry < 1 and math.isfinite(isometry)):
         raise ValueError(f"isometry must lie in [0, 1), got {isometry!r}")

@@ -160,6 +160,17 @@ class SphereRandomiser(Randomiser):
         unit = (self.mass + 1 / math.expm1(self.epsilon)) / cap_moment(self.gamma, self.p)
         return self.radius * unit
 
+    @property
+    def coordinate_moment(self) -> float:
+        r"""The largest second moment of a coordinate of a report, whatever the input.
+
+        With L the length, a report is L V, and E<u, V>^2 = (1 + (p - 1) gamma r/L)/p: that of the
+        part in the cap is (q + (p - 1) gamma M)/p by partial integration. The rest of the length is
+        spread evenly over the other directions, so that no direction has more than u.
+        """
+        tilt = (self.p - 1) * self.gamma * self.radius
+        return self.length * (self.length + tilt) / self.p
+
     def clip(self, X: ArrayLike) -> Array:
         """Rows shortened to norm r."""
         return shortened(X, self.p, self.radius)

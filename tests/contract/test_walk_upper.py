@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
+from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
+from estimators.label_regression import LabelHardThresholding
+from estimators.local_regression import LocalHardThresholding
 from estimators.mean import NoisyMean
 from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
@@ -95,7 +99,19 @@ def made() -> Iterator[Made]:
                 p, s=4, entry_bound=1.0, step_size=3.0, steps=3
             ).risk_bound(SparseRegressionProblem(10**9, 50, 3)),
         )
+        yield (
+            f"histograms {privacy}",
+            lambda p=privacy: KarwaVadhanMean(p, sigma=1.0, radius=1.0).risk_bound(
+                MeanProblem(1000, 200)
+            ),
+        )
     for privacy in GAUSSIAN:
+        yield (
+            f"shrinking balls {privacy}",
+            lambda p=privacy: CoinPressMean(p, sigma=1.0, radius=1.0).risk_bound(
+                MeanProblem(1000, 200)
+            ),
+        )
         yield (
             f"gradient descent {privacy}",
             lambda p=privacy: NoisyGradientRegression(p).risk_bound(RegressionProblem(10**7, 20)),
@@ -139,15 +155,34 @@ def local(privacy: Privacy) -> Iterator[Made]:
             yield f"soft caps, {loss} {privacy}", lambda x=records: soft_cap_upper(x, privacy)
         if isinstance(privacy, (Pure, Renyi)):  # the budget enters through e alone
             yield f"halving, {loss} {privacy}", lambda x=records: halving_upper(x, privacy)
+    if isinstance(privacy, Pure):
+        yield from interactive(replace(privacy, scope="local"))
     labels = LabelRegressionProblem(10**6, 200, 3)
     yield f"labels {privacy}", lambda: one_shot_label_upper(labels, privacy)
+    if privacy in CENTRAL:
+        few = LabelHardThresholding(replace(privacy, scope="label"), s=4, C=2.0)
+        yield f"label descent {privacy}", lambda: few.risk_bound(labels)
+
+
+def interactive(privacy: Pure) -> Iterator[Made]:
+    for randomiser, steps in (("duchi", 2), ("privunit", "auto")):
+        named = LocalHardThresholding(privacy, C=2.0, randomiser=randomiser, steps=steps)
+        yield (
+            f"interactive, {randomiser} {privacy}",
+            lambda x=named: x.risk_bound(LocalRegressionProblem(10**7, 20)),
+        )
 
 
 BOUNDS = dict(made())
 WITHIN: dict[str, Draw] = {"radius": log_uniform(1e-10, 1.0)}
 UNIT = log_uniform(1e-10, 1.0)
+WITHIN_ONE_HALF: dict[str, Draw] = {"radius": log_uniform(1e-10, 0.5)}
+"""At n = 1 a window about a centre as far as 1 reaches no farther."""
 DRAWN: dict[str, dict[str, Draw]] = {
     "sparse mean": {"s": whole(1, 5), "d": whole(5, 1e6)},
+    "histograms": WITHIN_ONE_HALF,
+    "label descent": {"s": whole(1, 4), "p": whole(4, 1e6), "rho": log_uniform(1e-11, 1e5)},
+    "shrinking balls": {**WITHIN, "sigma": UNIT},
     "private thresholding": {**WITHIN, "s": whole(1, 4), "d": whole(4, 1e6)},
     "gradient descent": WITHIN,
     "thresholding": {**WITHIN, "s": whole(1, 4), "d": whole(4, 1e6)},

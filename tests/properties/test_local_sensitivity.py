@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from estimators import SequentialHalving, local_regression
-from estimators.core.links import IDENTITY, Link
+from estimators.core.links import IDENTITY, Link, gradient_bound
 from estimators.core.mechanisms import Release
-from estimators.local_regression import LocalHardThresholding, OneShotThreshold, gradient_bound
+from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from estimators.randomisers.base import mean_of_reports
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import Randomiser

@@ -284,25 +284,31 @@ def test_statistics_of_an_unthresholded_descent() -> None:
     assert above(losses, bound(0.7))
 
 
-def test_gradient_clipping_is_below_its_bound() -> None:
+@pytest.mark.parametrize(("steps", "level"), [(4, 3.1), (1, 0.6), (1, 1.4)])
+def test_gradient_clipping_is_below_its_bound(steps: int, level: float) -> None:
     """WG19: Corollary 5.6 with each record's gradient clipped, and not too rarely."""
     problem = SparseRegressionProblem(10_000, 6, 2, sigma=0.5)
     rng, K, s = np.random.default_rng(9), math.sqrt(3), 2
-    G = K * 3.6
     beta = np.array([0.7, 0.7, 0, 0, 0, 0])
     losses = []
     for _ in range(40):
         X = rng.choice([-1.0, 1.0], (problem.n, 6)) / math.sqrt(2)
         y = X @ beta + problem.sigma * rng.standard_normal(problem.n)
         b = np.zeros(6)
-        for _ in range(4):
-            residual = np.clip(X @ b - y, -G / K, G / K)
+        for _ in range(steps):
+            residual = np.clip(X @ b - y, -level, level)
             b = ball(hard(b - 2.0 * X.T @ residual / problem.n, s), 1.0)
         losses.append(float(np.sum((b - beta) ** 2)) / 2)
-    bound = sparse_upper.noisy_thresholding_upper(
-        problem, s=s, radius=1.0, G=G, step_size=2.0, steps=4, noise=1e-9
-    )
-    assert below(losses, bound.value())
+
+    def bound(level: float) -> float:
+        return sparse_upper.noisy_thresholding_upper(
+            problem, s=s, radius=1.0, G=K * level, step_size=2.0, steps=steps, noise=1e-9
+        ).value()
+
+    assert below(losses, bound(level))
+    assert bound(level) < problem.zero_release_risk() or level < 1
+    if level < 1:  # as if nothing were clipped
+        assert above(losses, bound(1e3))
 
 
 # --- Fixed data ----------------------------------------------------------------------------------

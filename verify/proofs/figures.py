@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from estimators.core.design import Design
 from estimators.core.mechanisms import gaussian_scale
-from estimators.label_regression import thresholded_descent
 from estimators.randomisers.labels import GaussianLabels, label_bound, paper_label_scale
+from estimators.thresholding import thresholded_descent
 from minimax.core.privacy import Approximate, Gaussian
 from verify.figures import fill_band, new_figure
 from verify.rates.special.worst_case_log_d import SHOWN, worst_case

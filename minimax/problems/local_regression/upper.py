@@ -74,7 +74,14 @@ def threshold_factor(p: Number, s: Number) -> Number:
     """
     lib = library(p, s)
     top = lib.choose(p <= s, lambda: 0 * p, lambda: subgaussian_top(lib.least(s, p - s), p - s))
-    return (lib.sqrt(s) + lib.sqrt(top)) ** 2 + top
+    return thresholded_loss(s, top)
+
+
+def thresholded_loss(own: Number, top: Number) -> Number:
+    """(sqrt(own) + sqrt(top))^2 + top of `threshold_factor`: `own` bounds E|e_S|^2, `top` that of
+    the largest errors off S."""
+    lib = library(own, top)
+    return (lib.sqrt(own) + lib.sqrt(top)) ** 2 + top
 
 
 def sum_factor(p: Number) -> Number:

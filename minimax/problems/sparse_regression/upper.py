@@ -234,12 +234,12 @@ def _log_odds(point: Point, L: float, s: int, radius: float) -> Thresholded:
     return Thresholded(point, L, s, radius, 1 / (4 * s_star), logistic_flatness(reach), 0.25)
 
 
-def _clipped_residuals(point: Point, s: int, radius: float, G: float) -> Number:
-    """C of `noisy_thresholding_upper`."""
+def _clipped_residuals(point: Point, s: int, radius: float, G: float, first: bool) -> Number:
+    """C of `noisy_thresholding_upper`; in the first step b = 0."""
     lib, s_star = library(point["s"]), point["s"]
     K = lib.sqrt(point["d"] / s_star)
-    reach = lib.least(K, lib.sqrt((s + s_star) / s_star)) * (radius + point["radius"])
-    return excess_rms(G / K - reach, point["sigma"])
+    moved = 0.0 if first else lib.least(K, lib.sqrt(s / s_star)) * radius
+    return excess_rms(G / K - point["radius"] - moved, point["sigma"])
 
 
 def noisy_thresholding_upper(
@@ -261,15 +261,16 @@ def noisy_thresholding_upper(
     the largest |x|_2:
 
     * squared loss: sqrt(h) C in place of sqrt(h) B, C^2 = E((|xi| - u)^+)^2, xi ~ N(0, sigma^2),
-      u = G/K - min(K, sqrt((s + s*)/s*)) (c0 + a);
+      u = G/K - a - min(K, sqrt(s/s*)) c0, and u = G/K - a if T = 1;
     * logistic loss, y = 1 with chance 1/(1 + exp(-<x, beta>)): 1/4 in place of sigma^2, nothing
       clipped (G >= K), and [f l, h/4] in place of [l, h], f = e^M/(1 + e^M)^2,
       M = min(K, sqrt(s/s*)) c0.
 
     **Proof.** Squared: clipping changes the residual <x_i, b> - y_i only beyond G/|x_i| >= G/K, by
-    at most f_i = (|xi_i| - u)^+, since |<x_i, b - beta>| <= |x_i restricted|_2 |b - beta|_2. So the
-    gradient is off by X'f'/n with |f'_i| <= f_i for every b, whose norm on I is at most
-    sqrt(h) (mean of f_i^2)^{1/2}. Logistic: the gradient at beta is, in each coordinate, a mean of
+    at most f_i = (|xi_i| - u)^+: |<x_i, beta>| <= a, as x_i has length 1 on s* coordinates,
+    |<x_i, b>| <= min(K, sqrt(s/s*)) c0, and b = 0 in the first step. So the gradient is off by
+    X'f'/n with |f'_i| <= f_i for every b, whose norm on I is at most sqrt(h) (mean of f_i^2)^{1/2}.
+    Logistic: the gradient at beta is, in each coordinate, a mean of
     n independent centred variables of range 1/sqrt(s*) (Hoeffding's lemma: variance 1/(4 s*)),
     and the mean curvature between b and beta is that of `noisy_logistic_upper`.
 
@@ -297,7 +298,8 @@ def noisy_thresholding_upper(
         size = (s, point["s"], point["d"])
         level = rule_at(noise, point) if closed else chosen["noise"]
         terms = gaussian_terms(*size, chosen["step_size"], level, closed=closed)
-        clipped = _clipped_residuals(point, s, radius, G) if squared else 0.0
+        first = chosen["steps"] == 1
+        clipped = _clipped_residuals(point, s, radius, G, first) if squared else 0.0
         return StepTerms(clipped, *terms)
 
     def unclipped(point: Point) -> bool:

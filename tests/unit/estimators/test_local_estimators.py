@@ -16,12 +16,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from estimators import local_regression
 from estimators.core.accounting import compose
-from estimators.core.links import IDENTITY, Link
+from estimators.core.links import IDENTITY, Link, gradient_bound
 from estimators.core.mechanisms import Release
 from estimators.local_regression import (
     LocalHardThresholding,
     OneShotThreshold,
-    gradient_bound,
 )
 from estimators.randomisers.vectors import Randomiser, privunit
 from minimax.core.bound import OutsideRegime

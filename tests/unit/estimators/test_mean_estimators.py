@@ -23,7 +23,7 @@ from estimators.baselines.mean import (
 )
 from estimators.core.accounting import LedgerEntry, compose
 from estimators.core.truncation import theoretical_truncation
-from estimators.mean import NoisyMean
+from estimators.mean import NoisyMean, Tails
 from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 from minimax.problems.mean.problem import MeanProblem
 
@@ -280,6 +280,21 @@ def test_the_ledger_reproduces_the_guarantee(kind: type[Estimator]) -> None:
     fitted = made(kind, random_state=0).fit(GOOD)
     assert compose(fitted.ledger_, Approximate, BUDGET.delta) == fitted.privacy_
     assert compose(fitted.ledger_ * 2, Approximate, BUDGET.delta * 2) != fitted.privacy_
+
+
+def test_the_risk_bound_is_for_sub_gaussian_records_unless_told_otherwise() -> None:
+    """x = B with chance alpha, else 0, sub-Gaussian(1) by Kearns and Saul: Gaussians lose less."""
+    alpha, R = 1e-4, 4.0
+    B = math.sqrt(2 * math.log((1 - alpha) / alpha) / (1 - 2 * alpha))
+    bias = alpha * (B - R)
+    problem = MeanProblem(10**15, 1, 1.0, 1e-3)
+
+    def proven(tails: Tails) -> float:
+        return NoisyMean(Gaussian(1e9), R=R, tails=tails).risk_bound(problem).value()
+
+    assert B > R
+    assert alpha * B < problem.radius
+    assert proven("Gaussian") < bias**2 <= proven("coordinates") == proven("vectors")
 
 
 def test_the_risk_bound_uses_the_noise_that_is_drawn() -> None:

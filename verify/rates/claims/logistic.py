@@ -28,7 +28,7 @@ def _maximum_likelihood(p: Point) -> IterativeHardThresholding:
     return IterativeHardThresholding(s=LogisticProblem.at(p).d, loss="logistic")
 
 
-def _tracing(model: type[Privacy], steps: int, *sweeps: Sweep, has_upper: bool = True) -> Claim:
+def _tracing(model: type[Privacy], steps: int, *sweeps: Sweep) -> Claim:
     estimator_at = _classifier(model, steps)
     return Claim(
         name=f"logistic/tracing/{model.name}",
@@ -39,7 +39,7 @@ def _tracing(model: type[Privacy], steps: int, *sweeps: Sweep, has_upper: bool =
         estimator_at=estimator_at,
         non_private=_maximum_likelihood,
         sweeps=sweeps,
-        upper=proven(estimator_at, LogisticProblem.at) if has_upper else None,
+        upper=proven(estimator_at, LogisticProblem.at),
         projects=True,
     )
 
@@ -71,7 +71,6 @@ def claims() -> list[Claim]:
             Sweep(
                 "privacy", {"n": 200_000, "d": 4, "radius": 4.0, "epsilon": 3e-3, "delta": 1e-10}
             ),
-            has_upper=False,
         ),
         _tracing(Gaussian, 2, Sweep("privacy", {"n": 200_000, "d": 4, "radius": 1.0, "mu": 4e-3})),
     ]

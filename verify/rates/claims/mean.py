@@ -130,7 +130,7 @@ def _bounded(proof: str, model: type[Privacy], lower: LowerBound, *sweeps: Sweep
     )
 
 
-def _without_upper(
+def _other(
     name: str,
     model: type[Privacy],
     lower: LowerBound,
@@ -138,6 +138,7 @@ def _without_upper(
     estimator_at: Factory,
     sweep: Sweep,
 ) -> Claim:
+    """With what is proved of the estimator."""
     return Claim(
         name=f"mean/{name}",
         problem=MeanProblem,
@@ -147,6 +148,7 @@ def _without_upper(
         estimator_at=estimator_at,
         non_private=_sample_mean,
         sweeps=(sweep,),
+        upper=proven(estimator_at, MeanProblem.at),
     )
 
 
@@ -209,9 +211,9 @@ def _tracing_claims() -> list[Claim]:
 
 
 def _other_claims() -> list[Claim]:
-    """By other proofs, or of other estimators, of which no upper bound is proved."""
+    """By other proofs, or of other estimators."""
     return [
-        _without_upper(
+        _other(
             "packing/pure",
             Pure,
             mean.dense_packing(Pure),
@@ -222,9 +224,10 @@ def _other_claims() -> list[Claim]:
                 {**UNIT, "n": 2000, "d": 50, "epsilon": 0.5},
                 {**UNIT, "n": 1e20, "d": 1e4, "epsilon": 1e-2},
                 ("n", "d", "epsilon"),
+                weight=7,
             ),
         ),
-        _without_upper(
+        _other(
             "tracing/zCDP/CoinPress",
             ZeroConcentrated,
             _best_tracing(ZeroConcentrated),
@@ -232,7 +235,7 @@ def _other_claims() -> list[Claim]:
             _coinpress(ZeroConcentrated),
             Sweep("privacy", ZCDP),
         ),
-        _without_upper(
+        _other(
             "tracing/approximate/KarwaVadhan",
             Approximate,
             _best_tracing(Approximate),

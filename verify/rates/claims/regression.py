@@ -94,6 +94,7 @@ def claims() -> list[Claim]:
             Gaussian,
             Sweep("privacy", {**BASE, "mu": 0.014}, {**ASYMPTOTIC, "mu": 1e-7}, ("mu",), weight=4),
         ),
+        # No upper bound: the inverse of a matrix with Gaussian noise has no second moment.
         Claim(
             name="regression/tracing/zCDP/AdaSSP",
             problem=RegressionProblem,

@@ -144,6 +144,8 @@ def claims() -> list[Claim]:
                 ("n", "s"),
             ),
         ),
+        # No upper bound: at this n every test refuses, and the worst of the class loses what
+        # releasing 0 does. `risk_bound` is of use from n epsilon = 2000 on.
         _claim(
             "packing/approximate/stable",
             Approximate,

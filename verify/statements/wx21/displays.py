@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from estimators.core.links import Link
-from estimators.local_regression import gradient_bound
+from estimators.core.links import Link, gradient_bound
 from estimators.randomisers.labels import paper_label_scale
 from estimators.randomisers.vectors import SphereRandomiser
 from minimax.problems.local_regression.lower import null_against_mixture, wx21_theorem_1_fano
@@ -128,7 +127,7 @@ NOISE_TERM = (
     wrong=NOISE_TERM,
     code=(
         "estimators.randomisers.vectors.SphereRandomiser",
-        "estimators.local_regression.gradient_bound",
+        "estimators.core.links.gradient_bound",
     ),
     echoes="WX21:Theorem 5",
 )
@@ -151,7 +150,7 @@ NOISE_TERM = (
     ),
     code=(
         "estimators.randomisers.vectors.SphereRandomiser",
-        "estimators.local_regression.gradient_bound",
+        "estimators.core.links.gradient_bound",
     ),
     echoes="WX21:Theorem 5",
 )

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from estimators.core.design import Design
 from estimators.core.links import IDENTITY, Link, best_step
-from estimators.label_regression import LabelHardThresholding, thresholded_descent
+from estimators.label_regression import LabelHardThresholding
 from estimators.randomisers.labels import GaussianLabels, paper_label_scale
+from estimators.thresholding import thresholded_descent
 from minimax.core.privacy import Approximate, Gaussian
 from verify.proofs.entry import ALPHA, Case, Chapter, Result, Status, result
 from verify.rates.claims.local import PAPER_LINK

@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from estimators.core.links import IDENTITY, Link
-from estimators.local_regression import LocalHardThresholding, gradient_bound
+from estimators.core.links import IDENTITY, Link, gradient_bound
+from estimators.local_regression import LocalHardThresholding
 from estimators.randomisers.vectors import SphereRandomiser
 from minimax.core.privacy import Pure
 from verify.proofs.entry import Case, Chapter, Result, Status, result
@@ -73,7 +73,7 @@ def longest_gradient(link: Link, p: int, s_star: int, C: float) -> float:
     wrong=COIN,
     code=(
         "estimators.local_regression.LocalHardThresholding",
-        "estimators.local_regression.gradient_bound",
+        "estimators.core.links.gradient_bound",
     ),
 )
 def coin(rng: np.random.Generator, link: Link, radius: Radius, share: float = 1.0) -> Result:
@@ -256,7 +256,7 @@ CHAPTER.states(
     wrong=COIN,
     code=(
         "estimators.local_regression.LocalHardThresholding",
-        "estimators.local_regression.gradient_bound",
+        "estimators.core.links.gradient_bound",
     ),
     echoes="WX21:Algorithm 1",
 )(coin)

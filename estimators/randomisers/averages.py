@@ -1,14 +1,15 @@
-"""Reports about one coordinate each, averaged."""
+"""Averages of the reports of many users, about one coordinate each or about all."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from estimators.core.base import Array
 from estimators.core.mechanisms import Release
-from estimators.randomisers.base import VectorRandomiser
+from estimators.randomisers.base import VectorRandomiser, blocks, mean_of_reports
 
 
 def coordinate_means(
@@ -31,3 +32,19 @@ def coordinate_means(
     reports, entry = randomiser.randomise(products[:, None], rng)
     sums = np.bincount(asked, weights=reports[:, 0], minlength=q)
     return Release(sums / np.maximum(np.bincount(asked, minlength=q), 1), entry)
+
+
+def vector_mean(
+    X: Any, weights: Array, scale: float, randomiser: VectorRandomiser, rng: np.random.Generator
+) -> Release[Array]:
+    """Reports of weight_i x_i, averaged."""
+    n, p = X.shape
+    rows = blocks(range(n), p)
+    vectors = (clipped_rows(X[part], scale) * weights[part, None] for part in rows)
+    return mean_of_reports(vectors, randomiser, rng)
+
+
+def clipped_rows(rows: Any, scale: float) -> Array:
+    """Rows, dense or CSR, as a new dense array with entries in [-scale, scale]."""
+    dense = rows.toarray() if sparse.issparse(rows) else rows
+    return np.clip(dense, -scale, scale)
