@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from estimators.halving import SequentialHalving
     from estimators.label_regression import LabelHardThresholding, LabelLasso
     from estimators.local_regression import LocalHardThresholding, OneShotThreshold
+    from estimators.logistic import PlannedLogisticRegression
     from estimators.mean import NoisyMean
     from estimators.regression import NoisyGradientRegression
     from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
@@ -48,6 +49,7 @@ __all__ = [
     "NoisyHardThresholdingClassifier",
     "NoisyMean",
     "OneShotThreshold",
+    "PlannedLogisticRegression",
     "PrivateFrankWolfe",
     "PrivateHardThresholding",
     "SampleMean",
@@ -79,6 +81,7 @@ _HOMES = {
     "NoisyHardThresholdingClassifier": "sparse_erm",
     "NoisyMean": "mean",
     "OneShotThreshold": "local_regression",
+    "PlannedLogisticRegression": "logistic",
     "PrivateFrankWolfe": "baselines.sparse_regression",
     "PrivateHardThresholding": "sparse_regression",
     "SampleMean": "controls.mean",

@@ -92,6 +92,10 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"l2": 0.1, **PAPER},
     ],
     "NoisyHardThresholdingClassifier": [{"classes": (0, 1), "s": 2}],
+    "PlannedLogisticRegression": [
+        {"classes": (0, 1), "privacy": LOUD_CONCENTRATED, "start": (0.5, 0.0, -0.5)},
+        {"privacy": LOUD_PURE, "reach": 1.0, "row_bound": 2.0},
+    ],
     "AdaptiveSufficientStatistics": [{"privacy": Gaussian(1e3)}, PAPER],
     "JohnsonLindenstraussRegression": [{"privacy": LOUD, "projections": 9}],
     "PrivateFrankWolfe": [
