@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from estimators.logistic import PlannedLogisticRegression
 from estimators.regression import NoisyGradientRegression
-from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.logistic import upper as logistic_upper
@@ -56,7 +56,7 @@ def test_the_named_dense_estimator_has_the_proven_risk_under_a_pure_budget() -> 
 def test_the_named_logistic_estimator_has_the_proven_risk() -> None:
     problem, budget = LogisticProblem(8_000, 3), ZeroConcentrated(0.5)
     best = logistic_upper.best_upper(problem, budget)
-    risk, model = best.risk, NoisyHardThresholding(budget, **best.settings)
+    risk, model = best.risk, PlannedLogisticRegression(budget, **best.settings)
     assert risk < 0.2 / 3
     rng, beta = np.random.default_rng(16), np.full(3, 0.5)
     losses = []

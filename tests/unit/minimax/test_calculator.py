@@ -209,8 +209,6 @@ def test_table_shows_every_bound(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("privacy", [Pure(0.5), Approximate(0.5, 1e-7), ZeroConcentrated(0.05)])
 def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
     risk = 0.05
-    if problem == "logistic" and isinstance(privacy, Pure):
-        pytest.skip("no estimator with a pure budget is proven for logistic regression")
     sizes = {"d": 30.0, "sigma": 1.0, "radius": 4.0 if problem == "logistic" else 1.5, "s": 3.0}
     chosen = PROBLEMS[problem].at({**sizes, "p": 30.0, "n": 1})
     found = plan(chosen, privacy, risk)
