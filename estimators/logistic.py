@@ -16,7 +16,8 @@ from estimators.core.mechanisms import Release, gaussian, k_norm
 from estimators.core.two_classes import TwoClassPredictor
 from estimators.regression import projected
 from minimax.core.bound import UpperBound
-from minimax.core.calibration import ball_noise_variance, budget_of
+from minimax.core.calibration import budget_of
+from minimax.core.logistic_gradient import logistic_half_width
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.logistic.planned import (
     Phase,
@@ -38,9 +39,10 @@ class PlannedLogisticRegression(TwoClassPredictor):
     the budget and their steps minimise what the proof's recursion expects, given n, d, the budget,
     radius, c and `reach`. There is no intercept.
 
-    **Privacy.** Replacing a record moves an averaged gradient by at most 2 c w/n in l2, whatever
-    the data, where w = `minimax.core.logistic_gradient.logistic_half_width` is 1/2 at b = 0 and
-    below 1 on the ball. Noise is Gaussian, or of density e^{-c|z|} for a pure budget; a budget of
+    **Privacy.** Replacing a record moves an averaged gradient by at most 2 c w(c|b|)/n in l2,
+    whatever the data, where w = `minimax.core.logistic_gradient.logistic_half_width` grows from 1/2
+    at b = 0 to at most 1; b is a function of earlier releases, and a phase's share of the budget
+    does not depend on it. Noise is Gaussian, or of density e^{-a|z|} for a pure budget; a budget of
     (epsilon, delta) is spent in the way that the plan expects more of, which for few features is
     the pure one.
 
@@ -68,8 +70,7 @@ class PlannedLogisticRegression(TwoClassPredictor):
 
     Attributes
     ----------
-    coef_ (one-dimensional), classes_, n_iter_ (phases), noise_scale_ (of a coordinate of the last
-    averaged gradient), privacy_, ledger_, n_features_in_
+    coef_ (one-dimensional), classes_, n_iter_ (phases), privacy_, ledger_, n_features_in_
 
     Examples
     --------
@@ -84,7 +85,7 @@ class PlannedLogisticRegression(TwoClassPredictor):
     (True, 'zCDP(rho=0.1)')
     """
 
-    releases = ("coef_",)
+    releases = ("coef_", "ledger_", "privacy_")
 
     def __init__(
         self,
@@ -115,12 +116,13 @@ class PlannedLogisticRegression(TwoClassPredictor):
         for phase in plan.phases:
             slopes = special.expit(weights * design.predict(coef)) - positive
             gradient = design.correlate(weights * slopes) / n
-            noisy, entry = _noisy(gradient, 2 * phase.half_width / n, plan, phase, rng)
+            moves = 2 * logistic_half_width(float(np.linalg.norm(coef))) / n
+            noisy, entry = _noisy(gradient, moves, plan, phase, rng)
             coef = projected(coef - phase.step_size * noisy, limit)
             ledger.append(entry)
         self._account(ledger)
         self.coef_, self.classes_ = coef / unit, classes
-        self.n_iter_, self.noise_scale_ = len(plan.phases), _deviation(plan, n, d)
+        self.n_iter_ = len(plan.phases)
         return self
 
     def risk_bound(self, problem: LogisticProblem) -> UpperBound:
@@ -167,9 +169,3 @@ def _noisy(
         )
     scale = moves / float(budget.mu())
     return gaussian(gradient, l2_sensitivity=moves, scale=scale, rng=rng, about="gradient")
-
-
-def _deviation(plan: Plan, n: int, d: int) -> float:
-    """The standard deviation of the noise on a coordinate of the last gradient."""
-    last = plan.phases[-1]
-    return float(ball_noise_variance(plan.budget(last), n, d, last.half_width) ** 0.5)

@@ -46,7 +46,8 @@ class Phase(NamedTuple):
     """Its part of mu^2 (or rho), or of epsilon if the noise is that of a pure budget."""
     step_size: float
     half_width: float
-    """Replacing a record moves the averaged gradient by at most 2 half_width/n."""
+    """Replacing a record moves the averaged gradient by at most 2 half_width/n, and by less where
+    the iterate is shorter than it may be."""
 
 
 class Plan(NamedTuple):
@@ -112,7 +113,7 @@ def planned_logistic_upper(
     r"""Risk of a planned descent on the logistic loss.
 
     **Statement.** b_0 = 0, b_{k+1} = Proj(b_k - eta_k (g(b_k) + w_k)), g the averaged gradient, w_k
-    noise with E w_k = 0 and E|w_k|^2 <= tau_k^2 that is independent of the data and the past, Proj
+    noise with E w_k = 0 and E|w_k|^2 <= tau_k^2 whatever the data and the past, Proj
     on the ball of `radius` c0 >= a, a that of the class. But for a chance `failure` of the rows the
     eigenvalues of (1/n) sum x_i x_i' lie in [l, h] (`chernoff_interval`); let q_k be the largest
     |1 - eta_k t| over [f l, h/4], f = e^c0/(1 + e^c0)^2, and r = 1/(2 sqrt n). Then
