@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget, ball_noise_variance
+from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
 from minimax.core.logistic_gradient import logistic_half_width
 from minimax.core.privacy import Approximate, Privacy, Pure
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
@@ -34,7 +34,6 @@ from minimax.methods.recursion import (
 )
 from minimax.papers import THIS_WORK
 from minimax.problems.logistic.problem import LogisticProblem
-from minimax.problems.mean.centred import part_of_budget
 
 Array = NDArray[np.float64]
 
