@@ -85,7 +85,7 @@ class PlannedLogisticRegression(TwoClassPredictor):
     (True, 'zCDP(rho=0.1)')
     """
 
-    releases = ("coef_", "ledger_", "privacy_")
+    releases = ("coef_",)
 
     def __init__(
         self,
@@ -117,8 +117,8 @@ class PlannedLogisticRegression(TwoClassPredictor):
             slopes = special.expit(weights * design.predict(coef)) - positive
             gradient = design.correlate(weights * slopes) / n
             moves = 2 * logistic_half_width(float(np.linalg.norm(coef))) / n
-            noisy, entry = _noisy(gradient, moves, plan, phase, rng)
-            coef = projected(coef - phase.step_size * noisy, limit)
+            noisy, entry = _noisy(gradient / moves, plan, phase, rng)
+            coef = projected(coef - phase.step_size * moves * noisy, limit)
             ledger.append(entry)
         self._account(ledger)
         self.coef_, self.classes_ = coef / unit, classes
@@ -157,15 +157,15 @@ class PlannedLogisticRegression(TwoClassPredictor):
         return self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
 
 
-def _noisy(
-    gradient: Array, moves: float, plan: Plan, phase: Phase, rng: np.random.Generator
-) -> Release[Array]:
-    """The averaged gradient with the noise of a phase, where a record moves it by `moves`."""
-    budget = plan.budget(phase)
+def _noisy(gradient: Array, plan: Plan, phase: Phase, rng: np.random.Generator) -> Release[Array]:
+    """A gradient with the noise of a phase, in units of how far a record can move it.
+
+    In these units the ledger says nothing of the iterate.
+    """
+    budget, about = plan.budget(phase), "gradient in units of its sensitivity"
     if plan.pure:
         epsilon = float(budget.epsilon)
-        return k_norm(
-            gradient, norm="l2", sensitivity=moves, epsilon=epsilon, rng=rng, about="gradient"
-        )
-    scale = moves / float(budget.mu())
-    return gaussian(gradient, l2_sensitivity=moves, scale=scale, rng=rng, about="gradient")
+        return k_norm(gradient, norm="l2", sensitivity=1.0, epsilon=epsilon, rng=rng, about=about)
+    return gaussian(
+        gradient, l2_sensitivity=1.0, scale=1 / float(budget.mu()), rng=rng, about=about
+    )

@@ -50,7 +50,6 @@ def test_many_features_get_gaussian_noise() -> None:
     model = PlannedLogisticRegression(Approximate(2.0, 1e-6), random_state=0).fit(wide, y)
     assert {entry.mechanism for entry in model.ledger_} == {"gaussian"}
     assert model.privacy_.parameters == pytest.approx({"epsilon": 2.0, "delta": 1e-6})
-    assert model.noise_scale_ == model.ledger_[-1].scale
 
 
 def test_the_unit_of_the_rows_does_not_matter() -> None:
@@ -83,9 +82,8 @@ def test_a_public_start_is_where_the_descent_begins() -> None:
     X, y = data(200)
     model = PlannedLogisticRegression(ZeroConcentrated(1e-20), start=[3.0, 0.0, 4.0])
     assert model.fit(X, y).coef_ == pytest.approx([0.6, 0.0, 0.8], abs=1e-6)
-    first = fitted(ZeroConcentrated(5.0), start=COEF).ledger_[0]
-    assert first.sensitivity > fitted(ZeroConcentrated(5.0)).ledger_[0].sensitivity
-    assert fitted(ZeroConcentrated(5.0)).ledger_[0].sensitivity == pytest.approx(1 / 20_000)
+    near = fitted(ZeroConcentrated(5.0), start=COEF)
+    assert near.coef_ == pytest.approx(COEF, abs=0.1)
 
 
 @pytest.mark.parametrize(
