@@ -33,6 +33,6 @@ def test_rows_and_controls(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sandwich_figure(found.cells) is not None
 
 
-def test_four_times_the_noise() -> None:
-    assert louder(Pure(1.0)) == Pure(0.25)
-    assert louder(ZeroConcentrated(0.5)) == Gaussian(0.25)
+def test_eight_times_the_noise() -> None:
+    assert louder(Pure(1.0)) == Pure(0.125)
+    assert louder(ZeroConcentrated(0.5)) == Gaussian(0.125)
