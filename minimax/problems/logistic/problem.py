@@ -63,7 +63,7 @@ class LogisticProblem(Problem):
         return self.stated([replace(bound, defaults=dense) for bound in claimed], privacy)
 
     def best_upper(self, privacy: Privacy) -> Best:
-        """A planned or a noisy gradient descent, or releasing 0."""
+        """Noisy gradient descent, or releasing 0."""
         from minimax.problems.logistic.upper import best_upper
 
         return best_upper(self, privacy)
