@@ -76,6 +76,7 @@ class TwoClassPredictor(ClassifierMixin, PrivateEstimator):
     def decision_function(self, X: Any) -> Array:
         """The log-odds <x, coef_> of ``classes_[1]`` for each row of X."""
         check_is_fitted(self, "coef_")
+        X = as_floats("X", X)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         return np.asarray(X @ self.coef_)
 
