@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from estimators.halving import SequentialHalving
     from estimators.label_regression import LabelHardThresholding, LabelLasso
     from estimators.local_regression import LocalHardThresholding, OneShotThreshold
+    from estimators.logistic import PlannedLogisticRegression
     from estimators.mean import NoisyMean
     from estimators.randomisers.base import mean_of_reports
     from estimators.randomisers.signs import HypercubeRandomiser
@@ -54,6 +55,7 @@ __all__ = [
     "NoisyHardThresholdingClassifier",
     "NoisyMean",
     "OneShotThreshold",
+    "PlannedLogisticRegression",
     "PrivateFrankWolfe",
     "PrivateHardThresholding",
     "SampleMean",
@@ -90,6 +92,7 @@ _HOMES = {
     "NoisyHardThresholdingClassifier": "sparse_erm",
     "NoisyMean": "mean",
     "OneShotThreshold": "local_regression",
+    "PlannedLogisticRegression": "logistic",
     "PrivateFrankWolfe": "baselines.sparse_regression",
     "PrivateHardThresholding": "sparse_regression",
     "SampleMean": "controls.mean",

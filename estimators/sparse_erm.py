@@ -10,12 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from estimators.core import schedules
-from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed, as_floats
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
     check_between,
     check_no_start,
@@ -23,7 +20,6 @@ from estimators.core.checks import (
     check_whole,
     checked_start,
 )
-from estimators.core.classes import found_classes, given_classes
 from estimators.core.design import Design
 from estimators.core.losses import (
     LogisticLoss,
@@ -35,6 +31,7 @@ from estimators.core.losses import (
     slopes,
 )
 from estimators.core.mechanisms import gaussian
+from estimators.core.two_classes import TwoClassPredictor
 from estimators.regression import projected
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Budget, budget_of, paper_gradient_noise, repeated_noise
@@ -48,7 +45,6 @@ from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
 Spendable = Approximate | ZeroConcentrated | Gaussian
 SIZES = (1e-50, 1e50)
 """Where clip, step and scales must lie, so that iterates stay in the floating-point range."""
-PUBLIC_LABELS = "the set of labels is public"
 SHORTEST_ENTRY = 1e-140
 """Rows of entries smaller than this are treated as this long: their squares may underflow."""
 
@@ -338,7 +334,7 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
         return self
 
 
-class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
+class NoisyHardThresholdingClassifier(TwoClassPredictor, _SparseDescent):
     """Noisy hard thresholding for two classes: private sparse logistic regression.
 
     **Algorithm.** `NoisyHardThresholding` on labels mapped to {0, 1}; <x, coef_> is the log-odds of
@@ -401,46 +397,10 @@ class NoisyHardThresholdingClassifier(ClassifierMixin, _SparseDescent):
 
     def fit(self, X: Any, y: Any) -> NoisyHardThresholdingClassifier:
         """Release private sparse coefficients for telling apart the two classes in y."""
-        if y is None:
-            self._validated_pair(X, y, sparse_rows=True)  # raises, saying that y is needed
-        if np.ma.isMaskedArray(y):
-            raise TypeError("y is a masked array: fill or drop the masked entries first")
-        found = found_classes(y) if self.classes is None else given_classes(self.classes, y)
-        classes, labels = found
-        positive = np.asarray(labels == classes[1], dtype=float)
-        X, positive = self._validated_pair(X, positive, sparse_rows=True)
+        X, positive, classes = self._labelled(X, y)
         loss = chosen_loss(self.loss)
         if isinstance(loss, SquaredLoss):
             raise ValueError("loss must be a function of log-odds, like 'logistic'; got 'squared'")
         self._descend(X, positive, loss)
         self.classes_ = classes
         return self
-
-    @property
-    def _assumptions(self) -> tuple[str, ...]:
-        found = () if self.classes is not None else (PUBLIC_LABELS,)
-        return super()._assumptions + found
-
-    def decision_function(self, X: Any) -> Array:
-        """The log-odds <x, coef_> of ``classes_[1]`` for each row of X."""
-        check_is_fitted(self, "coef_")
-        X = as_floats("X", X)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return np.asarray(X @ self.coef_)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the two classes, one row per row of X."""
-        log_odds = self.decision_function(X)
-        return np.column_stack([special.expit(-log_odds), special.expit(log_odds)])
-
-    def predict(self, X: Any) -> Any:
-        """The likelier class of each row of X."""
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(int)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True
-        return tags

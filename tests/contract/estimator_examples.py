@@ -96,6 +96,10 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"schedule": "theorem", "radius": 1.0},
     ],
     "NoisyHardThresholdingClassifier": [{"classes": (0, 1), "s": 2}],
+    "PlannedLogisticRegression": [
+        {"classes": (0, 1), "privacy": LOUD_CONCENTRATED, "start": (0.5, 0.0, -0.5)},
+        {"privacy": LOUD_PURE, "reach": 1.0, "row_bound": 2.0},
+    ],
     "AdaptiveSufficientStatistics": [{"privacy": Gaussian(1e3)}, {"release": "three", **PAPER}],
     "JohnsonLindenstraussRegression": [{"privacy": LOUD, "projections": 9}],
     "PrivateFrankWolfe": [

@@ -71,6 +71,7 @@ def every_bound() -> list[LowerBound]:
             dense,
             linear,
             bounded_mean.antipodal_signs(model),
+            logistic.antipodal_pairs(model),
             sparse_mean.on_known_support(dense),
             sparse_regression.on_known_support(linear),
         ]

@@ -16,6 +16,7 @@ import pytest
 from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
 from estimators.label_regression import LabelHardThresholding
 from estimators.local_regression import LocalHardThresholding
+from estimators.logistic import PlannedLogisticRegression
 from estimators.mean import NoisyMean
 from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
@@ -80,6 +81,13 @@ def made() -> Iterator[Made]:
             yield (
                 f"centred mean, {tails} {privacy}",
                 lambda p=privacy, t=tails: centred_mean_upper(MeanProblem(10**4, 100).point, p, t),
+            )
+        for reach in (None, 1.0):
+            yield (
+                f"logistic, planned, reach {reach} {privacy}",
+                lambda p=privacy, r=reach: PlannedLogisticRegression(p, reach=r).risk_bound(
+                    LogisticProblem(10**6, 10)
+                ),
             )
         yield (
             f"bounded mean {privacy}",

@@ -21,6 +21,7 @@ from estimators import SequentialHalving, local_regression
 from estimators.core.links import IDENTITY, Link, gradient_bound
 from estimators.core.mechanisms import Release
 from estimators.local_regression import LocalHardThresholding, OneShotThreshold
+from estimators.randomisers import averages
 from estimators.randomisers.base import mean_of_reports
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import Randomiser
@@ -71,7 +72,7 @@ def caught(estimator: Any, X: Array, y: Array) -> tuple[list[Array], Randomiser]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HypercubeRandomiser, "randomise", watched)
-        patch.setattr(local_regression, "mean_of_reports", held)
+        patch.setattr(averages, "mean_of_reports", held)
         fitted = estimator.fit(X, y)
     return inputs, fitted.randomiser_
 

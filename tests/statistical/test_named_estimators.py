@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from estimators.logistic import PlannedLogisticRegression
 from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
@@ -53,10 +54,19 @@ def test_the_named_dense_estimator_has_the_proven_risk_under_a_pure_budget() -> 
     assert np.mean(losses) > risk / 4
 
 
-def test_the_named_logistic_estimator_has_the_proven_risk() -> None:
-    problem, budget = LogisticProblem(8_000, 3), ZeroConcentrated(0.5)
+@pytest.mark.parametrize(
+    ("budget", "named"),
+    [
+        (ZeroConcentrated(0.5), NoisyHardThresholding),
+        (ZeroConcentrated(0.005), PlannedLogisticRegression),
+    ],
+)
+def test_the_named_logistic_estimator_has_the_proven_risk(budget: Any, named: Any) -> None:
+    """Where statistics dominate, and where privacy does."""
+    problem = LogisticProblem(8_000, 3)
     best = logistic_upper.best_upper(problem, budget)
-    risk, model = best.risk, NoisyHardThresholding(budget, **best.settings)
+    assert best.estimator == named.__name__
+    risk, model = best.risk, named(budget, **best.settings)
     assert risk < 0.2 / 3
     rng, beta = np.random.default_rng(16), np.full(3, 0.5)
     losses = []

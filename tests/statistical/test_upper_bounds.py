@@ -12,7 +12,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from minimax.core.calibration import Scales
+from estimators.logistic import PlannedLogisticRegression
+from minimax.core.calibration import Scales, budget_of
+from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.methods import recursion as descent
 from minimax.problems.erm import upper as erm_upper
 from minimax.problems.logistic import upper as logistic_upper
@@ -174,6 +176,34 @@ def test_noisy_logistic_descent_is_below_its_bound() -> None:
         if broken:
             less = logistic_upper.noisy_logistic_upper(problem, noise=noise / 4, **setting)  # type: ignore[arg-type]
             assert above(losses, less.value())
+
+
+@pytest.mark.parametrize(
+    "privacy",
+    [Pure(0.05), Approximate(0.05, 1e-9), ZeroConcentrated(2e-4), Gaussian(0.02)],
+    ids=str,
+)
+def test_planned_logistic_descent_is_below_its_bound(privacy: SpendablePrivacy) -> None:
+    """Rows e_J with signs, all of beta on one: the class's worst curvature. Control: with a budget
+    for four times the noise the bound is broken."""
+    problem = LogisticProblem(20_000, 4)
+    beta, rng = np.array([0.8, 0.0, 0.0, 0.0]), np.random.default_rng(7)
+    weaker = (
+        Pure(privacy.epsilon / 4)
+        if isinstance(privacy, (Pure, Approximate))
+        else Gaussian(float(budget_of(privacy).mu()) / 4)
+    )
+    losses: dict[bool, list[float]] = {False: [], True: []}
+    for seed in range(120):
+        place, sign = rng.integers(4, size=problem.n), rng.choice([-1.0, 1.0], problem.n)
+        X = np.eye(4)[place] * sign[:, None]
+        y = rng.random(problem.n) < 1 / (1 + np.exp(-X @ beta))
+        for less, budget in ((False, privacy), (True, weaker)):
+            model = PlannedLogisticRegression(budget, reach=1.0, random_state=seed).fit(X, y)
+            losses[less].append(float(np.sum((model.coef_ - beta) ** 2)) / 4)
+    bound = PlannedLogisticRegression(privacy, reach=1.0).risk_bound(problem).value()
+    assert below(losses[False], bound)
+    assert above(losses[True], bound)
 
 
 # --- Thresholded descent -------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from verify.rates.special import (
     Special,
     randomised_response_exact,
     sandwich,
+    sandwich_logistic,
     worst_case_log_d,
 )
 from verify.rates.special.ordering.measure import intervals, measure
@@ -47,6 +48,7 @@ EXTRAS: tuple[Extra, ...] = (
     worst_case_log_d.SPECIAL,
     randomised_response_exact.SPECIAL,
     sandwich.SPECIAL,
+    sandwich_logistic.SPECIAL,
     ORDERING,
 )
 """What is run besides the claims."""

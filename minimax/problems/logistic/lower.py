@@ -11,12 +11,27 @@ import math
 from dataclasses import dataclass
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
-from minimax.core.privacy import Approximate, Privacy, at_point, parameter_names
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Privacy,
+    ZeroConcentrated,
+    at_point,
+    parameter_names,
+)
 from minimax.core.symbolic import LETTERS, Expression, Number, library
+from minimax.methods.antipodal_gain import pointwise_pair_gain
 from minimax.methods.concentration import largest_eigenvalue
 from minimax.methods.priors import LogisticPrior
 from minimax.methods.score_model import ScoreModel, SecondMoments, Traced, best_witness
-from minimax.methods.tracing import BOUNDED_PRODUCT, choices, chosen_gain, closed_gain, gain
+from minimax.methods.tracing import (
+    BOUNDED_PRODUCT,
+    choices,
+    chosen_gain,
+    closed_gain,
+    gain,
+    gain_at,
+)
 from minimax.methods.van_trees import ball_information, van_trees
 from minimax.papers import THIS_WORK
 from minimax.problems.regression.problem import LOSS
@@ -62,8 +77,7 @@ def tracing(model: type[Privacy]) -> LowerBound:
     **Proof.** M may be projected on the ball. E|s_i|^2 = E p(1-p) <= 1/4, known only up to that
     bound (`exact=False`). For V independent of record i, E<V, s_i>^2 = E p(1-p) <V, x_i>^2 <=
     |V|^2/(4d); y - p is sub-Gaussian(1/2) given x (Hoeffding), so <V, s_i> is such a number times
-    a weighted sum of signs: `BOUNDED_PRODUCT`. For delta > 0 see `LogisticLeak`. The score is not
-    symmetric (y - p takes the values -p and 1 - p), so antipodal pairs do not apply.
+    a weighted sum of signs: `BOUNDED_PRODUCT`. For delta > 0 see `LogisticLeak`.
 
     **Source.** Cai, Wang and Zhang (2023), the score attack, with the constants of this work.
     """
@@ -104,6 +118,46 @@ def tracing(model: type[Privacy]) -> LowerBound:
                 and math.log(p["n"] * p["d"]) <= p["n"] / (100 * p["d"])
             ),
         ),
+        loss=LOSS,
+    )
+
+
+def antipodal_pairs(model: type[Privacy]) -> LowerBound:
+    r"""The score attack, by the two labels of a row, under zCDP or Gaussian DP.
+
+    **Statement.** `tracing` with the gain `pointwise_pair_gain`, or its own if that is less: to
+    leading order G^2 = rho/2 or mu^2/4, so that R is about 4d/n + 8 d^2/(rho n^2), which one noisy
+    gradient at 0 reaches where beta is small.
+
+    **Proof.** The score takes the values (1 - p) x and -p x, which are not opposite, but they meet
+    the two labels of x with the same weight: with q_{x,y} the law of the release given the record,
+    everything else fixed, and m its mean over records,
+
+        E<V, s> = E_x p (1 - p) int <V, x> (q_{x,1} - q_{x,0}).
+
+    `pointwise_pair_gain` is about any two records and any mixture m of neighbours: it says
+    int (q_{x,1} - q_{x,0})^2/m <= 4 g^2. So, with S = E_m V V' and Cauchy-Schwarz against m,
+    E<V, s> <= (1/4) 2g E sqrt(x'S x) <= (g/2) sqrt(tr S/d), as E x x' = I/d: G = g.
+
+    **Source.** this work.
+    """
+
+    def gain_of(p: Point) -> Number:
+        pair = pointwise_pair_gain(model, p)
+        return library(pair).least(pair, gain_at(model, p, BOUNDED_PRODUCT).own)
+
+    def formula(p: Point, found: Optimum) -> Terms:
+        statistics, privacy = _model(model, p).proved(gain_of(p), found)
+        return Terms(statistics / p["d"], privacy / p["d"])
+
+    return LowerBound(
+        name="tracing: score attack, sign design, antipodal pairs",
+        source=f"{THIS_WORK}: logistic.antipodal_pairs",
+        parameters=(*NAMES, *parameter_names(model)),
+        formula=formula,
+        expression=lambda: _model(model, LETTERS).closed_form(gain_of(LETTERS)) / LETTERS["d"],
+        prior_at=_ball_prior,
+        slack=4.0,
         loss=LOSS,
     )
 
@@ -155,4 +209,5 @@ class LogisticLeak:
 
 def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `logistic` under one privacy definition."""
-    return [statistical(), tracing(model)]
+    pairs = [antipodal_pairs(model)] if model in (ZeroConcentrated, Gaussian) else []
+    return [statistical(), tracing(model), *pairs]

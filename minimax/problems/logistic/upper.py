@@ -18,9 +18,8 @@ from minimax.methods.noisy_descent import (
     logistic_flatness,
 )
 from minimax.methods.recursion import Interval, chernoff_interval
+from minimax.problems.logistic.planned import planned_logistic_upper
 from minimax.problems.logistic.problem import LogisticProblem
-
-NOTHING_PURE = "no estimator with a pure budget is proven here"
 
 
 def _descent_at(point: Point, radius: float) -> Descent:
@@ -79,20 +78,27 @@ def noisy_logistic_upper(
 
 
 def best_upper(problem: LogisticProblem, privacy: Privacy) -> Best:
-    """The least risk proven for noisy descent on the logistic loss.
+    """The least risk proven for a descent on the logistic loss, or releasing 0.
 
-    NoisyHardThresholding with s = d, clip = 1 and the class's radius; or releasing 0, also under a
-    pure budget.
+    PlannedLogisticRegression, which counts on the curvature that is typical or on the least; or,
+    unless the budget is pure, NoisyHardThresholding with s = d, clip = 1 and the class's radius.
     """
+    bounds = [
+        planned_logistic_upper(problem, privacy, reach=reach) for reach in (None, problem.radius)
+    ]
+    if not isinstance(privacy, Pure):
+        bounds.append(_best_descent(problem, privacy))
+    best = min(map(Best.of, bounds), key=lambda found: found.risk)
+    return best.or_zero(problem.zero_release_risk(), VACUOUS)
+
+
+def _best_descent(problem: LogisticProblem, privacy: Privacy) -> UpperBound:
+    """Noisy descent at the step size and number of steps of least proven risk."""
     a, model = problem.radius, type(privacy)
-    descent = _descent_at(problem.point, a)
-    zero = problem.zero_release_risk()
-    if isinstance(privacy, Pure):
-        return Best(zero, note=NOTHING_PURE)
-    step_size, steps, _ = descent.best(
+    step_size, steps, _ = _descent_at(problem.point, a).best(
         lambda steps: [repeated_noise(budget_of(privacy), 2 / problem.n, steps)], [0.0]
     )
-    bound = noisy_logistic_upper(
+    return noisy_logistic_upper(
         problem,
         radius=a,
         G=1.0,
@@ -101,4 +107,3 @@ def best_upper(problem: LogisticProblem, privacy: Privacy) -> Best:
         noise=lambda at: repeated_noise(Budget(model, at), 2 / at["n"], steps),
         privacy=privacy,
     )
-    return Best.of(bound).or_zero(zero, VACUOUS)

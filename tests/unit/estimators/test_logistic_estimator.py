@@ -1,0 +1,122 @@
+"""The planned logistic regression: what it spends, refuses and releases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse, special
+
+from estimators import PlannedLogisticRegression, compose
+from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
+from minimax.problems.logistic.problem import LogisticProblem
+
+BUDGETS: list[SpendablePrivacy] = [
+    Pure(2.0),
+    Approximate(2.0, 1e-9),
+    ZeroConcentrated(0.5),
+    Gaussian(1.0),
+]
+COEF = np.array([0.6, 0.0, -0.6])
+
+
+def data(n: int = 20_000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (n, 3)) / np.sqrt(3)
+    return X, rng.random(n) < special.expit(X @ COEF)
+
+
+def fitted(privacy: SpendablePrivacy, **options: Any) -> PlannedLogisticRegression:
+    return PlannedLogisticRegression(privacy, random_state=0, **options).fit(*data())
+
+
+@pytest.mark.parametrize("privacy", BUDGETS, ids=str)
+def test_the_budget_is_spent_and_the_coefficients_are_found(privacy: SpendablePrivacy) -> None:
+    model = fitted(privacy)
+    assert len(model.ledger_) == model.n_iter_ > 1
+    spent, asked = model.privacy_.parameters, privacy.parameters
+    if isinstance(privacy, Approximate):  # of pure noise, which delta makes a little smaller
+        assert 0.9 * privacy.epsilon < spent["epsilon"] <= privacy.epsilon
+        assert compose(model.ledger_, Pure).epsilon == pytest.approx(privacy.epsilon)
+    else:
+        assert spent == pytest.approx(asked)
+    assert np.abs(model.coef_ - COEF).max() < 0.15
+
+
+def test_many_features_get_gaussian_noise() -> None:
+    X, y = data(2000)
+    wide = np.tile(X, 20) / np.sqrt(20)
+    model = PlannedLogisticRegression(Approximate(2.0, 1e-6), random_state=0).fit(wide, y)
+    assert {entry.mechanism for entry in model.ledger_} == {"gaussian"}
+    assert model.privacy_.parameters == pytest.approx({"epsilon": 2.0, "delta": 1e-6})
+
+
+def test_the_unit_of_the_rows_does_not_matter() -> None:
+    X, y = data()
+    plain = PlannedLogisticRegression(ZeroConcentrated(0.5), random_state=0).fit(X, y)
+    scaled = PlannedLogisticRegression(
+        ZeroConcentrated(0.5), radius=1 / 7, row_bound=7.0, random_state=0
+    ).fit(7 * X, y)
+    assert scaled.coef_ * 7 == pytest.approx(plain.coef_)
+    thin = PlannedLogisticRegression(ZeroConcentrated(0.5), random_state=0).fit(
+        sparse.csr_matrix(X), y
+    )
+    assert thin.coef_ == pytest.approx(plain.coef_)
+
+
+def test_long_rows_are_shortened() -> None:
+    X, y = data()
+    model = PlannedLogisticRegression(ZeroConcentrated(0.5), random_state=0)
+    short, long = model.fit(X, y).coef_, model.fit(1e9 * X, y).coef_
+    assert long == pytest.approx(short)
+    assert np.linalg.norm(
+        PlannedLogisticRegression(ZeroConcentrated(1e-9), radius=0.3, random_state=0)
+        .fit(X, y)
+        .coef_
+    ) <= 0.3 * (1 + 1e-12)
+
+
+def test_a_public_start_is_where_the_descent_begins() -> None:
+    """With a budget for nothing it stays there, shortened to the radius."""
+    X, y = data(200)
+    model = PlannedLogisticRegression(ZeroConcentrated(1e-20), start=[3.0, 0.0, 4.0])
+    assert model.fit(X, y).coef_ == pytest.approx([0.6, 0.0, 0.8], abs=1e-6)
+    near = fitted(ZeroConcentrated(5.0), start=COEF)
+    assert near.coef_ == pytest.approx(COEF, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"radius": -1.0}, "radius"),
+        ({"row_bound": 0.0}, "row_bound"),
+        ({"reach": float("nan")}, "reach"),
+        ({"start": [1.0, 2.0]}, "start must be 3 finite numbers"),
+        ({"start": [np.inf, 0.0, 0.0]}, "start must be 3 finite numbers"),
+        ({"classes": (1, 1)}, "classes must be two different labels"),
+    ],
+)
+def test_bad_options_are_refused_before_any_noise(options: Any, message: str) -> None:
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    with pytest.raises(ValueError, match=message):
+        PlannedLogisticRegression(random_state=rng, **options).fit(*data(100))
+    assert rng.bit_generator.state == before
+
+
+def test_other_budgets_are_refused() -> None:
+    with pytest.raises(TypeError, match="privacy must be one of"):
+        PlannedLogisticRegression("much").fit(*data(100))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="scope"):
+        PlannedLogisticRegression(Pure(1.0, "local")).fit(*data(100))
+
+
+def test_risk_bound_says_what_it_covers() -> None:
+    problem = LogisticProblem(10**6, 4)
+    bound = PlannedLogisticRegression(Gaussian(0.1), radius=2.0, reach=1.0).risk_bound(problem)
+    assert bound.keywords() == {"radius": 2.0, "reach": 1.0}
+    assert bound.estimator == "PlannedLogisticRegression"
+    for options in ({"row_bound": 2.0}, {"start": [0.0] * 4}):
+        with pytest.raises(ValueError, match="risk_bound covers"):
+            PlannedLogisticRegression(Gaussian(0.1), **options).risk_bound(problem)  # type: ignore[arg-type]
