@@ -96,9 +96,9 @@ def thinned_window(
     ).high
     low = lib.choose(
         scaled.low > 0,
-        lambda: chernoff_interval(
-            n, size, row, Interval(scaled.low, scaled.low), failure, log_sets
-        ).low,
+        lambda: (
+            chernoff_interval(n, size, row, Interval(scaled.low, scaled.low), failure, log_sets).low
+        ),
         lambda: 0 * high,
     )
     return Interval(low, high)
