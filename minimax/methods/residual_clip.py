@@ -9,7 +9,9 @@ and psi_c(xi - u) - psi_c(xi) = -v u with
 
 so the error e = b - beta becomes (I - step M) e + step (r + w): M = (1/n) sum v_i x_i x_i' lies
 between two Gram matrices of rows that are kept by chance and not by e (`thinned_window`), r is the
-average of psi_c(xi_i) x_i, and w the noise. All formulas take any kind of number.
+average of psi_c(xi_i) x_i, and w the noise. Where e is noise that does not depend on the records,
+the mean of what a phase leaves of it is known much better (`normal_bias`). All formulas take any
+kind of number.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from minimax.core.symbolic import Number, library
-from minimax.methods.recursion import Interval, chernoff_interval, contraction
+from minimax.methods.recursion import Interval, chernoff_interval
 
 # --- Moments --------------------------------------------------------------------------------------
 
@@ -104,100 +106,40 @@ def thinned_window(
     return Interval(low, high)
 
 
-# --- The error at beta ----------------------------------------------------------------------------
+# --- Noise in the starting point -----------------------------------------------------------------
 
 
-class Scatter(NamedTuple):
-    """Bounds on B = Cov(r + w), given the sizes of the residuals, the rows and all before."""
+def normal_bias(noise: Number, spread: Number, residual: ClippedNormal) -> Number:
+    r"""E f(u)^2 at most, f(u) = u - E[psi_c(xi + u) | u]/slope, u ~ N(0, noise), xi normal.
 
-    trace: Number
-    spectral: Number
+    **Statement.** (noise/s^2)^3 (square/slope^2 - s^2), s^2 = spread^2 = Var(xi + u), with the
+    moments `residual` of N(0, s^2) clipped at c.
 
-
-def clipped_scatter(
-    n: Number, size: Number, highest: Number, c: Number, square: Number, failure: Number
-) -> Scatter:
-    r"""Trace and norm of A = (1/n^2) sum psi_c(xi_i)^2 x_i x_i' for rows of length at most 1.
-
-    **Statement.** But for a chance 2 `failure`: `highest` bounds the eigenvalues of E x x'.
-
-    **Proof.** psi_c^2 x x' lies between 0 and c^2 and has mean `square` E x x'; so has
-    psi_c^2 |x|^2 between 0 and c^2, with a mean of at most `square`. `chernoff_interval`, in
-    dimension `size` and in dimension 1.
+    **Proof.** Given u, the mean of psi_c(xi + u) is a projection of psi_c, which multiplies the
+    Hermite polynomial of degree k by (noise/s^2)^{k/2}. Degree 1 gives slope u (Stein's identity),
+    which cancels in f; psi_c is odd, so degree 2 is absent, and the squares of the others sum to at
+    most (noise/s^2)^3 (square - slope^2 s^2).
     """
-
-    def high(dimension: Number, mean: Number) -> Number:
-        return chernoff_interval(n, dimension, c**2, Interval(mean, mean), failure).high
-
-    trace = high(size / size, square)
-    return Scatter(trace / n, high(size, square * highest) / n)
+    lib = library(noise, spread)
+    rest = lib.largest(residual.inefficiency - spread**2, 0 * spread)
+    return (noise / spread**2) ** 3 * rest
 
 
-def sum_length(scatter: Scatter, x: Number) -> Number:
-    r"""A bound on |r + w| that fails with a chance of at most e^{-x}.
+def symmetric_bias(sixth_moment: Number, sigma: Number, slope: Number) -> Number:
+    r"""E f(u)^2 at most for f as in `normal_bias`, any symmetric u, slope = P(|xi| <= c).
 
-    **Statement.** sqrt(tr B) + sqrt(2 x |B|), w Gaussian and independent.
+    **Statement.** kappa^2 E u^6/(slope^2 sigma^4), kappa = e^{-1/2}/(3 sqrt(2 pi)).
 
-    **Proof.** The signs of the xi_i are fair and independent of their sizes and of all rows, so
-    given those r + w is a fixed matrix times a vector of independent signs and standard Gaussians,
-    which is sub-Gaussian(1). Hsu, Kakade and Zhang (2012), Theorem 2.1:
-    |r + w|^2 <= tr B + 2 sqrt(x tr B^2) + 2 x |B|, and tr B^2 <= |B| tr B.
+    **Proof.** m(u) = E psi_c(xi + u) is odd, its slope at 0 is `slope` and its third derivative,
+    that of phi_sigma(c + u) - phi_sigma(c - u), is at most twice the largest slope of phi_sigma,
+    2 e^{-1/2}/(sqrt(2 pi) sigma^2). So |m(u) - slope u| <= kappa |u|^3/sigma^2 by Taylor's formula.
     """
-    lib = library(*scatter, x)
-    return lib.sqrt(scatter.trace) + lib.sqrt(2 * x * scatter.spectral)
+    lib = library(sixth_moment, sigma, slope)
+    kappa = lib.exp(-sigma / sigma / 2) / (3 * lib.sqrt(2 * lib.pi))
+    return (kappa / (slope * sigma**2)) ** 2 * sixth_moment
 
 
-def gamma_length(scale: Number, d: Number, x: Number) -> Number:
-    """scale (d + sqrt(2 x d) + x), which scale Gamma(d), the length of l2 K-norm noise, exceeds
-    with a chance of at most e^{-x} (Boucheron, Lugosi and Massart, 2013, §2.4)."""
-    return scale * (d + library(d, x).sqrt(2 * x * d) + x)
-
-
-# --- One phase ------------------------------------------------------------------------------------
-
-
-class Error(NamedTuple):
-    """What is known of |b - beta|."""
-
-    sure: Number
-    """A bound, on the event that the proof is about."""
-    rms: Number
-    """A bound on the root of its mean square on that event."""
-
-
-class Step(NamedTuple):
-    """What a phase does, besides its curvature."""
-
-    length: Number
-    """The multiple of the released average by which b moves."""
-    reached: Number
-    """A bound on |r + w| on the event."""
-    drift: Number
-    """sqrt(E|r|^2): sqrt(square/n) for rows of length at most 1."""
-    noise: Number
-    """sqrt(E|w|^2)."""
-
-
-def after_phase(before: Error, step: Step, window: Interval, cap: Number) -> Error:
-    r"""The error after a phase.
-
-    **Statement.** With q = max |1 - length lambda| over the window,
-    sure' = q sure + length reached, rms'^2 = (q rms + length drift)^2 + length^2 noise^2; neither
-    above the cap, the diameter of the ball on which b is projected.
-
-    **Proof.** On the event |I - length M| <= q. The triangle inequality; and `Recursion` (descent),
-    as w is independent of the past, of the data and of the event up to here. The projection on a
-    convex set that holds beta shortens distances.
-    """
-    q = contraction(step.length, window)
-    lib = library(q, before.rms, step.noise)
-    moved = q * before.rms + step.length * step.drift
-    rms = lib.sqrt(moved**2 + (step.length * step.noise) ** 2)
-    sure = lib.least(q * before.sure + step.length * step.reached, cap)
-    return Error(sure, lib.least(rms, cap))
-
-
-# --- What a phase is predicted to do --------------------------------------------------------------
+# --- What phases are predicted to do -------------------------------------------------------------
 
 
 class Predicted(NamedTuple):
@@ -205,31 +147,32 @@ class Predicted(NamedTuple):
 
     statistics: Number
     noise: Number
+    bias: Number
 
     @property
     def risk(self) -> Number:
         """Their sum."""
-        return self.statistics + self.noise
+        return self.statistics + self.noise + self.bias
 
 
 def predicted_phase(
-    before: Predicted | None, residual: ClippedNormal, spread: Number, noise: Number
-) -> tuple[Predicted, Number]:
-    r"""(the risk after a phase, the weight of its estimate), to leading order.
+    before: Number, sigma: Number, ratio: Number, spread: Number, unit_noise: Number
+) -> Predicted:
+    r"""The risk after a phase of clip ratio * s, s^2 = sigma^2 + before, to leading order.
 
-    **Statement.** A phase divides its release by the slope of N(0, v^2), v^2 = sigma^2 + risk
-    before it. Its own estimate has the statistical risk spread * inefficiency (spread = d/n) and
-    the noise given; averaged with the estimate before it by the inverse variances of the noise, so
-    that 1/noise adds up. No estimate before it: weight 1.
+    **Statement.** `before` is the risk before it, E<x, e>^2; the release is divided by the slope of
+    N(0, s^2). Statistics: spread (= d/n) times the inefficiency. Noise: unit_noise (c/slope)^2,
+    where unit_noise is the risk that a release with clip 1 would have. Bias: `normal_bias`.
 
-    **Why.** If <x, e> is normal, y - <x, b> is N(0, v^2) and by Stein's identity the mean of
-    psi_c(y - <x, b>) x is exactly -slope Sigma e: the phase removes all of e, and what is left has
-    the variance of psi_c. Not a bound: the statistical parts of two phases are taken to be one
-    error of averaged size, and <x, e> to be normal.
+    **Why.** If <x, e> is normal, y - <x, b> is N(0, s^2) and by Stein's identity the mean of
+    psi_c(y - <x, b>) x is -slope Sigma e: the phase removes e but for `normal_bias`. Not a bound,
+    because e depends on the data through its statistical part.
     """
-    statistics = spread * residual.inefficiency
-    if before is None:
-        return Predicted(statistics, noise), noise / noise
-    weight = before.noise / (before.noise + noise)
-    mixed = (1 - weight) * before.statistics + weight * statistics
-    return Predicted(mixed, weight * noise), weight
+    lib = library(before, sigma)
+    s = lib.sqrt(sigma**2 + before)
+    residual = clipped_normal(ratio * s, s)
+    return Predicted(
+        spread * residual.inefficiency,
+        unit_noise * (ratio * s / residual.slope) ** 2,
+        normal_bias(before, s, residual),
+    )
