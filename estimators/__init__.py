@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from estimators.local_regression import LocalHardThresholding, OneShotThreshold
     from estimators.mean import NoisyMean
     from estimators.regression import NoisyGradientRegression
+    from estimators.residual_clipped import ResidualClippedRegression
     from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
     from estimators.sparse_mean import SparseMean
     from estimators.sparse_regression import PrivateHardThresholding
@@ -50,6 +51,7 @@ __all__ = [
     "OneShotThreshold",
     "PrivateFrankWolfe",
     "PrivateHardThresholding",
+    "ResidualClippedRegression",
     "SampleMean",
     "SequentialHalving",
     "SparseMean",
@@ -81,6 +83,7 @@ _HOMES = {
     "OneShotThreshold": "local_regression",
     "PrivateFrankWolfe": "baselines.sparse_regression",
     "PrivateHardThresholding": "sparse_regression",
+    "ResidualClippedRegression": "residual_clipped",
     "SampleMean": "controls.mean",
     "SequentialHalving": "halving",
     "SparseMean": "sparse_mean",

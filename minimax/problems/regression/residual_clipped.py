@@ -429,4 +429,4 @@ def _improved(
             "initial_simplex": np.vstack([start, start - 0.7 * np.eye(len(names))]),
         },
     )
-    return settings(min(start, found.x, key=objective))
+    return settings(min((start.tolist(), found.x.tolist()), key=objective))
