@@ -21,7 +21,7 @@ from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
 from minimax.core.privacy import Privacy, Pure
-from minimax.core.symbolic import LETTERS, Expression, Library, Number, library, lift
+from minimax.core.symbolic import FLOATS, LETTERS, Expression, Library, Number, library, lift
 from minimax.methods.recursion import Interval, chernoff_interval, contraction
 from minimax.methods.residual_clip import (
     clipped_normal,
@@ -105,8 +105,9 @@ def residual_clipped_upper(problem: RegressionProblem, privacy: Privacy) -> Uppe
         return _settings(at, model)
 
     def formula(at: Point, found: Optimum) -> Terms:
-        statistical = at["sigma"] ** 2 * at["d"] / at["n"]
-        return Terms(statistical, course(at, pure, found).risk - statistical)
+        risk = course(at, pure, found).risk
+        statistical = library(risk).least(at["sigma"] ** 2 * at["d"] / at["n"], risk)
+        return Terms(statistical, risk - statistical)
 
     def expression() -> Expression:
         strength = LETTERS["epsilon"] if pure else Budget(model, LETTERS).mu()
@@ -226,7 +227,8 @@ class _Gram:
         if lib.is_symbolic:
             self.delta = found["delta"]
         else:
-            self.delta = _deviation(n, d, lib.exp(-self.x))
+            deviation = _known_deviation if lib is FLOATS else _deviation
+            self.delta = deviation(n, d, lib.exp(-self.x))
         self.high = 1 + self.delta
         spread = 1 + lib.sqrt(2 * self.x * self.high / d)
         self.statistics = sigma * d * spread / lib.sqrt(n)
@@ -242,6 +244,12 @@ def _excess(y: Number, lib: Library) -> Number:
 def _deviation(n: Number, d: Number, failure: Number) -> Number:
     window = chernoff_interval(n, d, d / d, Interval(1 / d, 1 / d), failure)
     return contraction(d, window)
+
+
+@lru_cache(maxsize=256)
+def _known_deviation(n: float, d: float, failure: float) -> float:
+    """`_deviation` in floats: a search asks for the same one again and again."""
+    return float(_deviation(n, d, failure))
 
 
 def _share(found: Optimum, k: int, like: Number) -> Number:

@@ -178,7 +178,7 @@ def test_table_says_where_upper_bounds_are_vacuous(capsys: pytest.CaptureFixture
     assert main([*SPARSE_LINEAR, *APPROXIMATE]) == 0
     assert "proven upper bound: 1.000e-01   (releasing 0" in capsys.readouterr().out
     assert main([*LINEAR, *APPROXIMATE]) == 0
-    assert "(NoisyGradientRegression with row_bound = 1, R = " in capsys.readouterr().out
+    assert "(ResidualClippedRegression with row_bound = 1, radius = " in capsys.readouterr().out
 
 
 def test_rows_have_the_keys_and_name_their_method(capsys: pytest.CaptureFixture[str]) -> None:
