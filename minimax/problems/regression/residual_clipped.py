@@ -212,7 +212,8 @@ def course(at: Point, pure: bool, found: Optimum) -> Course:
     events = 4 + (3 if pure else 1) * (last - 1)
     t, statistics = error.zeta.variance, clipped_normal(phases[-1].clip, sigma).inefficiency
     rare = events * lib.exp(-gram.x) * (2 * a) ** 2 / d
-    risk = lib.least(t + (error.rms + error.cut) ** 2 / d + rare, (2 * a) ** 2 / d)
+    left = error.rms + error.cut
+    risk = lib.least(t + left * left / d + rare, (2 * a) ** 2 / d)
     return Course(tuple(phases), t, t + statistics * d / n, risk)
 
 
@@ -268,11 +269,12 @@ def _noise(at: Point, pure: bool, found: Optimum, gram: _Gram, phase: Phase) -> 
     t = (d / phase.slope) ** 2 * ball_noise_variance(part, n, d, phase.clip)
     if not pure:
         sure = lib.sqrt(t) * (lib.sqrt(d) + lib.sqrt(2 * x))
-        return _Noise(t, sure, lib.sqrt(t) * gram.farthest, 15 * t**3)
+        return _Noise(t, sure, lib.sqrt(t) * gram.farthest, 15 * t * t * t)
     scale = lib.sqrt(t / (d + 1))
     sure = _gamma_length(scale, d, x)
     row = sure * lib.least(lift(1.0, n), gram.farthest / lib.sqrt(d))
-    sixth = 15 * (d + 1) * (d + 3) * (d + 5) * scale**6
+    cube = scale * scale * scale  # a power of a float would raise where it overflows
+    sixth = 15 * (d + 1) * (d + 3) * (d + 5) * cube * cube
     return _Noise(t, sure, row, sixth)
 
 
@@ -390,7 +392,8 @@ def _search(numbers: tuple[float, ...], pure: bool, strength: float) -> dict[str
 def _aim(at: Point, pure: bool, found: Optimum) -> float:
     """What is minimised: the leading term of the risk, and a part of what is proved beyond it."""
     planned = course(at, pure, found)
-    return float(planned.leading + CAUTION * (planned.risk - planned.leading))
+    leading = min(float(planned.leading), 1e200)
+    return leading + CAUTION * max(float(planned.risk) - leading, 0.0)
 
 
 def _rarity(at: Point, pure: bool, strength: float, phases: float) -> float:
