@@ -434,9 +434,9 @@ def _improved(
         start,
         method="Nelder-Mead",
         options={
-            "xatol": 0.05,
-            "fatol": 1e-3,
-            "maxfev": 40 * len(names),
+            "xatol": 2e-3,
+            "fatol": 1e-5,
+            "maxfev": 100 * len(names),
             "initial_simplex": np.vstack([start, start - 0.7 * np.eye(len(names))]),
         },
     )
