@@ -11,8 +11,8 @@ bound, and the larger of the risks under its prior and on the records named. The
 estimator over the class is no smaller than either, nor than the bound. No upper bound stands beside
 it: the estimator's is about the kind named.
 
-Controls: the sample mean must fall below the lower bound, and the estimator on a quarter of the
-budget must rise above the upper bound.
+Controls: the sample mean, or least squares, must fall below the lower bound, and the estimator with
+more noise must rise above the upper bound.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from estimators.controls.regression import LeastSquares
 from estimators.mean import NoisyMean
+from estimators.residual_clipped import ResidualClippedRegression
 from minimax.core.bound import Bound, LowerBound, OutsideRegime, Point, UpperBound
 from minimax.core.calibration import budget_of
-from minimax.core.loss import TO_THE_MEAN
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -43,6 +44,8 @@ from minimax.problems.bounded_mean.lower import bounded_lower_bounds
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.mean.lower import lower_bounds
 from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.regression.lower import lower_bounds as regression_lower_bounds
+from minimax.problems.regression.problem import RegressionProblem
 from verify.figures import new_figure
 from verify.files import JSON
 from verify.rates.claim import Ceiling
@@ -58,7 +61,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 CLAIM = "sandwich"
 TRIALS = {"quick": 16, "standard": 24, "full": 48}
-QUARTER = "a quarter of the budget (rho)"
+LOUDER = "more noise"
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,14 @@ class Kind:
     name: str
     problem: Callable[[Point], Any]
     lower: Callable[[type[Privacy]], Sequence[Bound]]
-    estimator_at: Callable[[SpendablePrivacy, Point], NoisyMean]
+    estimator_at: Callable[[SpendablePrivacy, Point], NoisyMean | ResidualClippedRegression]
+    non_private: str = "sample mean"
     records: type | None = None
     """What the records of a prior are that the upper bound covers, if not all are."""
     whole: str = ""
     """The name of the class, if that has other records too."""
+    louder: float = 2.0
+    """How many times the noise must break the upper bound."""
 
 
 GAUSSIAN = Kind(
@@ -91,14 +97,25 @@ GAUSSIAN = Kind(
     MeanProblem.at,
     lower_bounds,
     lambda privacy, p: NoisyMean(privacy, sigma=p["sigma"], radius=p["radius"], tails="Gaussian"),
-    GaussianInstance,
-    "sub-Gaussian mean",
+    records=GaussianInstance,
+    whole="sub-Gaussian mean",
 )
 BOUNDED = Kind(
     "bounded mean",
     BoundedMeanProblem.at,
     bounded_lower_bounds,
     lambda privacy, p: NoisyMean(privacy, R=p["sigma"]),
+)
+
+LINEAR = Kind(
+    "regression",
+    RegressionProblem.at,
+    regression_lower_bounds,
+    lambda privacy, p: ResidualClippedRegression(
+        privacy, row_bound=1.0, radius=p["radius"], sigma=p["sigma"]
+    ),
+    non_private="least squares",
+    louder=8.0,
 )
 
 
@@ -113,6 +130,7 @@ class Cell:
     before: float
     """The largest certified lower bound of tracebound 0.4.0 for such records."""
     radius: float = 1.0
+    sigma: float = 1.0
     weight: int = 1
     """How many times the profile's trials: losses of few coordinates scatter, K-norm's most, and
     where only counts are drawn, trials are cheap."""
@@ -131,7 +149,7 @@ class Cell:
 
     @property
     def point(self) -> dict[str, float]:
-        sizes = {"n": self.n, "d": self.d, "sigma": 1.0, "radius": self.radius}
+        sizes = {"n": self.n, "d": self.d, "sigma": self.sigma, "radius": self.radius}
         return {**sizes, **self.privacy.parameters}
 
 
@@ -148,6 +166,9 @@ CELLS = (
     Cell(BOUNDED, ZeroConcentrated(0.125), 20_000, 20_000, 4.191, weight=20),
     Cell(BOUNDED, Pure(0.2), 20_000, 200, 0.01986, weight=10),
     Cell(BOUNDED, THIN, 20_000, 2_000, 0.1998, weight=10),
+    Cell(LINEAR, ZeroConcentrated(1e-4), 50_000, 8, 7.183e-07, sigma=0.05, weight=4),
+    Cell(LINEAR, ZeroConcentrated(1e-4), 100_000, 20, 3.965e-06, sigma=0.1, weight=2),
+    Cell(LINEAR, Approximate(0.1, 1e-7), 100_000, 20, 2.061e-06, sigma=0.1, weight=2),
 )
 
 
@@ -174,7 +195,7 @@ def certified_rows(cell: Cell) -> dict[str, Certified]:
             parts = bound.parts(**at)
         except OutsideRegime:
             continue
-        if bound.prior_at is None or bound.loss is not TO_THE_MEAN:
+        if bound.prior_at is None or bound.loss is not cell.kind.problem(cell.point).loss:
             continue
         drawn = bound.prior_at(at, parts).draw(np.random.default_rng(0))
         usual = cell.kind.records is None or isinstance(drawn, cell.kind.records)
@@ -204,7 +225,10 @@ def _average(instance: Any, n: int, rng: np.random.Generator) -> Array:
 def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.Generator) -> float:
     """The loss of one fit. Records that nothing clips enter a release through their mean alone."""
     estimator = cell.kind.estimator_at(privacy, cell.point)
-    if cell.kind is BOUNDED:
+    if isinstance(estimator, ResidualClippedRegression):
+        fitted = estimator.set_params(random_state=rng).fit(*instance.sample(cell.n, rng))
+        release = fitted.coef_
+    elif cell.kind is BOUNDED:
         R = cell.point["sigma"]
         average = _average(instance, cell.n, rng)
         release = estimator.noisy_average(average, 2 * R / cell.n, privacy, rng).value
@@ -213,32 +237,39 @@ def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.G
     return float(instance.loss(release))
 
 
+def _non_private_loss(cell: Cell, instance: Any, rng: np.random.Generator) -> float:
+    """That of the sample mean, or of least squares."""
+    if cell.kind is LINEAR:
+        return float(instance.loss(LeastSquares().fit(*instance.sample(cell.n, rng)).coef_))
+    return float(instance.loss(_average(instance, cell.n, rng)))
+
+
 def _measured(
     cell: Cell, bound: LowerBound, trials: int, seed: int, alpha: float, of: str
 ) -> Measurement:
     """The Bayes risk under the prior of a bound: of the estimator, of it with less budget, or of
-    the sample mean."""
+    its non-private twin."""
     at = {name: cell.point[name] for name in bound.parameters}
     assert bound.prior_at is not None
     prior = bound.prior_at(at, bound.parts(**at))
     own = cell_seed(seed, f"{CLAIM}|{cell.name}|{of}|{bound.name}")
-    privacy = _quartered(cell.privacy) if of == QUARTER else cell.privacy
+    privacy = weaker(cell.privacy, cell.kind.louder) if of == LOUDER else cell.privacy
     losses = []
     for child in np.random.SeedSequence(own).spawn(trials):
         rng = np.random.default_rng(child)
         instance = prior.draw(rng)
-        if of == "sample mean":
-            losses.append(float(instance.loss(_average(instance, cell.n, rng))))
+        if of == cell.kind.non_private:
+            losses.append(_non_private_loss(cell, instance, rng))
         else:
             losses.append(_loss(cell, privacy, instance, rng))
     return interval(np.array(losses), alpha, own)
 
 
-def _quartered(privacy: SpendablePrivacy) -> SpendablePrivacy:
-    """Noise of twice the deviation."""
+def weaker(privacy: SpendablePrivacy, times: float) -> SpendablePrivacy:
+    """A budget for so many times the noise."""
     if isinstance(privacy, Pure):
-        return Pure(privacy.epsilon / 2)
-    return Gaussian(float(budget_of(privacy).mu()) / 2)
+        return Pure(privacy.epsilon / times)
+    return Gaussian(float(budget_of(privacy).mu()) / times)
 
 
 def check(profile: Profile, seed: int, alpha: float, console: Console | None) -> Found:
@@ -250,25 +281,27 @@ def check(profile: Profile, seed: int, alpha: float, console: Console | None) ->
         rows += found
         assert named.upper is not None
         if cell.kind is BOUNDED or cell.n * cell.d < 5 * 10**6:
-            kept = [("sample mean", row, "lower", row.lower) for row in (named, *whole)]
-            for of, row, side, against in (*kept, (QUARTER, named, "upper", named.upper.value)):
+            kept = [(cell.kind.non_private, row, "lower", row.lower) for row in (named, *whole)]
+            for of, row, side, against in (*kept, (LOUDER, named, "upper", named.upper.value)):
                 prior = certified[0 if row in whole else -1].bound
                 risk = _measured(cell, prior, TRIALS[profile.name], seed, alpha, of)
-                controls.append(LevelControl(row.claim, of, cell.point, risk, side, against))  # type: ignore[arg-type]
+                shown = f"noise x {cell.kind.louder:g}" if of == LOUDER else of
+                controls.append(LevelControl(row.claim, shown, cell.point, risk, side, against))  # type: ignore[arg-type]
     return Found(rows, controls=controls)
 
 
 def _rows(cell: Cell, trials: int, seed: int, alpha: float) -> list[SandwichRow]:
     """The row of the records named and, where more is proved about it, that of the class."""
     certified, proven = measured_rows(cell), _proven(cell)
-    risks = [_measured(cell, row.bound, trials, seed, alpha, "NoisyMean") for row in certified]
+    estimator = type(cell.kind.estimator_at(cell.privacy, cell.point)).__name__
+    risks = [_measured(cell, row.bound, trials, seed, alpha, estimator) for row in certified]
     best, usual = certified[0], certified[-1]
     named = SandwichRow(
         claim=f"{CLAIM}/{cell.name}",
         problem=cell.kind.name,
         regime="privacy",
         point=cell.point,
-        estimator="NoisyMean",
+        estimator=estimator,
         privacy=str(cell.privacy),
         measured=risks[-1],
         lower=usual.value,
@@ -302,7 +335,7 @@ def _proven(cell: Cell) -> UpperBound:
 SPECIAL = Special(
     CLAIM,
     against="the best certified row of each problem [dim](cells where privacy dominates)[/dim]",
-    by="NoisyMean",
+    by="NoisyMean, ResidualClippedRegression",
     intervals=4 * len(CELLS),
     check=check,
 )
