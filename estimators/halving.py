@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from estimators.core.base import LinearPredictor, PrivateEstimator, Seed
-from estimators.core.checks import SAFE_RANGE, check_between, number_or_auto
+from estimators.core.checks import SAFE_RANGE, check_between, check_problem, number_or_auto
 from estimators.randomisers.averages import coordinate_means
 from estimators.randomisers.choice import report_epsilon, spent
 from estimators.randomisers.signs import HypercubeRandomiser
@@ -139,6 +139,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
 
         For radius, features and bound as in the class.
         """
+        check_problem(problem, LocalRegressionProblem)
         bound, _ = self._plan()
         if (float(self.radius), float(self.feature_scale), bound) != (1.0, 1.0, 1.0 + problem.C):
             raise ValueError(

@@ -20,6 +20,7 @@ from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
     check_no_start,
+    check_problem,
     check_sparsity,
     check_whole,
     checked_start,
@@ -237,6 +238,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
 
         For the class's C, radius, s and link, and a range of labels that holds them.
         """
+        check_problem(problem, LabelRegressionProblem)
         self._check_options(problem.p)
         check_no_start(self.start)
         check_planned(self.schedule)

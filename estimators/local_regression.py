@@ -21,6 +21,7 @@ from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
     check_no_start,
+    check_problem,
     check_sparsity,
     check_whole,
     checked_start,
@@ -217,6 +218,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
 
         For steps of length 1 without a link, and s, C, radius, clip and features as in the class.
         """
+        check_problem(problem, LocalRegressionProblem)
         check_no_start(self.start)
         check_planned(self.schedule)
         budget, plan = self._budget(Pure), self._plan(problem.n, problem.p)
@@ -413,6 +415,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
         Of `one_shot_upper` or `soft_cap_upper`, by what is reported; for s = 1, and radius,
         features and bound as in the class.
         """
+        check_problem(problem, LocalRegressionProblem)
         bound, _, report = self._plan(problem.p)
         options = (self.s, float(self.radius), float(self.feature_scale), bound)
         if options != (1, 1.0, 1.0, 1.0 + problem.C) or report not in PROVEN:

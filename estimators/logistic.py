@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from estimators.core.base import Array, Seed
-from estimators.core.checks import SAFE_RANGE, check_between
+from estimators.core.checks import SAFE_RANGE, check_between, check_problem
 from estimators.core.design import Design
 from estimators.core.mechanisms import Release, gaussian, k_norm
 from estimators.core.two_classes import TwoClassPredictor
@@ -127,6 +127,7 @@ class PlannedLogisticRegression(TwoClassPredictor):
 
     def risk_bound(self, problem: LogisticProblem) -> UpperBound:
         """The proven upper bound on the risk: `planned_logistic_upper`."""
+        check_problem(problem, LogisticProblem)
         budget = self._check_options()
         if self.row_bound != 1 or self.start is not None:
             raise ValueError("risk_bound covers row_bound = 1, which is the class's, and no start")

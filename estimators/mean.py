@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, Seed, ball_clipped_sum, clipped_sum
+from estimators.core.checks import check_problem
 from estimators.core.mechanisms import Calibration, Release, gaussian, gaussian_scale, k_norm
 from estimators.core.truncation import TruncatingEstimator, Truncation
 from minimax.core.bound import Point, UpperBound
@@ -134,11 +135,14 @@ class NoisyMean(TruncatingEstimator):
     def risk_bound(self, problem: MeanProblem | BoundedMeanProblem) -> UpperBound:
         """The proven upper bound on the risk: `centred_mean_upper`, or CWZ19: Theorem 3.2.
 
-        For all sub-Gaussian records, or with ``tails="Gaussian"`` for Gaussian ones.
+        For R="auto" it covers the records that `tails` names, and sigma and radius must be those of
+        the problem; else all sub-Gaussian ones, or with ``tails="Gaussian"`` Gaussian ones.
         """
+        check_problem(problem, MeanProblem)
         self._check_options()
         asked = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
         if self.R == "auto":
+            self._check_scales_of(problem)
             if self.tails == "coordinates":
                 return best_noisy_mean(problem, asked)
             return centred_mean_upper(problem.point, asked, self.tails)

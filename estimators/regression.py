@@ -17,6 +17,7 @@ from estimators.core.checks import (
     check_between,
     check_no_start,
     check_positive,
+    check_problem,
     check_whole,
     checked_start,
     safe_range,
@@ -268,6 +269,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk, CWZ19: Theorem 4.2: see `noisy_gradient_upper`."""
+        check_problem(problem, RegressionProblem)
         asked = self._check_options()
         check_no_start(self.start)
         check_planned(self.schedule)

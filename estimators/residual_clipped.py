@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
-from estimators.core.checks import SAFE_RANGE, check_between
+from estimators.core.checks import SAFE_RANGE, check_between, check_problem
 from estimators.core.design import Design
 from estimators.core.purse import Purse
 from estimators.regression import projected
@@ -209,6 +209,7 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk: see `residual_clipped_upper`."""
+        check_problem(problem, RegressionProblem)
         asked = self._check_options()
         if not self._isotropic or self.sigma is None or self.start is not None:
             raise ValueError(

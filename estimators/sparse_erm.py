@@ -16,6 +16,7 @@ from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
     check_between,
     check_no_start,
+    check_problem,
     check_sparsity,
     check_whole,
     checked_start,
@@ -131,6 +132,7 @@ class _SparseDescent(PrivateEstimator):
         """The proven upper bound on the risk, WG19: Corollaries 5.6 and 5.8 with constants: see
         `noisy_thresholding_upper`; for the dense logistic problem, s = d, `noisy_logistic_upper`.
         Needs `radius`, no `l2`, and the squared or logistic loss."""
+        check_problem(problem, SparseRegressionProblem, LogisticProblem)
         self._check_options(problem.d)
         check_no_start(self.start)
         schedules.check_planned(self.schedule)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, Seed, clipped_sum, equal_part, split_budget
+from estimators.core.checks import check_problem
 from estimators.core.mechanisms import gaussian, gumbel_top_k, laplace, peeling
 from estimators.core.truncation import Truncation
 from estimators.core.tuning import (
@@ -296,11 +297,14 @@ class SparseMean(SparseEstimator):
     def risk_bound(self, problem: SparseMeanProblem) -> UpperBound:
         """The proven upper bound on the risk: `selected_mean_upper`, or, for peeling, CWZ19:
         Theorem 3.4 (`sparse_mean_upper`)."""
+        check_problem(problem, SparseMeanProblem)
         self._check_options(problem.n, problem.d)
         if self.R == "quantile":
             raise ValueError("risk_bound covers R given, 'auto' or 'theory'")
         if isinstance(self.s, str):
             raise ValueError("risk_bound covers a given s")
+        if self._plans():
+            self._check_scales_of(problem)
         asked, s = self._asked, self.s
         if self.method == "gumbel":
             return selected_mean_upper(

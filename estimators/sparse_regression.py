@@ -13,6 +13,7 @@ from estimators.core.base import LinearPredictor, Seed, split_budget
 from estimators.core.checks import (
     check_between,
     check_no_start,
+    check_problem,
     check_whole,
     checked_start,
     safe_range,
@@ -224,6 +225,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     def risk_bound(self, problem: SparseRegressionProblem) -> UpperBound:
         """The proven upper bound on the risk, CWZ19: Theorem 4.4: see
         `private_thresholding_upper`."""
+        check_problem(problem, SparseRegressionProblem)
         budget = self._check_options(problem.n, problem.d)
         check_no_start(self.start)
         check_planned(self.schedule)

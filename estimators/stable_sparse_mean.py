@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, Seed, clipped_sum
-from estimators.core.checks import check_sparsity
+from estimators.core.checks import check_problem, check_sparsity
 from estimators.core.mechanisms import exponential_mechanism, laplace, propose_test_release
 from estimators.core.truncation import TruncatingEstimator, Truncation
 from estimators.sparse_mean import Indices
@@ -166,6 +166,7 @@ class StableSparseMean(TruncatingEstimator):
     def risk_bound(self, problem: SparseMeanProblem) -> UpperBound:
         """The proven upper bound on the risk for s = 1: see
         `minimax.problems.sparse_mean.stable_upper`."""
+        check_problem(problem, SparseMeanProblem)
         self._check_truncation("theory", "quantile")
         budget = self._budget(Approximate)
         if self.s != 1 or problem.s != 1:

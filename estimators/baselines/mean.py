@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, PrivateEstimator, Seed, ball_clipped_sum, split_budget
-from estimators.core.checks import check_between, check_positive
+from estimators.core.checks import check_between, check_positive, check_problem
 from estimators.core.mechanisms import Release, gaussian, gaussian_scale, laplace
 from estimators.core.truncation import SAFE_RANGE, known
 from minimax.core.bound import Point, UpperBound
@@ -138,6 +138,7 @@ class KarwaVadhanMean(PrivateEstimator):
 
     def risk_bound(self, problem: MeanProblem) -> UpperBound:
         """The proven upper bound on the risk for a given `radius`: see `karwa_vadhan_upper`."""
+        check_problem(problem, MeanProblem)
         self._check_options()
         asked = self._budget(Pure, Approximate, ZeroConcentrated)
         if self.radius is None:
@@ -356,6 +357,7 @@ class CoinPressMean(PrivateEstimator):
 
     def risk_bound(self, problem: MeanProblem) -> UpperBound:
         """The proven upper bound on the risk for Gaussian records: see `coinpress_upper`."""
+        check_problem(problem, MeanProblem)
         self._check_options()
         asked = self._budget(ZeroConcentrated, Gaussian, Approximate)
         return coinpress_upper(problem, asked, self._plan())

@@ -105,3 +105,10 @@ def check_no_start(start: ArrayLike | None) -> None:
 def _norm(vector: NDArray[np.float64], order: Literal[1, 2]) -> float:
     largest = float(np.abs(vector).max(initial=0.0)) or 1.0  # in this unit squares are floats
     return largest * float(np.linalg.norm(np.asarray(vector, dtype=float) / largest, order))
+
+
+def check_problem(problem: object, *kinds: type) -> None:
+    """A bound is about one class: a problem of another one is refused."""
+    if not isinstance(problem, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"problem must be a {names}, got {type(problem).__name__}")

@@ -13,6 +13,7 @@ from estimators.core.base import Array, PrivateEstimator, split_budget
 from estimators.core.checks import check_between, safe_range
 from estimators.core.mechanisms import Release, above_threshold_quantile
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy
+from minimax.core.problem import Problem
 from minimax.core.symbolic import Number, library
 
 Truncation = float | Literal["theory", "quantile"]
@@ -98,6 +99,15 @@ class TruncatingEstimator(PrivateEstimator):
     def _known_scales(self) -> dict[str, float]:
         """sigma and radius, which have been checked to be there."""
         return {name: float(getattr(self, name)) for name in NEEDED}
+
+    def _check_scales_of(self, problem: Problem) -> None:
+        """That what is planned from sigma and radius is planned from the problem's."""
+        for name in NEEDED:
+            if getattr(self, name) != getattr(problem, name):
+                raise ValueError(
+                    f"risk_bound with R={self.R!r}: {name} must be that of the problem,"
+                    f" {getattr(problem, name)!r}, got {getattr(self, name)!r}"
+                )
 
     def _split_for_range(
         self, budget: SpendablePrivacy

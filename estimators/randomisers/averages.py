@@ -37,8 +37,13 @@ def coordinate_means(
 def vector_mean(
     X: Any, weights: Array, scale: float, randomiser: VectorRandomiser, rng: np.random.Generator
 ) -> Release[Array]:
-    """Reports of weight_i x_i, averaged."""
+    """Reports of weight_i x_i, averaged.
+
+    A weight of 0 counts as the least positive number: its report is of x_i's direction with a fair
+    coin, and not of a direction that all such users have in common.
+    """
     n, p = X.shape
+    weights = np.where(weights == 0, np.finfo(float).tiny, weights)
     rows = blocks(range(n), p)
     vectors = (clipped_rows(X[part], scale) * weights[part, None] for part in rows)
     return mean_of_reports(vectors, randomiser, rng)

@@ -21,11 +21,13 @@ def logistic_half_width(reach: Number) -> Number:
     difference is the largest p sigma(z) + p' sigma(z'), where z = -<x, b>, z' = <x', b> and
     p = <v, x>, p' = <v, x'> may be taken >= 0. sigma(z) = 1/2 + f(z), f odd and concave above 0,
     so that p f(z) + p' f(z') <= (p + p') f(m) for the mean m = (p z + p' z')/(p + p') if m >= 0:
-    by Jensen if z, z' >= 0; if z' < 0 < z, by f(z') <= z' f(z)/z and f(z)/z <= f(m)/m as
-    m <= z. (If m < 0 the sum is at most (p + p')/2 <= 1.) With q, q' the parts of x, x' orthogonal
-    to v in the plane of v and b, p z + p' z' <= reach |(p'^2 - p^2, q' p' - q p)|; with p = cos t,
-    p' = cos u and |q| <= sin t, |q'| <= sin u the length is at most sin(t + u). Let
-    h = (t + u)/2 and k = cos((t - u)/2) <= 1, so p + p' = 2 k cos h: the sum is at most
+    by Jensen if z, z' >= 0; if z' < 0 < z and |z'| <= z, by f(z') <= z' f(z)/z and
+    f(z)/z <= f(m)/m as m <= z. Otherwise the sum is at most 1, which is twice the value at s = 0:
+    by p sigma + p' (1 - sigma) <= max(p, p') with sigma = sigma(z) if z' < -z < 0, and by
+    (p + p')/2 if z, z' <= 0 or m < 0 with |z'| <= z (f(z') <= z' f(z)/z again). With q, q' the
+    parts of x, x' orthogonal to v in the plane of v and b,
+    p z + p' z' <= reach |(p'^2 - p^2, q' p' - q p)|; with p = cos t, p' = cos u and |q| <= sin t,
+    |q'| <= sin u the length is at most sin(t + u). Let h = (t + u)/2 and k = cos((t - u)/2) <= 1, so p + p' = 2 k cos h: the sum is at most
     2 k cos h sigma(reach sin(h)/k), which grows in k. At k = 1 it is 2 cos h sigma(reach sin h).
     Attained by x, x' = +-v cos h - b sin(h)/reach, v orthogonal to b, and y, y' = 1.
 

@@ -325,7 +325,7 @@ def test_estimator_and_calculator_use_the_same_noise() -> None:
     for privacy in (Pure(0.5), Approximate(0.5, 1e-6), ZeroConcentrated(0.1), Gaussian(0.3)):
         problem = MeanProblem(1000, 20, 1.0, 1.0)
         best = mean_upper.best_noisy_mean(problem, privacy, law="Gaussian")
-        named = NoisyMean(privacy=privacy, **best.keywords())
+        named = NoisyMean(privacy=privacy, tails="Gaussian", **best.keywords())
         assert named.risk_bound(problem).value() == pytest.approx(best.value(), rel=1e-12)
         advised = mean_upper.best_upper(problem, privacy)
         followed = NoisyMean(privacy=privacy, **advised.settings)

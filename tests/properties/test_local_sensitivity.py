@@ -72,7 +72,8 @@ def caught(estimator: Any, X: Array, y: Array) -> tuple[list[Array], Randomiser]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HypercubeRandomiser, "randomise", watched)
-        patch.setattr(averages, "mean_of_reports", held)
+        for module in (averages, local_regression):
+            patch.setattr(module, "mean_of_reports", held)
         fitted = estimator.fit(X, y)
     return inputs, fitted.randomiser_
 

@@ -98,3 +98,18 @@ def test_gradients_through_soft_caps_err_less_than_through_gaussian_noise() -> N
     assert high < noise < interval(losses["gaussian"])[1]
     cap = 4 * p / mean_along(steepness(1.0)) ** 2 / problem.n
     assert low < cap * (p - 1 + second_moment(steepness(1.0))) < high * 1.01
+
+
+def test_labels_of_zero_share_no_direction() -> None:
+    """y = 0 is in the class: were all such reports along one axis, they would break the bound."""
+    problem, budget = LocalRegressionProblem(2_000, 200, 1.0), zcdp(300.0)
+    bound = soft_cap_upper(problem, budget).value()
+    losses, zeros = [], np.zeros(problem.n)
+    for seed in range(30):
+        X = np.random.default_rng(seed).choice([-1.0, 1.0], (problem.n, problem.p))
+        fitted = OneShotThreshold(budget, C=1.0, report="softcap", random_state=seed).fit(X, zeros)
+        losses.append(np.sum(fitted.coef_**2))
+    assert interval(np.array(losses))[1] < bound
+    k = steepness(budget.rho)
+    one_axis = (2 / mean_along(k)) ** 2 * problem.p * second_moment(k) / problem.n
+    assert one_axis > bound

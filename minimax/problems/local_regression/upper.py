@@ -190,9 +190,9 @@ def soft_cap_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBo
     E|sum_j (estimate - theta)_j| <= sqrt(v) `sum_factor`(p); never more than 4 and 2.
 
     **Proof.** |y| <= B, so nothing is clipped and E u = E y x = theta. y x is put on the sphere of
-    radius B sqrt p at a corner of a cube, so by `coordinate_proxy` a coordinate of a report has the
-    proxy (B sqrt(p)/mu)^2 (1 + (V - 1)/p); reports are independent. The factors hold for any
-    dependence between the coordinates. A second moment alone, (B/mu)^2 (p - 1 + E x^2)/n, would
+    radius B sqrt p at a corner of a cube (with a fair coin if y = 0), so by `coordinate_proxy` a
+    coordinate of a report has the proxy (B sqrt(p)/mu)^2 (1 + (V - 1)/p); reports are independent.
+    The factors hold for any dependence between the coordinates. A second moment alone, (B/mu)^2 (p - 1 + E x^2)/n, would
     not do: the largest of p errors is not bounded by it.
 
     **Constants.** Closed form: mu^2 >= rho/2 and k^2 <= 2 rho. A report's second moment is less

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 import minimax.problems
-from estimators import NoisyMean, OneShotThreshold
+from estimators import NoisyMean, OneShotThreshold, SparseMean
 from minimax.calculator import rows, upper_rows
 from minimax.catalogue import PROBLEMS
 from minimax.core.bound import SHARED
@@ -22,6 +22,8 @@ from minimax.problems.mean.centred import centred_mean_upper
 from minimax.problems.mean.lower import tracing_gaussian
 from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.mean.upper import best_noisy_mean
+from minimax.problems.regression import RegressionProblem
+from minimax.problems.sparse_mean import SparseMeanProblem
 
 POINT = {"n": 1000.0, "d": 10.0, "sigma": 1.0, "radius": 1.0, "epsilon": 0.5}
 NUMBERS = {"n": 1000, "d": 10, "p": 10, "s": 3, "sigma": 1.0, "radius": 1.0, "C": 1.0}
@@ -128,3 +130,23 @@ def test_estimators_say_the_same() -> None:
         NoisyMean(Pure, sigma=1, radius=1).fit(X)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"give Pure\(epsilon=\.\.\.\), not the class"):
         OneShotThreshold(Pure).fit(X, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("given", [{"sigma": 0.1}, {"radius": 0.1}, {"sigma": 2.0}])
+def test_a_plan_for_other_scales_has_no_bound(given: dict[str, float]) -> None:
+    """With R="auto" the estimator plans from its own sigma and radius: no bound for others."""
+    unit = {"sigma": 1.0, "radius": 1.0}
+    budget = ZeroConcentrated(0.05)
+    dense, few = MeanProblem(1000, 20, **unit), SparseMeanProblem(1000, 20, 3, **unit)
+    assert NoisyMean(budget, **unit).risk_bound(dense).value() > 0
+    assert SparseMean(budget, s=3, **unit).risk_bound(few).value() > 0
+    with pytest.raises(ValueError, match="must be that of the problem, 1.0, got"):
+        NoisyMean(budget, **{**unit, **given}).risk_bound(dense)
+    with pytest.raises(ValueError, match="must be that of the problem, 1.0, got"):
+        SparseMean(budget, s=3, **{**unit, **given}).risk_bound(few)
+
+
+def test_a_bound_is_about_one_class() -> None:
+    problem = RegressionProblem(1000, 5, 1.0, 1.0)
+    with pytest.raises(TypeError, match="problem must be a MeanProblem, got RegressionProblem"):
+        NoisyMean(ZeroConcentrated(0.05), sigma=1.0, radius=1.0).risk_bound(problem)  # type: ignore[arg-type]
