@@ -192,8 +192,8 @@ def soft_cap_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBo
     **Proof.** |y| <= B, so nothing is clipped and E u = E y x = theta. y x is put on the sphere of
     radius B sqrt p at a corner of a cube (with a fair coin if y = 0), so by `coordinate_proxy` a
     coordinate of a report has the proxy (B sqrt(p)/mu)^2 (1 + (V - 1)/p); reports are independent.
-    The factors hold for any dependence between the coordinates. A second moment alone, (B/mu)^2 (p - 1 + E x^2)/n, would
-    not do: the largest of p errors is not bounded by it.
+    The factors hold for any dependence between the coordinates. A second moment alone,
+    (B/mu)^2 (p - 1 + E x^2)/n, would not do: the largest of p errors is not bounded by it.
 
     **Constants.** Closed form: mu^2 >= rho/2 and k^2 <= 2 rho. A report's second moment is less
     than that of one bit on one coordinate, in the same units, by 1.20 at rho = .1, 1.83 at 1 and

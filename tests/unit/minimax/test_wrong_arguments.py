@@ -140,9 +140,9 @@ def test_a_plan_for_other_scales_has_no_bound(given: dict[str, float]) -> None:
     dense, few = MeanProblem(1000, 20, **unit), SparseMeanProblem(1000, 20, 3, **unit)
     assert NoisyMean(budget, **unit).risk_bound(dense).value() > 0
     assert SparseMean(budget, s=3, **unit).risk_bound(few).value() > 0
-    with pytest.raises(ValueError, match="must be that of the problem, 1.0, got"):
+    with pytest.raises(ValueError, match=r"must be that of the problem, 1\.0, got"):
         NoisyMean(budget, **{**unit, **given}).risk_bound(dense)
-    with pytest.raises(ValueError, match="must be that of the problem, 1.0, got"):
+    with pytest.raises(ValueError, match=r"must be that of the problem, 1\.0, got"):
         SparseMean(budget, s=3, **{**unit, **given}).risk_bound(few)
 
 
