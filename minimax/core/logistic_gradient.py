@@ -28,7 +28,8 @@ def logistic_half_width(reach: Number) -> Number:
     parts of x, x' orthogonal to v in the plane of v and b,
     p z + p' z' <= reach |(p'^2 - p^2, q' p' - q p)|; with p = cos t, p' = cos u and |q| <= sin t,
     |q'| <= sin u the length is at most sin(t + u). Let h = (t + u)/2 and
-    k = cos((t - u)/2) <= 1, so p + p' = 2 k cos h: the sum is at most 2 k cos h sigma(reach sin(h)/k), which grows in k. At k = 1 it is 2 cos h sigma(reach sin h).
+    k = cos((t - u)/2) <= 1, so p + p' = 2 k cos h: the sum is at most
+    2 k cos h sigma(reach sin(h)/k), which grows in k. At k = 1 it is 2 cos h sigma(reach sin h).
     Attained by x, x' = +-v cos h - b sin(h)/reach, v orthogonal to b, and y, y' = 1.
 
     **Constants.** The logarithm is concave in s, with slope D at any s_0: the maximum is at most

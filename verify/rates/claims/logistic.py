@@ -100,7 +100,7 @@ def claims() -> list[Claim]:
                 weight=2,
             ),
         ),
-        _tracing(Gaussian, Sweep("privacy", {**SMALL, "mu": 2e-3}, weight=2)),
+        _tracing(Gaussian, Sweep("privacy", {**SMALL, "mu": 2e-3}, weight=6)),
         _tracing(
             Approximate, Sweep("privacy", {**SMALL, "epsilon": 3e-3, "delta": 1e-10}, weight=3)
         ),
@@ -108,7 +108,7 @@ def claims() -> list[Claim]:
         _descent(
             ZeroConcentrated,
             2,
-            Sweep("privacy", {"n": 50_000, "d": 8, "radius": 4.0, "rho": 5e-5}),
+            Sweep("privacy", {"n": 50_000, "d": 8, "radius": 4.0, "rho": 5e-5}, weight=12),
         ),
         _descent(Gaussian, 2, Sweep("privacy", {**SMALL, "mu": 2e-3})),
     ]

@@ -128,7 +128,7 @@ def check(profile: Profile, seed: int, alpha: float, console: Console | None) ->
         row = cell.row(cell.weight * trials, seed, alpha)
         rows.append(row)
         assert row.upper is not None
-        endless = cell.measured(ZeroConcentrated(1e6), trials, seed, alpha)
+        endless = cell.measured(ZeroConcentrated(1e6), cell.weight * trials, seed, alpha)
         loud = cell.measured(louder(cell.privacy), cell.weight * trials, seed, alpha)
         controls += [
             LevelControl(row.claim, ENDLESS, cell.point, endless, "lower", row.lower),
