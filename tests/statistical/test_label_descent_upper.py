@@ -7,11 +7,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from estimators.label_descent import SAFETY, thresholded_descent
 
 from estimators.core.design import Design
 from estimators.core.links import Link
 from estimators.label_regression import LabelHardThresholding
+from estimators.thresholding import SAFETY, thresholded_descent
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import (
     Approximate,
