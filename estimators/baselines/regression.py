@@ -56,8 +56,8 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
     [d s^2 + |beta|^2 tau^2 (d + 1)/2]/(n v)^2, where s is the noise of X'y. For |beta| = R/B and
     many features the bracket is d B^4 |beta|^2/mu^2 times 27/4 jointly and 15 for the three. That
     is on a likely event: the expected loss is infinite, and no upper bound can be proved. The noise
-    on X'X has a positive density everywhere and the ridge does not see it, so that the eigenvalue
-    of the matrix that is nearest to 0 has a positive density there, and 1/lambda^2 no mean.
+    on X'X has a positive density everywhere and the ridge is at most eta, so that the eigenvalue of
+    the matrix that is nearest to 0 has a positive density there, and 1/lambda^2 no mean.
 
     **Source.** Wang (2018), "Revisiting differentially private linear regression: optimal and
     adaptive prediction and estimation in unbounded domain", UAI.
