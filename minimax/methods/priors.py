@@ -73,8 +73,11 @@ class DilutedInstance:
         return self.alpha * self.points.mean(axis=0)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        rows = self.points[rng.integers(len(self.points), size=n)]
-        return np.asarray(rows * (rng.random(n) < self.alpha)[:, None])
+        which = rng.integers(len(self.points), size=n)
+        drawn = rng.random(n) < self.alpha
+        X = np.zeros((n, self.points.shape[1]))
+        X[drawn] = self.points[which[drawn]]
+        return X
 
     def loss(self, estimate: Array) -> float:
         return TO_THE_MEAN(estimate, self.target)
