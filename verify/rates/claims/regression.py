@@ -108,7 +108,7 @@ def claims() -> list[Claim]:
             ),
         ),
         # Its risk falls faster than the bound here: phases that come in time with a larger budget.
-        _tracing(Approximate, Sweep("privacy", approximate, weight=7)),
+        _tracing(Approximate, Sweep("privacy", approximate, weight=2, control_weight=2)),
         _tracing(
             Gaussian,
             Sweep("privacy", {**BASE, "mu": 0.014}, {**ASYMPTOTIC, "mu": 1e-7}, ("mu",), weight=2),

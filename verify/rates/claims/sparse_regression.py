@@ -106,6 +106,7 @@ def claims() -> list[Claim]:
                 {**ASYMPTOTIC, "d": 1e8, "s": 1e4, "rho": 1e-14},
                 ("n", "d", "s", "rho"),
                 weight=6,
+                base_weight=1,
             ),
         ),
         _claim(
@@ -142,6 +143,7 @@ def claims() -> list[Claim]:
                 {**ASYMPTOTIC, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
                 ("epsilon",),
                 weight=18,
+                base_weight=3,
             ),
             has_upper=False,
         ),
