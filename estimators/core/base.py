@@ -38,7 +38,7 @@ from estimators.core.accounting import (
     compose,
     delta_at,
 )
-from estimators.core.design import clamped
+from estimators.core.design import clamped, surely_within
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -67,6 +67,10 @@ SECRET_SEED = "random_state is secret: whoever knows it, or has this object, kno
 
 class PrivacyWarning(UserWarning):
     """A budget that protects less than it seems to, by public numbers alone."""
+
+
+class PlanWarning(UserWarning):
+    """A plan that promises no more than the public first value, by public numbers alone."""
 
 
 class PrivateEstimator(BaseEstimator):
@@ -225,13 +229,15 @@ def validated_pair(
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
         if kind in ("M", "m"):  # which numpy would take for numbers
             raise TypeError(f"{name} must hold real numbers, got dtype {dtype}")
+    settled = type(X) is np.ndarray and surely_within(X)  # one pass over X instead of three
     X, y = validate_data(
         estimator,
-        as_floats("X", X),
+        X if settled else as_floats("X", X),
         as_floats("y", y),
         dtype=np.float64,
         accept_sparse="csr" if sparse_rows else False,
         y_numeric=True,
+        ensure_all_finite=not settled,
     )
     if np.iscomplexobj(y):  # a plain list has no dtype to look at before
         raise ValueError("Complex data not supported: y must hold real numbers")
@@ -239,7 +245,7 @@ def validated_pair(
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return clamped(X), clamped(y)
+    return X if settled else clamped(X), clamped(y)
 
 
 def as_floats(name: str, values: Any) -> Any:

@@ -12,7 +12,7 @@ from scipy import sparse
 from estimators import ResidualClippedRegression
 from estimators.core.design import Design
 from estimators.core.mechanisms import bisected_quantile
-from estimators.residual_clipped import _flat, _unflat
+from estimators.core.second_moment import flat, unflat
 from minimax.core.calibration import Budget
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.regression.problem import RegressionProblem
@@ -35,13 +35,16 @@ def records(n: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         ({"row_bound": -1.0}, "row_bound must be positive"),
         ({"radius": 0.0}, "radius must be positive"),
         ({"sigma": -0.1}, "sigma must be positive"),
-        ({"second_moment": "known"}, "second_moment must be 'isotropic', 'private' or a matrix"),
+        ({"second_moment": "known"}, "second_moment must be 'private', 'isotropic' or a matrix"),
         ({"second_moment": np.eye(2)}, r"second_moment must be a finite matrix of shape \(3, 3\)"),
         ({"second_moment": -np.eye(3)}, "second_moment must be positive definite"),
         ({"second_moment": np.triu(np.ones((3, 3)))}, "second_moment must be symmetric"),
-        ({"start": np.zeros(2)}, "start must be 3 finite numbers"),
-        ({"start": np.full(3, np.nan)}, "start must be 3 finite numbers"),
-        ({"start": np.ones(3)}, "start must lie in the ball"),
+        (
+            {"start": np.zeros(2)},
+            r"start must have shape \(3,\), one entry per feature, got \(2,\)",
+        ),
+        ({"start": np.full(3, np.nan)}, "start must be finite"),
+        ({"start": np.ones(3)}, "start must have l2 norm at most 1, got 1.73"),
     ],
 )
 def test_what_is_wrong_is_named_before_anything_is_drawn(
@@ -112,8 +115,8 @@ def test_the_norm_of_a_flat_matrix_is_its_own_and_opposite_rows_are_the_worst() 
     rng = np.random.default_rng(0)
     A = rng.standard_normal((4, 4))
     A = A + A.T
-    assert np.linalg.norm(_flat(A)) == pytest.approx(np.linalg.norm(A))
-    assert np.allclose(_unflat(_flat(A), 4), A)
+    assert np.linalg.norm(flat(A)) == pytest.approx(np.linalg.norm(A))
+    assert np.allclose(unflat(flat(A), 4), A)
     x, z = np.array([2.0, 0.0]), np.array([0.0, 2.0])
     assert np.linalg.norm(np.outer(x, x) - np.outer(z, z)) == pytest.approx(math.sqrt(2) * 4)
     rows = rng.standard_normal((500, 2, 3))
