@@ -9,7 +9,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from estimators.core.base import Array, LinearPredictor, PlanWarning, PrivateEstimator, Seed
+from estimators.core.base import (
+    Array,
+    LinearPredictor,
+    PlanWarning,
+    PrivateEstimator,
+    Seed,
+    settled_entries,
+)
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
@@ -170,7 +177,7 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
 
     def fit(self, X: Any, y: ArrayLike) -> ResidualClippedRegression:
         """Release private coefficients of y on the columns of X."""
-        X, y = self._validated_pair(X, y, sparse_rows=True)
+        X, y = self._validated_pair(X, y, sparse_rows=True, read_later=True)
         budget, d = self._check_options(), X.shape[1]
         row_bound, radius = float(self.row_bound or 0), float(self.radius or 0)
         check_gram_fits(d)
@@ -312,12 +319,12 @@ class _Run:
         return min(self.row_bound, math.sqrt(moment.trace))
 
     def read(self, X: Any, known: SecondMoment | None) -> None:
-        """The rows' norms, in the same pass X'X if S is to be released, and S."""
+        """The last check of X, and its rows' norms: in one pass with X'X if S is to be released."""
         if known is None:
-            self.design, gram = Design.with_gram(X, self.row_bound)
+            self.design, gram = Design.with_gram(X, self.row_bound, settled_entries)
             self.moment = released_moment(gram, self.row_bound, self.moment_share, self.purse)
         else:
-            self.design, self.moment = Design(X), known
+            self.design, self.moment = Design(settled_entries(X)), known
         self.row_length = self._length(self.moment)
         self.shorten = self.design.shortening(self.row_bound)
         self.weights = self.design.shortening(self.row_length)

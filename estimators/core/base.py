@@ -99,10 +99,10 @@ class PrivateEstimator(BaseEstimator):
         return X
 
     def _validated_pair(
-        self, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False
+        self, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False, read_later: bool = False
     ) -> tuple[Any, Array]:
         """X and y as finite real arrays of equal length, clamped; X may be CSR if `sparse_rows`."""
-        X, y = validated_pair(self, X, y, sparse_rows=sparse_rows)
+        X, y = validated_pair(self, X, y, sparse_rows=sparse_rows, read_later=read_later)
         self._warn_of_large_delta(len(y))
         return X, y
 
@@ -216,10 +216,18 @@ def validated(estimator: BaseEstimator, X: ArrayLike, minimum_records: int = 1) 
 
 
 def validated_pair(
-    estimator: BaseEstimator, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False
+    estimator: BaseEstimator,
+    X: Any,
+    y: ArrayLike | None,
+    *,
+    sparse_rows: bool = False,
+    read_later: bool = False,
 ) -> tuple[Any, Array]:
     """X (dense, or CSR if `sparse_rows`) and y, real, finite and clamped, or an error that says
-    what is wrong with which of them."""
+    what is wrong with which of them.
+
+    `read_later`: entries of an array of float64 are left to `settled_entries`.
+    """
     for name, value in (("X", X), ("y", y)):
         if np.ma.isMaskedArray(value):
             raise TypeError(f"{name} is a masked array: fill or drop the masked entries first")
@@ -229,7 +237,8 @@ def validated_pair(
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
         if kind in ("M", "m"):  # which numpy would take for numbers
             raise TypeError(f"{name} must hold real numbers, got dtype {dtype}")
-    settled = type(X) is np.ndarray and surely_within(X)  # one pass over X instead of three
+    plain = type(X) is np.ndarray and X.dtype == np.float64
+    settled = plain and (read_later or surely_within(X))  # one pass over X at most, else three
     X, y = validate_data(
         estimator,
         X if settled else as_floats("X", X),
@@ -246,6 +255,12 @@ def validated_pair(
         X = X.copy()
         X.sum_duplicates()
     return X if settled else clamped(X), clamped(y)
+
+
+def settled_entries(X: Any) -> Any:
+    """X, finite and clamped, or an error that says what is wrong with it."""
+    plain = type(X) is np.ndarray and surely_within(X)
+    return X if plain else clamped(as_floats("X", X))
 
 
 def as_floats(name: str, values: Any) -> Any:

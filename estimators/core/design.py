@@ -7,7 +7,7 @@ gradient step; the matrix itself is never copied, made dense or changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -98,13 +98,17 @@ class Design:
             self.norms = self._norms()
 
     @classmethod
-    def with_gram(cls, X: Any, bound: float) -> tuple[Design, Array]:
-        """The design, and sum_i x_i x_i' of its rows shortened to `bound`: X is read once."""
+    def with_gram(cls, X: Any, bound: float, settled: Callable[[Any], Any]) -> tuple[Design, Array]:
+        """The design, and sum_i x_i x_i' of its rows shortened to `bound`: X is read once.
+
+        `settled` checks entries and clamps them; it is called only where a norm is not finite or
+        huge.
+        """
         if not sparse.issparse(X):
             norms, gram = _norms_and_gram(X, bound)
             if norms.max(initial=0.0) <= LARGEST / 2:
                 return cls(X, norms), gram
-        design = cls(X)
+        design = cls(settled(X))
         return design, design.gram(design.shortening(bound))
 
     def _norms(self) -> Array:
@@ -128,7 +132,8 @@ class Design:
 
     def shortening(self, bound: float) -> Array:
         """For each row the factor that brings its l2 norm down to `bound`, or 1."""
-        return bound / np.maximum(self.norms, bound)
+        out = np.maximum(self.norms, bound)
+        return np.divide(bound, out, out=out)
 
     def predict(self, coef: Array) -> Array:
         """<x_i, coef> for every row; for a sparse `coef` only its support is touched."""
@@ -148,10 +153,10 @@ class Design:
 
         A chunk of rows stays in cache between its two products.
         """
-        out = np.zeros(self.d)
+        out, moved = np.zeros(self.d), coef.any()
         for rows in self.chunks(CACHED):
             part = self.X[rows]
-            residuals = y[rows] - shorten[rows] * (part @ coef)
+            residuals = y[rows] - shorten[rows] * (part @ coef) if moved else y[rows].copy()
             out += part.T @ (weights[rows] * np.clip(residuals, -clip, clip, out=residuals))
         return out
 
@@ -189,8 +194,8 @@ def _norms_and_gram(X: Array, bound: float) -> tuple[Array, Array]:
     n, d = X.shape
     each = max(2 * CACHED // (8 * max(1, d)), d)
     norms, gram, spare = np.empty(n), np.zeros((d, d)), np.empty((min(n, each), d))
-    for rows in _chunks(n, each):
-        with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # where entries are not yet checked
+        for rows in _chunks(n, each):
             norms[rows] = np.sqrt(np.einsum("ij,ij->i", X[rows], X[rows]))
-        gram += _weighted_gram(X[rows], bound / np.maximum(norms[rows], bound), spare)
+            gram += _weighted_gram(X[rows], bound / np.maximum(norms[rows], bound), spare)
     return norms, gram

@@ -58,17 +58,18 @@ def test_what_is_wrong_is_named_before_anything_is_drawn(
 
 
 BUDGETS = [Pure(5.0), Approximate(1.0, 1e-6), ZeroConcentrated(0.5), Gaussian(1.0)]
+ISOTROPIC = {**GIVEN, "second_moment": "isotropic"}
 KINDS: list[dict[str, Any]] = [
+    {"second_moment": "isotropic"},
+    {"second_moment": "isotropic", "sigma": None},
     {},
     {"sigma": None},
-    {"second_moment": "private"},
-    {"second_moment": "private", "sigma": None},
     {"second_moment": np.diag([0.2, 0.3, 0.5]), "start": np.array([0.4, 0.0, 0.0])},
 ]
 
 
 @pytest.mark.parametrize("privacy", BUDGETS, ids=str)
-@pytest.mark.parametrize("options", KINDS, ids=lambda options: ", ".join(options) or "isotropic")
+@pytest.mark.parametrize("options", KINDS, ids=lambda options: ", ".join(options) or "private")
 def test_the_ledger_adds_up_to_the_budget(
     privacy: SpendablePrivacy, options: dict[str, Any]
 ) -> None:
@@ -128,14 +129,17 @@ def test_the_norm_of_a_flat_matrix_is_its_own_and_opposite_rows_are_the_worst() 
 def test_units_do_not_matter() -> None:
     """X in other units, with row_bound and radius in them: the same coefficients in theirs."""
     X, y = records()
-    model = ResidualClippedRegression(ZeroConcentrated(0.1), **GIVEN, random_state=0).fit(X, y)
-    other = ResidualClippedRegression(
-        ZeroConcentrated(0.1), row_bound=8.0, radius=1 / 8, sigma=0.1, random_state=0
-    ).fit(8 * X, y)
-    assert other.coef_ * 8 == pytest.approx(model.coef_)
-    assert other.plan_.proven == pytest.approx(model.plan_.proven)
+    for options in KINDS[:4]:
+        given = {**GIVEN, **options, "random_state": 0}
+        model = ResidualClippedRegression(ZeroConcentrated(0.1), **given).fit(X, y)
+        scaled = {**given, "row_bound": 8.0, "radius": 1 / 8}
+        other = ResidualClippedRegression(ZeroConcentrated(0.1), **scaled).fit(8 * X, y)
+        assert other.coef_ * 8 == pytest.approx(model.coef_)
+        assert other.plan_.risk == pytest.approx(model.plan_.risk)
+        assert other.plan_.proven == pytest.approx(model.plan_.proven)
 
 
+@pytest.mark.filterwarnings("ignore::estimators.core.base.PlanWarning")
 def test_degenerate_data_release_something_finite() -> None:
     rng = np.random.default_rng(0)
     for X, y in (
@@ -179,11 +183,18 @@ def test_a_bisected_quantile_is_near_and_its_budget_is_divided() -> None:
 
 def test_the_bound_is_that_of_the_plan_and_is_refused_elsewhere() -> None:
     problem = RegressionProblem(2000, 3, 0.1)
-    model = ResidualClippedRegression(ZeroConcentrated(0.1), **GIVEN, random_state=0)
-    bound = model.risk_bound(problem).value()
-    assert model.fit(*records()).plan_.proven == pytest.approx(bound, rel=1e-6)
-    for options in ({"sigma": None}, {"second_moment": "private"}, {"start": BETA}):
-        with pytest.raises(ValueError, match="risk_bound covers"):
-            ResidualClippedRegression(**{**GIVEN, **options}).risk_bound(problem)
-    with pytest.raises(ValueError, match="sigma must be that of the problem"):
-        ResidualClippedRegression(**{**GIVEN, "sigma": 1.0}).risk_bound(problem)
+    model = ResidualClippedRegression(ZeroConcentrated(0.1), **ISOTROPIC, random_state=0)
+    bound = model.risk_bound(problem)
+    assert model.fit(*records()).plan_.proven == pytest.approx(bound.value(), rel=1e-6)
+    again = ResidualClippedRegression(ZeroConcentrated(0.1), **bound.keywords())
+    assert again.risk_bound(problem).value() == bound.value()
+    with pytest.raises(ValueError, match="covers second_moment='isotropic', got 'private'"):
+        ResidualClippedRegression(**GIVEN).risk_bound(problem)
+    for options, text in (
+        ({"second_moment": np.eye(3) / 3}, "covers second_moment='isotropic', got 'a matrix'"),
+        ({"sigma": None}, "covers a sigma that is given, got sigma=None"),
+        ({"start": BETA}, "covers start=None"),
+        ({"sigma": 1.0}, "sigma must be that of the problem"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            ResidualClippedRegression(**{**ISOTROPIC, **options}).risk_bound(problem)
