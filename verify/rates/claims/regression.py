@@ -25,7 +25,11 @@ ASYMPTOTIC = {"n": 1e16, "d": 1e4, "sigma": 1e-3, "radius": 1.0}
 
 def _phases(model: type[Privacy]) -> Factory:
     return lambda p: ResidualClippedRegression(
-        privacy=at_point(model, p), row_bound=1.0, radius=p["radius"], sigma=p["sigma"]
+        privacy=at_point(model, p),
+        row_bound=1.0,
+        radius=p["radius"],
+        sigma=p["sigma"],
+        second_moment="isotropic",
     )
 
 
