@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from estimators.randomisers.vectors import SphereRandomiser
     from estimators.randomisers.zcdp_privunit import GaussianRandomiser, SoftCapRandomiser
     from estimators.regression import NoisyGradientRegression
+    from estimators.residual_clipped import ResidualClippedRegression
     from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
     from estimators.sparse_mean import SparseMean
     from estimators.sparse_regression import PrivateHardThresholding
@@ -56,6 +57,7 @@ __all__ = [
     "OneShotThreshold",
     "PrivateFrankWolfe",
     "PrivateHardThresholding",
+    "ResidualClippedRegression",
     "SampleMean",
     "SequentialHalving",
     "SoftCapRandomiser",
@@ -92,6 +94,7 @@ _HOMES = {
     "OneShotThreshold": "local_regression",
     "PrivateFrankWolfe": "baselines.sparse_regression",
     "PrivateHardThresholding": "sparse_regression",
+    "ResidualClippedRegression": "residual_clipped",
     "SampleMean": "controls.mean",
     "SequentialHalving": "halving",
     "SoftCapRandomiser": "randomisers.zcdp_privunit",

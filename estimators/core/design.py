@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Array = NDArray[np.float64]
+CACHED = 1 << 19
+"""Bytes of rows that are used twice while they are in cache."""
 LARGEST = 1e100
 """Entries beyond this are taken as this, so that squares and products stay finite. A function of
 the record alone, like every other clip."""
@@ -79,6 +81,20 @@ class Design:
     def correlate(self, weights: Array) -> Array:
         """sum_i weights_i x_i."""
         return np.asarray(self.X.T @ weights)
+
+    def clipped_correlation(
+        self, y: Array, coef: Array, shorten: Array, weights: Array, clip: float
+    ) -> Array:
+        """sum_i weights_i clip(y_i - shorten_i <x_i, coef>) x_i: X is read once.
+
+        A chunk of rows stays in cache between its two products.
+        """
+        out = np.zeros(self.d)
+        for rows in self.chunks(CACHED):
+            part = self.X[rows]
+            residuals = y[rows] - shorten[rows] * (part @ coef)
+            out += part.T @ (weights[rows] * np.clip(residuals, -clip, clip))
+        return out
 
     def gram(self, weights: Array) -> Array:
         """sum_i weights_i^2 x_i x_i', without a copy of X."""

@@ -8,6 +8,7 @@ privacy over the real numbers; it is not hardened against floating-point attacks
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from estimators.core.accounting import LedgerEntry, LossLaw
 from estimators.core.checks import check_positive, check_sparsity
 from minimax.core import calibration as calibration_of
+from minimax.core.calibration import Budget
 from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.conversions import half_square
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
@@ -273,6 +275,41 @@ def above_threshold_quantile(
     level = math.exp(math.log(start) + found * math.log(growth))  # the power alone may overflow
     entry = LedgerEntry("above threshold", 1.0, "count", 4 / epsilon, (Pure(epsilon),), about=about)
     return Release(float(level), entry)
+
+
+def bisected_quantile(
+    sizes: Array,
+    quantile: float,
+    *,
+    low: float,
+    high: float,
+    queries: int,
+    privacy: Budget,
+    rng: np.random.Generator,
+    about: str = "",
+) -> Release[float]:
+    """A quantile of positive numbers between two public ones, by bisection on a log scale.
+
+    Each of so many steps compares a noisy count of the sizes below the middle, of sensitivity 1
+    under replacement, with quantile * records, and goes on with one half: the level found is right
+    to a factor (high/low)^(2^-queries) but for noise. The budget, GDP or pure, is divided equally.
+
+    Privacy: adaptive composition of the counts.
+    """
+    check_positive(low=low, high=high)
+    bottom, top = math.log(low), math.log(high)
+    for _ in range(queries):
+        middle = (bottom + top) / 2
+        count = np.array([np.count_nonzero(sizes <= math.exp(middle))], dtype=float)
+        if privacy.is_pure:
+            epsilon = float(privacy.epsilon) / queries
+            noisy, entry = laplace(count, l1_sensitivity=1.0, epsilon=epsilon, rng=rng, about=about)
+        else:
+            scale = math.sqrt(queries) / float(privacy.mu())
+            noisy, entry = gaussian(count, l2_sensitivity=1.0, scale=scale, rng=rng, about=about)
+        enough = noisy[0] >= quantile * len(sizes)
+        bottom, top = (bottom, middle) if enough else (middle, top)
+    return Release(math.exp((bottom + top) / 2), replace(entry, count=queries))
 
 
 def counts_below(scores: Array, *, start: float, growth: float) -> Array:

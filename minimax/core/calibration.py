@@ -126,6 +126,13 @@ def budget_of(privacy: Privacy | Budget) -> Budget:
     return Budget(type(privacy), privacy.parameters)
 
 
+def part_of_budget(pure: bool, strength: Number, share: Number) -> Budget:
+    """A phase's budget: a share of epsilon, or of mu^2."""
+    if pure:
+        return Budget(Pure, {"epsilon": strength * share})
+    return Budget(Gaussian, {"mu": strength * library(share).sqrt(share)})
+
+
 # --- One bit --------------------------------------------------------------------------------------
 
 

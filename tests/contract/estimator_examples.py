@@ -57,6 +57,7 @@ PUBLIC: dict[str, dict[str, float]] = {
     "CoinPressMean": BOTH,
     "SparseMean": BOTH,
     "StableSparseMean": BOTH,
+    "ResidualClippedRegression": {"row_bound": 2.0, "radius": 1.0, "sigma": 0.5},
 }
 """What has no default, because no number fits raw data."""
 FURTHER: dict[str, list[dict[str, Any]]] = {
@@ -81,6 +82,13 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyGradientRegression": [
         {"privacy": LOUD, "R": "quantile"},
         {"steps": 8, "composition": "basic"},
+    ],
+    "ResidualClippedRegression": [
+        {"privacy": LOUD_PURE},
+        {"privacy": LOUD, "second_moment": "private"},
+        {"privacy": LOUD_CONCENTRATED, "sigma": None},
+        {"privacy": LOUD_PURE, "sigma": None, "second_moment": "private"},
+        {"privacy": Gaussian(1e3), "second_moment": np.eye(3) / 3, "start": np.full(3, 0.1)},
     ],
     "PrivateHardThresholding": [
         {"privacy": LOUD, "R": "quantile", **FOLDS},

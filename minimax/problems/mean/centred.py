@@ -18,8 +18,8 @@ import numpy as np
 from scipy import optimize
 
 from minimax.core.bound import Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget, ball_noise_variance
-from minimax.core.privacy import Gaussian, Privacy, Pure, check_privacy
+from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
+from minimax.core.privacy import Privacy, Pure, check_privacy
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.ball_clip import gamma_excess, norm_excess, shortened_gaussian
 from minimax.papers import THIS_WORK
@@ -53,13 +53,6 @@ class Course(NamedTuple):
     """Variance of the noise on a coordinate of the last centre."""
     root_risk: Number
     """A bound on the root of the risk."""
-
-
-def part_of_budget(pure: bool, strength: Number, share: Number) -> Budget:
-    """A phase's budget: a share of epsilon, or of mu^2."""
-    if pure:
-        return Budget(Pure, {"epsilon": strength * share})
-    return Budget(Gaussian, {"mu": strength * library(share).sqrt(share)})
 
 
 def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "vectors") -> UpperBound:

@@ -1,0 +1,405 @@
+"""Private linear regression in phases that clip residuals, not responses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
+from estimators.core.checks import SAFE_RANGE, check_between
+from estimators.core.design import Design
+from estimators.core.purse import Purse
+from estimators.regression import projected
+from minimax.core.bound import UpperBound
+from minimax.core.calibration import ball_noise_variance
+from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
+from minimax.methods.phase_plan import (
+    EARLY_RATIO,
+    PlannedPhase,
+    Setting,
+    best_last_ratio,
+    best_phases,
+)
+from minimax.methods.residual_clip import clipped_normal
+from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.regression.residual_clipped import best_course, residual_clipped_upper
+
+NEEDED = {
+    "row_bound": "a bound on the l2 norm of the rows, a public number",
+    "radius": "a bound on the l2 norm of the coefficients, a public number",
+}
+SECOND_MOMENT_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3)
+"""Parts of the budget among which that of a private second moment is chosen."""
+TYPICAL_SQUARE = 1 / 3
+"""E|x|^2/row_bound^2 that is assumed for this choice: that of rows uniform in a cube."""
+UNKNOWN_SIGMA = 0.1
+"""sigma over row_bound radius that is assumed for it where sigma is not given."""
+SCALE_SHARE = 0.06
+"""Part of the budget with which residuals' scales are found, if sigma is not given."""
+ADAPTIVE_SHARES = (0.1, 0.2, 0.7)
+"""Parts of the rest that the phases then get: nothing is known to plan them with."""
+SCALE_RANGE = 1e-6, 1e6
+"""Scales are looked for between these multiples of row_bound radius."""
+
+
+class Plan(NamedTuple):
+    """What a fit does: `print(model.plan_)` shows it."""
+
+    phases: tuple[PlannedPhase, ...]
+    row_length: float
+    """Rows count in a release with at most this length."""
+    second_moment_share: float
+    """Part of the budget spent on the second moment."""
+    scale_share: float
+    """Part of the budget spent on the residuals' scale."""
+    risk: float
+    """E<x, coef - beta>^2, as predicted."""
+    proven: float | None
+    """A bound on it for isotropic rows and N(0, sigma^2) noise, where there is one."""
+
+    def __str__(self) -> str:
+        lines = [
+            f"phase {k}: clip {p.clip:.4g}, {p.share:.1%} of the budget, risk {p.risk:.3g}"
+            for k, p in enumerate(self.phases, 1)
+        ]
+        shares = (("second moment", self.second_moment_share), ("scale", self.scale_share))
+        lines[:0] = [f"{name}: {share:.1%} of the budget" for name, share in shares if share]
+        lines += [] if self.proven is None else [f"proven risk: {self.proven:.3g}"]
+        return "\n".join(lines)
+
+
+class _Moment(NamedTuple):
+    """The second moment that steps are preconditioned with."""
+
+    inverse: Array
+    trace: float
+    largest: float
+    inverse_trace: float
+    mismatch: float
+    """Its relative error in root mean square, 0 if it is known."""
+
+    @classmethod
+    def of(cls, matrix: Array, floor: float = 0.0, noise: float = 0.0) -> _Moment:
+        """From a symmetric matrix whose eigenvalues are raised to the floor."""
+        values, vectors = np.linalg.eigh(matrix)
+        values = np.maximum(values, floor)
+        inverse = (vectors / values) @ vectors.T
+        relative = noise * math.sqrt((len(values) + 1) / 2 * float(np.mean(values**-2.0)))
+        return cls(
+            inverse,
+            float(values.sum()),
+            float(values.max()),
+            float((1 / values).sum()),
+            relative,
+        )
+
+
+class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
+    r"""Newton steps on clipped residuals, whose clips shrink to about the noise.
+
+    **Algorithm.** Rows are shortened to l2 norm `row_bound`. From b = `start`, a few phases:
+    b <- b + S^{-1}/slope [(1/n) sum_i psi_c(y_i - <x_i, b>) w_i x_i + noise], psi_c clipping to
+    [-c, c], slope = P(|residual| <= c), w_i shortening the row to `row_length` at most; last, b is
+    projected on the ball of `radius`. First clips are as wide as the residuals of the start, the
+    last, which gets most of the budget, is about sigma, where the noise is least. Clips and shares
+    minimise a risk before any record is read: for ``second_moment="isotropic"`` and sigma given by
+    `minimax.problems.regression.residual_clipped`, which proves it, else by
+    `minimax.methods.phase_plan`, which predicts it. There is no intercept.
+
+    **Privacy.** Replacing a record moves a phase's average by at most 2 c row_length/n in l2, and
+    X'X/n by sqrt(2) row_bound^2/n in Frobenius' norm, whatever the data: |xx' - zz'|^2 =
+    |x|^4 + |z|^4 - 2 <x, z>^2. Noise is Gaussian, or for a pure budget of density e^{-|z|} in that
+    norm. Counts of small residuals have sensitivity 1. All else comes after the releases.
+
+    **Risk.** `risk_bound`. About (inefficiency) d/n + 2 (c/slope)^2 d^2/(rho n^2) under zCDP, where
+    the inefficiency E psi_c^2/slope^2 is between sigma^2 and (pi/2) sigma^2.
+
+    **Source.** this toolkit; shrinking clips are due to Varshney, Thakurta and Jain (2022).
+
+    Parameters
+    ----------
+    privacy : Pure, Approximate, ZeroConcentrated or Gaussian, default Approximate(1, 1e-6)
+    row_bound, radius : float
+        Bounds on the norms of rows and coefficients: public knowledge, without a default.
+    sigma : float or None
+        Standard deviation of the responses' noise; None: found privately from the residuals.
+    second_moment : {"isotropic", "private"} or array of shape (d, d)
+        S = E x x': row_bound^2/d I; released with noise first; or given.
+    start : None or array of shape (d,)
+        Public coefficients to start from, in the ball of `radius`; None: 0.
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    coef_, sigma_ (given or found), noise_scale_ (of the last average), noise_covariance_ (of
+    `coef_` before it is projected), inefficiency_ (E psi_c^2/slope^2 of the last clip),
+    second_moment_ (S), plan_, privacy_, ledger_, n_features_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimax import ZeroConcentrated
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.choice([-0.5, 0.5], (50_000, 4))
+    >>> y = X @ [0.6, 0, 0, -0.6] + 0.1 * rng.standard_normal(50_000)
+    >>> model = ResidualClippedRegression(
+    ...     ZeroConcentrated(0.001), row_bound=1, radius=1, sigma=0.1, random_state=0
+    ... ).fit(X, y)
+    >>> bool(np.abs(model.coef_ - [0.6, 0, 0, -0.6]).max() < 0.02), str(model.privacy_)
+    (True, 'zCDP(rho=0.001)')
+    """
+
+    releases = (
+        "coef_",
+        "sigma_",
+        "second_moment_",
+        "noise_scale_",
+        "noise_covariance_",
+        "inefficiency_",
+        "plan_",
+        "ledger_",
+        "privacy_",
+    )
+    _sparse_rows = True
+
+    def __init__(
+        self,
+        privacy: SpendablePrivacy | None = None,
+        row_bound: float | None = None,
+        radius: float | None = None,
+        sigma: float | None = None,
+        second_moment: Literal["isotropic", "private"] | ArrayLike = "isotropic",
+        start: ArrayLike | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.privacy = privacy
+        self.row_bound, self.radius, self.sigma = row_bound, radius, sigma
+        self.second_moment, self.start = second_moment, start
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> ResidualClippedRegression:
+        """Release private coefficients of y on the columns of X."""
+        X, y = self._validated_pair(X, y, sparse_rows=True)
+        budget = self._check_options()
+        d = X.shape[1]
+        start, given = self._checked_start(d), self._checked_moment(d)
+        design = Design(X)
+        purse = Purse(budget, self._rng(), design.n)
+        run = _Run(design, y, float(self.row_bound or 0), float(self.radius or 0), start, purse)
+        run.find_moment(given, self.sigma, isotropic=self._isotropic)
+        if self.sigma is None:
+            run.adaptive_phases()
+        else:
+            run.planned_phases(float(self.sigma), proven=self._isotropic)
+        self._account(purse.ledger)
+        self.coef_ = projected(run.coef, float(self.radius or 0))
+        self.sigma_, self.plan_, self.second_moment_ = run.sigma, run.plan, run.matrix
+        last = run.plan.phases[-1]
+        self.noise_scale_ = run.noise
+        whitening = run.moment.inverse * (run.noise / last.slope)
+        self.noise_covariance_ = whitening @ whitening.T
+        self.inefficiency_ = float(clipped_normal(last.clip, run.sigma).inefficiency)
+        return self
+
+    def risk_bound(self, problem: RegressionProblem) -> UpperBound:
+        """The proven upper bound on the risk: see `residual_clipped_upper`."""
+        asked = self._check_options()
+        if not self._isotropic or self.sigma is None or self.start is not None:
+            raise ValueError(
+                "risk_bound covers second_moment='isotropic', sigma given and start=None"
+            )
+        told = {"sigma": self.sigma, "radius": self.radius, "row_bound": self.row_bound}
+        class_ = {"sigma": problem.sigma, "radius": problem.radius, "row_bound": 1.0}
+        for name, value in told.items():
+            if value != class_[name]:
+                raise ValueError(f"{name} must be that of the problem, {class_[name]:g}: {value!r}")
+        return residual_clipped_upper(problem, asked)
+
+    @property
+    def _isotropic(self) -> bool:
+        return isinstance(self.second_moment, str) and self.second_moment == "isotropic"
+
+    def _check_options(self) -> SpendablePrivacy:
+        """Everything that can be wrong but for shapes; the budget to spend."""
+        for name, about in NEEDED.items():
+            if getattr(self, name) is None:
+                raise ValueError(f"{name} must be given: {about}")
+            check_between(*SAFE_RANGE, **{name: getattr(self, name)})
+        if self.sigma is not None:
+            check_between(*SAFE_RANGE, sigma=self.sigma)
+        named = isinstance(self.second_moment, str)
+        if named and self.second_moment not in ("isotropic", "private"):
+            raise ValueError(
+                "second_moment must be 'isotropic', 'private' or a matrix, got"
+                f" {self.second_moment!r}"
+            )
+        return self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+
+    def _checked_start(self, d: int) -> Array:
+        if self.start is None:
+            return np.zeros(d)
+        start = np.asarray(self.start, dtype=float)
+        if start.shape != (d,) or not np.isfinite(start).all():
+            raise ValueError(f"start must be {d} finite numbers, one for each column of X")
+        if not np.linalg.norm(start) <= float(self.radius or 0):
+            raise ValueError("start must lie in the ball of the radius given")
+        return start
+
+    def _checked_moment(self, d: int) -> Array | None:
+        if isinstance(self.second_moment, str):
+            return None
+        matrix = np.asarray(self.second_moment, dtype=float)
+        if matrix.shape != (d, d) or not np.isfinite(matrix).all():
+            raise ValueError(f"second_moment must be a finite matrix of shape ({d}, {d})")
+        if not np.allclose(matrix, matrix.T):
+            raise ValueError("second_moment must be symmetric")
+        if not np.linalg.eigvalsh(matrix)[0] > 0:
+            raise ValueError("second_moment must be positive definite")
+        return (matrix + matrix.T) / 2
+
+
+class _Run:
+    """One fit: what it has found so far. Everything it decides on is public or released."""
+
+    moment: _Moment
+    plan: Plan
+    sigma: float
+    noise: float
+
+    def __init__(
+        self, design: Design, y: Array, row_bound: float, radius: float, start: Array, purse: Purse
+    ) -> None:
+        self.design, self.y, self.purse = design, y, purse
+        self.row_bound, self.radius = row_bound, radius
+        self.reach = radius + float(np.linalg.norm(start))
+        self.coef = start
+        self.shorten = design.shortening(row_bound)
+        self.moment_share = 0.0
+
+    def find_moment(self, given: Array | None, sigma: float | None, *, isotropic: bool) -> None:
+        """S: known, or released with a share of the budget that is chosen by a prediction."""
+        n, d, bound = self.design.n, self.design.d, self.row_bound
+        self.row_length = bound
+        if isotropic:
+            self.matrix = np.eye(d) * (bound**2 / d)
+            self.moment = _Moment.of(self.matrix)
+            return
+        if given is not None:
+            self.matrix, self.moment = given, _Moment.of(given)
+        else:
+            share = self._moment_share(sigma)
+            sensitivity = math.sqrt(2) * bound**2 / n
+            gram = _flat(self.design.gram(self.shorten) / n)
+            noisy = self.purse.release(gram, sensitivity, share, "second moment")
+            noise = self.purse.deviation(sensitivity, gram.size, share)
+            self.matrix = _unflat(noisy, d)
+            self.moment = _Moment.of(self.matrix, math.sqrt(2 * d) * noise, noise)
+            self.moment_share = share
+        self.row_length = min(bound, math.sqrt(self.moment.trace))
+
+    def _moment_share(self, sigma: float | None) -> float:
+        """Of SECOND_MOMENT_SHARES the one of least predicted risk, for rows that are assumed."""
+        n, d, bound = self.design.n, self.design.d, self.row_bound
+        assumed = np.eye(d) * (TYPICAL_SQUARE * bound**2 / d)
+        spread = UNKNOWN_SIGMA * self.reach * bound if sigma is None else float(sigma)
+
+        def risk(share: float) -> float:
+            sensitivity = math.sqrt(2) * bound**2 / n
+            noise = self.purse.deviation(sensitivity, d * (d + 1) // 2, share)
+            moment = _Moment.of(assumed, 0.0, noise)
+            setting = self._setting(moment, math.sqrt(moment.trace), spread, share)
+            return best_phases(setting)[-1].risk
+
+        return min(SECOND_MOMENT_SHARES, key=risk)
+
+    def _setting(self, moment: _Moment, length: float, sigma: float, spent: float) -> Setting:
+        n, d = self.design.n, self.design.d
+
+        def unit_noise(share: float) -> float:
+            part = self.purse.part((1 - spent) * share)
+            return float(moment.inverse_trace * ball_noise_variance(part, n, d, length))
+
+        signal = self.reach**2 * moment.largest
+        return Setting(sigma, signal, d / n, unit_noise, moment.mismatch)
+
+    def planned_phases(self, sigma: float, *, proven: bool) -> None:
+        """All phases, planned before the first of them."""
+        self.sigma = sigma
+        self.plan = self._proven_plan(sigma) if proven else self._predicted_plan(sigma)
+        for phase in self.plan.phases:
+            self.step(phase)
+
+    def _proven_plan(self, sigma: float) -> Plan:
+        """For isotropic rows, in units in which row_bound is 1."""
+        n, d = self.design.n, self.design.d
+        at = {"n": float(n), "d": float(d), "sigma": sigma, "radius": self.reach * self.row_bound}
+        planned = best_course(at, self.purse.privacy)
+        setting = self._setting(self.moment, self.row_length, sigma, 0.0)
+        phases = tuple(
+            _phase(setting, float(p.clip), float(p.share), float(p.slope)) for p in planned.phases
+        )
+        return Plan(phases, self.row_length, 0.0, 0.0, phases[-1].risk, float(planned.risk))
+
+    def _predicted_plan(self, sigma: float) -> Plan:
+        spent = self.moment_share
+        phases = best_phases(self._setting(self.moment, self.row_length, sigma, spent))
+        phases = tuple(p._replace(share=p.share * (1 - spent)) for p in phases)
+        return Plan(phases, self.row_length, spent, 0.0, phases[-1].risk, None)
+
+    def adaptive_phases(self) -> None:
+        """Phases whose clips follow the scale of the residuals before them, found privately."""
+        spent = self.moment_share + SCALE_SHARE
+        phases = []
+        for k, share in enumerate(ADAPTIVE_SHARES):
+            self.sigma = self._found_scale(SCALE_SHARE / len(ADAPTIVE_SHARES))
+            setting = self._setting(self.moment, self.row_length, self.sigma, spent)
+            last = k == len(ADAPTIVE_SHARES) - 1
+            ratio = best_last_ratio(setting, share) if last else EARLY_RATIO
+            slope = clipped_normal(ratio, 1.0).slope
+            phase = _phase(setting, ratio * self.sigma, share, slope)
+            phases.append(phase._replace(share=share * (1 - spent)))
+            self.step(phases[-1])
+        shares = self.moment_share, SCALE_SHARE
+        self.plan = Plan(tuple(phases), self.row_length, *shares, phases[-1].risk, None)
+
+    def _found_scale(self, share: float) -> float:
+        unit = self.row_bound * self.reach
+        low, high = (unit * end for end in SCALE_RANGE)
+        sizes = np.abs(self.y - self.shorten * self.design.predict(self.coef))
+        return self.purse.scale(sizes, low, high, share)
+
+    def step(self, phase: PlannedPhase) -> None:
+        """One phase: X is read once."""
+        n, d = self.design.n, self.design.d
+        weights = np.minimum(self.shorten, self.design.shortening(self.row_length))
+        total = self.design.clipped_correlation(
+            self.y, self.coef, self.shorten, weights, phase.clip
+        )
+        sensitivity = 2 * phase.clip * self.row_length / n
+        noisy = self.purse.release(total / n, sensitivity, phase.share, "clipped residuals")
+        self.noise = self.purse.deviation(sensitivity, d, phase.share)
+        self.coef = self.coef + self.moment.inverse @ noisy / phase.slope
+
+
+def _phase(setting: Setting, clip: float, share: float, slope: float) -> PlannedPhase:
+    """A phase with the risk that it leaves, to leading order."""
+    noise = setting.unit_noise(share) * (clip / slope) ** 2
+    statistics = setting.spread * clipped_normal(clip, setting.sigma).square / slope**2
+    return PlannedPhase(clip, share, slope, float(statistics + noise))
+
+
+def _flat(matrix: Array) -> Array:
+    """The upper triangle, off the diagonal times sqrt(2): its norm is that of the matrix."""
+    rows, columns = np.triu_indices(len(matrix))
+    return matrix[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2))
+
+
+def _unflat(values: Array, d: int) -> Array:
+    """The symmetric matrix of `_flat`."""
+    rows, columns = np.triu_indices(d)
+    matrix = np.zeros((d, d))
+    matrix[rows, columns] = values / np.where(rows == columns, 1.0, math.sqrt(2))
+    return matrix + np.triu(matrix, 1).T
