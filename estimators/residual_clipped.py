@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between
 from estimators.core.design import Design
+from estimators.core.intervals import ErrorLaw, KnownVariance, WithIntervals, noise_law
 from estimators.core.purse import Purse
 from estimators.regression import projected
 from minimax.core.bound import UpperBound
@@ -97,7 +98,7 @@ class _Moment(NamedTuple):
         )
 
 
-class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
+class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator):
     r"""Newton steps on clipped residuals, whose clips shrink to about the noise.
 
     **Algorithm.** Rows are shortened to l2 norm `row_bound`. From b = `start`, a few phases:
@@ -159,6 +160,7 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
         "noise_scale_",
         "noise_covariance_",
         "inefficiency_",
+        "error_law_",
         "plan_",
         "ledger_",
         "privacy_",
@@ -202,7 +204,15 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
         whitening = run.moment.inverse * (run.noise / last.slope)
         self.noise_covariance_ = whitening @ whitening.T
         self.inefficiency_ = float(clipped_normal(last.clip, run.sigma).inefficiency)
+        self.error_law_ = self._error_law(run)
         return self
+
+    def _error_law(self, run: _Run) -> ErrorLaw:
+        """That of the last phase, which forgets where it started."""
+        noise = noise_law(run.purse.ledger[-1], run.design.d)
+        variance = self.inefficiency_ * np.diag(run.moment.inverse) / run.design.n
+        factors = np.sqrt(np.diag(self.noise_covariance_) / noise.variance)
+        return ErrorLaw(KnownVariance(variance), noise, factors)
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk: see `residual_clipped_upper`."""

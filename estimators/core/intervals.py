@@ -20,7 +20,7 @@ selection of coordinates: given that a coordinate was chosen, its sampling error
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -173,6 +173,9 @@ class Sampling(Protocol):
     def variance(self, target: Array) -> Array:
         """At such values of what is estimated."""
 
+    def coordinate(self, j: int) -> Sampling:
+        """Of one coordinate."""
+
 
 @dataclass(frozen=True)
 class KnownVariance:
@@ -183,6 +186,10 @@ class KnownVariance:
     def variance(self, target: Array) -> Array:
         """The same everywhere."""
         return np.broadcast_to(self.values, np.shape(target))
+
+    def coordinate(self, j: int) -> KnownVariance:
+        """Its own, or that of all."""
+        return self if self.values.ndim == 0 else KnownVariance(np.asarray(self.values[j]))
 
 
 @dataclass(frozen=True)
@@ -200,6 +207,10 @@ class BoundedRecords:
         """(R^2 - target^2)/n; a target beyond R has 0."""
         return np.asarray(np.maximum(self.R**2 - target**2, 0.0) / self.n)
 
+    def coordinate(self, j: int) -> BoundedRecords:
+        """All have the same."""
+        return self
+
 
 # --- The interval ---------------------------------------------------------------------------------
 
@@ -216,6 +227,11 @@ class ErrorLaw:
     shrinkage: float = 1.0
     """The estimate is first divided by this."""
 
+    def coordinate(self, j: int) -> ErrorLaw:
+        """The law of one coordinate."""
+        factors = self.factors if self.factors.ndim == 0 else self.factors[j]
+        return replace(self, sampling=self.sampling.coordinate(j), factors=np.asarray(factors))
+
     def stderr(self, estimate: Array) -> Array:
         """The deviation of sampling error and noise together; it does not hold the bias."""
         centre = estimate / self.shrinkage
@@ -226,18 +242,17 @@ class ErrorLaw:
         """The two ends on every coordinate."""
         centre = np.asarray(estimate / self.shrinkage, dtype=float)
         if isinstance(self.sampling, KnownVariance):
-            below = above = self._known_half_width(centre, level)
+            below = above = self._known_half_width(self.sampling.values, level)
         else:
             below, above = self._half_widths(centre, level)
         return ConfidenceInterval(centre - below, centre + above)
 
-    def _known_half_width(self, centre: Array, level: float) -> Array:
-        """Each distinct variance once, as a quantile takes many steps."""
-        factors = np.broadcast_to(self.factors, centre.shape)
-        laws = np.stack([self.sampling.variance(centre), factors])
-        distinct, where = np.unique(laws.reshape(2, -1), axis=1, return_inverse=True)
-        found = [f * _quantile(self.noise, v / f**2, self.bias / f, level) for v, f in distinct.T]
-        return np.array(found)[where.reshape(centre.shape)]
+    def _known_half_width(self, values: Array, level: float) -> Array:
+        """A quantile for each coordinate; equal ones are found once."""
+        variances, factors = np.broadcast_arrays(values, self.factors)
+        pairs = zip(variances.ravel().tolist(), factors.ravel().tolist(), strict=True)
+        found = [f * _quantile(self.noise, v / f**2, self.bias / f, level) for v, f in pairs]
+        return np.reshape(found, variances.shape)
 
     def _half_widths(self, centre: Array, level: float) -> Array:
         """By bisection, below and above at once; the variance is that of the end itself."""

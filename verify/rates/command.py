@@ -30,6 +30,7 @@ from verify.rates.run import run
 from verify.rates.special import (
     Extra,
     Special,
+    coverage,
     randomised_response_exact,
     sandwich,
     worst_case_log_d,
@@ -46,6 +47,7 @@ EXTRAS: tuple[Extra, ...] = (
     worst_case_log_d.SPECIAL,
     randomised_response_exact.SPECIAL,
     sandwich.SPECIAL,
+    coverage.SPECIAL,
     ORDERING,
 )
 """What is run besides the claims."""

@@ -18,6 +18,7 @@ from verify.rates.judge import SLOPE_TOLERANCE, Slope, Verdict, judge_level, jud
 from verify.rates.measure import Measurement
 
 if TYPE_CHECKING:
+    from verify.rates.special.coverage import CoverageRow
     from verify.rates.special.ordering.rows import Ordering
 
 ALPHA = 1e-6
@@ -223,6 +224,7 @@ class Summary:
     seed: int
     cells: int
     slopes: int
+    coverage: int
     consistent: int
     violated: int
     inconclusive: int
@@ -246,24 +248,28 @@ class Run:
     slopes: Sequence[SlopeRow]
     controls: Sequence[Control]
     dropped: Sequence[Dropped]
+    coverage: Sequence[CoverageRow] = ()
     ordering: Ordering | None = None
     """Orderings that papers report, as measured; they do not touch the exit code."""
 
     @property
     def unseen(self) -> list[str]:
         """Claims all of whose cells were inconclusive or violated: nothing was shown for them."""
-        seen = {row.claim for row in self.cells if row.verdict is Verdict.CONSISTENT}
-        return sorted({row.claim for row in self.cells} - seen)
+        rows: list[Row | CoverageRow] = [*self.cells, *self.coverage]
+        seen = {row.claim for row in rows if row.verdict is Verdict.CONSISTENT}
+        return sorted({row.claim for row in rows} - seen)
 
     @property
     def summary(self) -> Summary:
         """The run in numbers."""
-        verdicts = [row.verdict for row in self.cells] + [row.verdict for row in self.slopes]
+        judged: list[Row | SlopeRow | CoverageRow] = [*self.cells, *self.slopes, *self.coverage]
+        verdicts = [row.verdict for row in judged]
         return Summary(
             profile=self.profile.name,
             seed=self.seed,
             cells=len(self.cells),
             slopes=len(self.slopes),
+            coverage=len(self.coverage),
             consistent=verdicts.count(Verdict.CONSISTENT),
             violated=verdicts.count(Verdict.VIOLATED),
             inconclusive=verdicts.count(Verdict.INCONCLUSIVE),
@@ -290,5 +296,6 @@ class Run:
             "slopes": [row.as_json() for row in self.slopes],
             "controls": [row.as_json() for row in self.controls],
             "dropped": [row.as_json() for row in self.dropped],
+            "coverage": [row.as_json() for row in self.coverage],
             "ordering": self.ordering.as_json() if self.ordering else None,
         }
