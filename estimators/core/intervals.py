@@ -36,9 +36,18 @@ from minimax.core.privacy import Pure
 Array = NDArray[np.float64]
 HALVINGS = 40
 """Bisections of a bracket: its upper end is right to 1e-12 of the bracket, and not too short."""
-DEVIATES = np.linspace(-8.0, 8.0, 65)
-"""Normal deviates at which gamma laws are evaluated; the rule's error is below 1e-12."""
-WEIGHTS = np.exp(-(DEVIATES**2) / 2) / np.sum(np.exp(-(DEVIATES**2) / 2))
+
+
+def _normal_rule(nodes: int) -> tuple[Array, Array]:
+    """Equally spaced normal deviates and their weights: very accurate for smooth integrands."""
+    deviates = np.linspace(-8.0, 8.0, nodes)
+    weights = np.exp(-(deviates**2) / 2)
+    return deviates, weights / weights.sum()
+
+
+DEVIATES, WEIGHTS = _normal_rule(65)
+FINE_DEVIATES, FINE_WEIGHTS = _normal_rule(257)
+"""For integrands with few derivatives."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -106,10 +115,16 @@ class BallNoise:
 
 @dataclass(frozen=True)
 class CubeNoise:
-    r"""A coordinate of a vector of R^d with density ~ e^{-max|z_j|/scale}.
+    r"""A coordinate of a vector of R^d, d > 1, with density ~ e^{-max|z_j|/scale}.
 
-    It is uniform in [-a, a], a = scale Gamma(d + 1): level sets are cubes. With
-    H(x) = x Phi(x/s) + s phi(x/s), s^2 = spread, P(U + N(0, s^2) <= q) = [H(q+a) - H(q-a)]/(2a).
+    **Statement.** In units of the scale, P(|Z| <= q) = P(d + 1, q) + (q/d) Q(d, q), with the
+    regularised incomplete gamma functions. With N(0, s^2): its odd extension averaged over q + s g;
+    or the average over a ~ Gamma(d + 1) of [H(q + a) - H(q - a)]/a - 1,
+    H(x) = x Phi(x/s) + s phi(x/s).
+
+    **Proof.** Level sets are cubes: Z is uniform in [-a, a], and E min(1, q/a) splits at a = q. H
+    is an integral of Phi(x/s). **Constants.** The first integrand is smooth where s is small, the
+    second where it is large; they change places at s = sqrt(d + 1) scales.
     """
 
     scale: float
@@ -121,21 +136,29 @@ class CubeNoise:
         return (self.d + 1) * (self.d + 2) / 3 * self.scale**2
 
     def within(self, reach: Array, spread: Array) -> Array:
-        """The uniform's, averaged over a."""
-        shape = (*np.shape(reach), 1)
-        half = self.scale * _gamma_values(self.d + 1.0)
-        deviation = np.reshape(np.sqrt(np.maximum(spread, (1e-12 * self.scale) ** 2)), shape)
+        """By the integrand that is smooth."""
+        reach, deviation = np.broadcast_arrays(reach / self.scale, np.sqrt(spread) / self.scale)
+        wide = deviation > math.sqrt(self.d + 1)
+        out = np.empty(reach.shape)
+        for where, average in ((wide, self._over_lengths), (~wide, self._over_normals)):
+            out[where] = average(reach[where][:, None], deviation[where][:, None])
+        return out
+
+    def _over_normals(self, reach: Array, deviation: Array) -> Array:
+        x = reach + deviation * FINE_DEVIATES
+        q = np.abs(x)
+        alone = special.gammainc(self.d + 1, q) + q / self.d * special.gammaincc(self.d, q)
+        return np.asarray((np.sign(x) * alone) @ FINE_WEIGHTS)
+
+    def _over_lengths(self, reach: Array, deviation: Array) -> Array:
+        a = _gamma_values(self.d + 1.0)
 
         def integral(x: Array) -> Array:
             z = x / deviation
-            return np.asarray(x * special.ndtr(z) + deviation * np.exp(-z * z / 2) / SQRT_2_PI)
+            density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+            return np.asarray(x * special.ndtr(z) + deviation * density)
 
-        q = np.reshape(reach, shape)
-        below = (integral(q + half) - integral(q - half)) / (2 * half)
-        return np.asarray((2 * below - 1) @ WEIGHTS)
-
-
-SQRT_2_PI = math.sqrt(2 * math.pi)
+        return np.asarray(((integral(reach + a) - integral(reach - a)) / a - 1) @ WEIGHTS)
 
 
 @lru_cache(maxsize=256)
@@ -161,7 +184,8 @@ def noise_law(entry: LedgerEntry, d: int) -> NoiseLaw:
     """The law of a coordinate of the noise that the ledger tells of."""
     if entry.guarantee(Pure) is None:
         return NormalNoise(entry.scale**2)
-    return CubeNoise(entry.scale, d) if entry.norm == "linf" else BallNoise((entry.scale,), d)
+    cube = entry.norm == "linf" and d > 1
+    return CubeNoise(entry.scale, d) if cube else BallNoise((entry.scale,), d)
 
 
 # --- Laws of sampling errors ----------------------------------------------------------------------

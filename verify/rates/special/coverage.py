@@ -235,14 +235,12 @@ def coverage_figure(rows: Sequence[CoverageRow], controls: Sequence[LevelControl
     """Measured coverage by cell, a panel for each level, with the controls beside it."""
     if not rows:
         return None
-    claims = list(dict.fromkeys(row.claim for row in rows))
-    figure = new_figure(9.6, 2.0 + 0.4 * len(claims))
+    names = list(dict.fromkeys(f"{_short(row)}, {row.privacy}" for row in rows))
+    figure = new_figure(9.6, 2.0 + 0.4 * len(names))
     axes = figure.subplots(1, len(TOLERANCE), sharey=True)
     for axis, level in zip(axes, TOLERANCE, strict=True):
         _panel(axis, level, [row for row in rows if row.level == level], controls)
-    axes[0].set_yticks(
-        range(len(claims)), [claim.partition("/")[2] for claim in claims], fontsize=8
-    )
+    axes[0].set_yticks(range(len(names)), names, fontsize=8)
     axes[0].invert_yaxis()
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
@@ -253,6 +251,12 @@ def coverage_figure(rows: Sequence[CoverageRow], controls: Sequence[LevelControl
         fontsize=10,
     )
     return figure
+
+
+def _short(row: CoverageRow) -> str:
+    """The kind of cell, and its size."""
+    kind = row.claim.partition("/")[2].partition(",")[0]
+    return f"{kind}, n = {row.point['n']:,}, d = {row.point['d']}"
 
 
 def _panel(
