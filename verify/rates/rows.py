@@ -248,9 +248,9 @@ class Run:
     slopes: Sequence[SlopeRow]
     controls: Sequence[Control]
     dropped: Sequence[Dropped]
-    coverage: Sequence[CoverageRow] = ()
     ordering: Ordering | None = None
     """Orderings that papers report, as measured; they do not touch the exit code."""
+    coverage: Sequence[CoverageRow] = ()
 
     @property
     def unseen(self) -> list[str]:
