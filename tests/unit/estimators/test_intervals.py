@@ -12,7 +12,7 @@ import pytest
 from scipy import integrate, special, stats
 from sklearn.exceptions import NotFittedError
 
-from estimators import NoisyGradientRegression, NoisyMean, ResidualClippedRegression
+from estimators import NoisyGradientRegression, NoisyMean, ResidualClippedRegression, SparseMean
 from estimators.core.intervals import (
     BallNoise,
     BoundedRecords,
@@ -241,6 +241,7 @@ def test_intervals_have_a_place_for_each_coordinate_and_cost_nothing(name: str) 
         (NoisyMean(R="theory", clip="ball", **KNOWN), "clip='ball'"),
         (NoisyGradientRegression(Approximate(1e3, 1e-6), R="quantile"), "R='quantile'"),
         (NoisyGradientRegression(L=2.0), "L > 1"),
+        (SparseMean(**KNOWN), "coordinates were chosen"),
         (NoisyGradientRegression(step_size=1e9), "step_size"),
     ],
 )
