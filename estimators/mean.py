@@ -153,7 +153,7 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
         self._account(ledger)
         self.mean_, self.R_ = noisy, level
         self.error_law_ = self._error_law(n, level, noise_law(entry, d))
-        self.noise_scale_ = math.sqrt(noise_law(entry, d).variance)
+        self.noise_scale_ = noise_law(entry, d).deviation
         return self
 
     def risk_bound(self, problem: MeanProblem | BoundedMeanProblem) -> UpperBound:
@@ -273,7 +273,7 @@ def _noise_of_phases(planned: Course, ledger: list[LedgerEntry], d: int) -> Nois
     """The law of a coordinate of the last centre's noise: a phase's counts with its weight, and
     what came before it with the rest."""
     if ledger[0].guarantee(Pure) is None:
-        return NormalNoise(float(planned.noise))
+        return NormalNoise(math.sqrt(planned.noise))
     scales: list[float] = []
     for phase, entry in zip(planned.phases, ledger, strict=True):
         scales = [scale * (1 - float(phase.weight)) for scale in scales]

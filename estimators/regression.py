@@ -393,7 +393,7 @@ def iterate_error(
     kept = math.fsum(q ** (2 * k) for k in range(T))
     return ErrorLaw(
         KnownVariance(np.array((sigma**2 / lam + design) / n)),
-        NormalNoise((eta * plan.noise / g) ** 2 * kept),
+        NormalNoise(eta * plan.noise / g * math.sqrt(kept)),
         shrinkage=g,
     )
 

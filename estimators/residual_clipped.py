@@ -224,7 +224,7 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
         return ErrorLaw(
             KnownVariance((sampling + left) * np.diag(run.moment.inverse)),
             noise,
-            np.sqrt(np.diag(self.noise_covariance_) / noise.variance),
+            np.sqrt(np.diag(self.noise_covariance_)) / noise.deviation,
         )
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:

@@ -67,8 +67,12 @@ class NoiseLaw(Protocol):
         """Laws are compared by their numbers, so that quantiles are found once."""
 
     @property
+    def deviation(self) -> float:
+        """Its standard deviation, whose square may be beyond all floats."""
+
+    @property
     def variance(self) -> float:
-        """Its variance."""
+        """The square of that, or infinity."""
 
     def within(self, reach: Array, spread: Array) -> Array:
         """P(|noise + N(0, spread)| <= reach), elementwise, and odd in the reach."""
@@ -76,9 +80,14 @@ class NoiseLaw(Protocol):
 
 @dataclass(frozen=True)
 class NormalNoise:
-    """N(0, variance)."""
+    """N(0, deviation^2)."""
 
-    variance: float
+    deviation: float
+
+    @property
+    def variance(self) -> float:
+        """deviation^2."""
+        return self.deviation * self.deviation
 
     def within(self, reach: Array, spread: Array) -> Array:
         """erf of the reach over sqrt(2) deviations."""
@@ -101,9 +110,14 @@ class BallNoise:
     d: int
 
     @property
+    def deviation(self) -> float:
+        """sqrt(d + 1) times the root of the sum of the scales' squares."""
+        return math.sqrt(self.d + 1) * math.hypot(*self.scales)
+
+    @property
     def variance(self) -> float:
-        """(d + 1) times the sum of the scales' squares."""
-        return (self.d + 1) * math.fsum(scale**2 for scale in self.scales)
+        """deviation^2."""
+        return self.deviation * self.deviation
 
     def within(self, reach: Array, spread: Array) -> Array:
         """The normal's, averaged over W."""
@@ -131,9 +145,14 @@ class CubeNoise:
     d: int
 
     @property
+    def deviation(self) -> float:
+        """sqrt((d + 1)(d + 2)/3) scale."""
+        return math.sqrt((self.d + 1) * (self.d + 2) / 3) * self.scale
+
+    @property
     def variance(self) -> float:
-        """(d + 1)(d + 2)/3 scale^2."""
-        return (self.d + 1) * (self.d + 2) / 3 * self.scale**2
+        """deviation^2."""
+        return self.deviation * self.deviation
 
     def within(self, reach: Array, spread: Array) -> Array:
         """By the integrand that is smooth."""
@@ -175,7 +194,7 @@ def _mixture(noise: BallNoise) -> tuple[Array, Array]:
     one = 2 * _gamma_values((noise.d + 1) / 2)
     variances, weights = np.zeros(1), np.ones(1)
     for scale in noise.scales:
-        variances = np.add.outer(variances, scale**2 * one).ravel()
+        variances = np.add.outer(variances, scale * scale * one).ravel()
         weights = np.multiply.outer(weights, WEIGHTS).ravel()
     return variances, weights
 
@@ -183,7 +202,7 @@ def _mixture(noise: BallNoise) -> tuple[Array, Array]:
 def noise_law(entry: LedgerEntry, d: int) -> NoiseLaw:
     """The law of a coordinate of the noise that the ledger tells of."""
     if entry.guarantee(Pure) is None:
-        return NormalNoise(entry.scale**2)
+        return NormalNoise(entry.scale)
     cube = entry.norm == "linf" and d > 1
     return CubeNoise(entry.scale, d) if cube else BallNoise((entry.scale,), d)
 
@@ -229,7 +248,7 @@ class BoundedRecords:
 
     def variance(self, target: Array) -> Array:
         """(R^2 - target^2)/n; a target beyond R has 0."""
-        return np.asarray(np.maximum(self.R**2 - target**2, 0.0) / self.n)
+        return np.asarray((self.R**2 - np.clip(target, -self.R, self.R) ** 2) / self.n)
 
     def coordinate(self, j: int) -> BoundedRecords:
         """All have the same."""
@@ -259,8 +278,8 @@ class ErrorLaw:
     def stderr(self, estimate: Array) -> Array:
         """The deviation of sampling error and noise together; it does not hold the bias."""
         centre = estimate / self.shrinkage
-        noise = self.factors**2 * self.noise.variance
-        return np.asarray(np.sqrt(self.sampling.variance(centre) + noise))
+        sampling = np.sqrt(self.sampling.variance(centre))
+        return np.asarray(np.hypot(sampling, self.factors * self.noise.deviation))
 
     def interval(self, estimate: Array, level: float) -> ConfidenceInterval:
         """The two ends on every coordinate."""
@@ -301,7 +320,7 @@ def _chance(noise: NoiseLaw, reach: Array, spread: Array, bias: Array) -> Array:
 
 def _far(noise: NoiseLaw, spread: Array, bias: Array, level: float) -> Array:
     """A reach that is enough, by Chebyshev's inequality."""
-    return np.asarray(np.sqrt((spread + noise.variance) / (1 - level)) + bias)
+    return np.asarray(np.hypot(np.sqrt(spread), noise.deviation) / math.sqrt(1 - level) + bias)
 
 
 class Enough(Protocol):
@@ -325,7 +344,9 @@ def _bisected(enough: Enough, top: Array) -> Array:
 def _quantile(noise: NoiseLaw, spread: float, bias: float, level: float) -> float:
     """t with P(|noise + N(0, spread) + bias| <= t) = level."""
     if isinstance(noise, NormalNoise) and bias == 0:
-        return math.sqrt(spread + noise.variance) * float(special.ndtri((1 + level) / 2))
+        return math.hypot(math.sqrt(spread), noise.deviation) * float(
+            special.ndtri((1 + level) / 2)
+        )
     at, shift = np.array([spread]), np.array([bias])
     top = _far(noise, at, shift, level)
     return float(_bisected(lambda reach: _chance(noise, reach, at, shift) >= level, top)[0])

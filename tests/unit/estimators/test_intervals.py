@@ -53,7 +53,7 @@ def data(n: int = 300, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarra
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
 def test_gaussian_noise_gives_the_normal_interval(level: float) -> None:
     centre = np.array([-1.0, 0.0, 5.0])
-    found = known(0.03, NormalNoise(0.06)).interval(centre, level)
+    found = known(0.03, NormalNoise(math.sqrt(0.06))).interval(centre, level)
     low, high = stats.norm.interval(level, loc=centre, scale=0.3)
     np.testing.assert_allclose(found.low, low, rtol=1e-12)
     np.testing.assert_allclose(found.high, high, rtol=1e-12)
@@ -119,7 +119,7 @@ def test_intervals_of_pure_noise_hold_simulated_errors(norm: Any, d: int) -> Non
 
 def test_a_normal_interval_of_equal_variance_is_not_that_of_pure_noise() -> None:
     noise, law = drawn("l2", 1, 3)
-    high = known(1e-9, NormalNoise(law.variance)).interval(np.zeros(1), 0.99).high
+    high = known(1e-9, NormalNoise(law.deviation)).interval(np.zeros(1), 0.99).high
     held = int(np.count_nonzero(np.abs(noise) <= high))
     assert stats.binomtest(held, DRAWS, 0.99).pvalue < ALPHA
 
@@ -138,7 +138,7 @@ def test_two_phases_of_pure_noise_add_up() -> None:
 def test_the_ledger_tells_the_law() -> None:
     rng, zero = np.random.default_rng(0), np.zeros(3)
     normal = gaussian(zero, l2_sensitivity=1, scale=2, rng=rng).entry
-    assert noise_law(normal, 3) == NormalNoise(4.0)
+    assert noise_law(normal, 3) == NormalNoise(2.0)
     single = laplace(np.zeros(1), l1_sensitivity=1, epsilon=2, rng=rng).entry
     assert noise_law(single, 1) == BallNoise((0.5,), 1)
 
@@ -153,7 +153,9 @@ def test_bounded_records_without_noise_have_wilsons_interval(successes: int, lev
     assert found.high[0] == pytest.approx(4 * wilson.high - 2, abs=1e-8)
 
 
-@pytest.mark.parametrize("noise", [NormalNoise(0.02), BallNoise((0.05,), 3), CubeNoise(0.03, 3)])
+@pytest.mark.parametrize(
+    "noise", [NormalNoise(math.sqrt(0.02)), BallNoise((0.05,), 3), CubeNoise(0.03, 3)]
+)
 def test_a_bias_up_to_its_bound_is_covered_and_a_larger_one_is_not(noise: NoiseLaw) -> None:
     reach = known(0.01, noise, bias=0.2).interval(np.zeros(1), 0.9).high
     spread = np.array([0.01])
@@ -257,7 +259,16 @@ def test_where_the_law_is_not_public_the_error_says_why(estimator: Any, reason: 
 @pytest.mark.parametrize("options", [KNOWN, {**KNOWN, "tails": "coordinates"}, {"R": 1.0}])
 def test_noise_scale_and_law_agree(privacy: Any, options: Any) -> None:
     fit = NoisyMean(privacy, **options, random_state=0).fit(data()[0])
-    assert math.sqrt(fit.error_law_.noise.variance) == pytest.approx(fit.noise_scale_, rel=1e-9)
+    assert fit.error_law_.noise.deviation == pytest.approx(fit.noise_scale_, rel=1e-9)
+
+
+def test_noise_whose_square_is_beyond_floats_is_no_error() -> None:
+    for privacy in (Pure(1e-200), Gaussian(1e-160)):
+        fit = NoisyMean(privacy, R=1.0, random_state=0).fit(data()[0])
+        assert fit.stderr_ == pytest.approx(fit.noise_scale_)
+        low, high = fit.confidence_interval(0.9)
+        assert np.all(low < high)
+        assert np.all(np.isfinite(high - low))
 
 
 def squared_errors(estimator: Any, trials: int) -> tuple[np.ndarray, np.ndarray]:

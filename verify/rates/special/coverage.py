@@ -235,8 +235,8 @@ def coverage_figure(rows: Sequence[CoverageRow], controls: Sequence[LevelControl
     """Measured coverage by cell, a panel for each level, with the controls beside it."""
     if not rows:
         return None
-    names = list(dict.fromkeys(f"{_short(row)}, {row.privacy}" for row in rows))
-    figure = new_figure(9.6, 2.0 + 0.4 * len(names))
+    names = list(dict.fromkeys(f"{_short(row)}\n{row.privacy}" for row in rows))
+    figure = new_figure(9.6, 2.0 + 0.45 * len(names))
     axes = figure.subplots(1, len(TOLERANCE), sharey=True)
     for axis, level in zip(axes, TOLERANCE, strict=True):
         _panel(axis, level, [row for row in rows if row.level == level], controls)
