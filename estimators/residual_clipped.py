@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_problem
 from estimators.core.design import Design
+from estimators.core.intervals import ErrorLaw, KnownVariance, WithIntervals, noise_law
 from estimators.core.purse import Purse
 from estimators.regression import projected
 from minimax.core.bound import UpperBound
@@ -100,7 +101,7 @@ class _Moment(NamedTuple):
         )
 
 
-class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
+class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator):
     r"""Newton steps on clipped residuals, whose clips shrink to about the noise.
 
     **Algorithm.** Rows are shortened to l2 norm `row_bound`. From b = `start`, a few phases:
@@ -120,6 +121,11 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
     **Risk.** `risk_bound`. About (inefficiency) d/n + 2 (c/slope)^2 d^2/(rho n^2) under zCDP, where
     the inefficiency E psi_c^2/slope^2 is between sigma^2 and (pi/2) sigma^2.
 
+    **Intervals.** `confidence_interval(level)` and `stderr_` hold noise and sampling error of the
+    last phase, S^{-1} E psi_c(r)^2/(slope^2 n) with residuals r of the phase before, and what an
+    error of S leaves: for N(0, sigma^2) noise, where S is the rows' second moment and the ball of
+    `radius` is not met.
+
     **Source.** this toolkit; shrinking clips are due to Varshney, Thakurta and Jain (2022).
 
     Parameters
@@ -138,8 +144,9 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
     Attributes
     ----------
     coef_, sigma_ (given or found), noise_scale_ (of the last average), noise_covariance_ (of
-    `coef_` before it is projected), inefficiency_ (E psi_c^2/slope^2 of the last clip),
-    second_moment_ (S), plan_, privacy_, ledger_, n_features_in_
+    `coef_` before it is projected), inefficiency_ (E psi_c^2/slope^2 of the last clip), stderr_,
+    error_law_ (what intervals are made of), second_moment_ (S), plan_, privacy_, ledger_,
+    n_features_in_
 
     Examples
     --------
@@ -162,6 +169,7 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
         "noise_scale_",
         "noise_covariance_",
         "inefficiency_",
+        "error_law_",
         "plan_",
         "ledger_",
         "privacy_",
@@ -205,7 +213,22 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
         whitening = run.moment.inverse * (run.noise / last.slope)
         self.noise_covariance_ = whitening @ whitening.T
         self.inefficiency_ = float(clipped_normal(last.clip, run.sigma).inefficiency)
+        self.error_law_ = self._error_law(run)
         return self
+
+    def _error_law(self, run: _Run) -> ErrorLaw:
+        """That of the last phase, which forgets where it started but for an error of S."""
+        n, d, last = run.design.n, run.design.d, run.plan.phases[-1]
+        noise = noise_law(run.purse.ledger[-1], d)
+        before = run.risk_before_last
+        spread = run.sigma if self.sigma is None else math.hypot(run.sigma, math.sqrt(before))
+        sampling = float(clipped_normal(last.clip, spread).square) / last.slope**2 / n
+        left = min(run.moment.mismatch, 1.0) ** 2 * before / d
+        return ErrorLaw(
+            KnownVariance((sampling + left) * np.diag(run.moment.inverse)),
+            noise,
+            np.sqrt(np.diag(self.noise_covariance_)) / noise.deviation,
+        )
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk: see `residual_clipped_upper`."""
@@ -368,6 +391,12 @@ class _Run:
             self.step(phases[-1])
         shares = self.moment_share, SCALE_SHARE
         self.plan = Plan(tuple(phases), self.row_length, *shares, phases[-1].risk, None)
+
+    @property
+    def risk_before_last(self) -> float:
+        """E<x, b - beta>^2 before the last phase, as predicted."""
+        earlier = self.plan.phases[:-1]
+        return earlier[-1].risk if earlier else self.reach**2 * self.moment.largest
 
     def _found_scale(self, share: float) -> float:
         unit = self.row_bound * self.reach
