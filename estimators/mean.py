@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, Seed, ball_clipped_sum, clipped_sum
-from estimators.core.checks import check_problem
+from estimators.core.checks import check_plannable, check_problem
 from estimators.core.intervals import (
     BallNoise,
     BoundedRecords,
@@ -138,6 +138,8 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
         X = self._validated(X)
         self._check_options()
         budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        if self.R == "auto":
+            check_plannable(budget)
         if self.R == "auto" and self.tails != "coordinates":
             return self._fit_phases(X, budget)
         search, budget = self._split_for_range(budget)

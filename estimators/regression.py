@@ -23,7 +23,8 @@ from estimators.core.checks import (
     safe_range,
 )
 from estimators.core.design import Design
-from estimators.core.intervals import ErrorLaw, KnownVariance, NoLaw, NormalNoise, WithIntervals
+from estimators.core.error_laws import Descent, iterate_error
+from estimators.core.intervals import ErrorLaw, NoLaw, WithIntervals
 from estimators.core.mechanisms import gaussian
 from estimators.core.schedules import (
     Options,
@@ -156,10 +157,13 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
     **Intervals.** `confidence_interval(level)` and `stderr_`: `iterate_error`. They are about
     `coef_` over its shrinkage, and take for granted what L = 1 says, E xx' = (row_bound^2/d) I, a
     deviation `sigma` of the responses' noise, and that neither R nor the ball of `radius` is met.
-    There are none for L > 1, where the rows' second moment is not known, and R="quantile".
+    There are none for L > 1, where the rows' second moment is not known, R="quantile",
+    schedule="theorem", and where `coef_` lies on the border of the ball.
 
-    **Source.** CWZ19: Algorithm 4.1, Lemma 4.2, Theorem 4.2, §5.1; for intervals from iterates
-    Brown, Dvijotham, Evans, Liu, Smith and Thakurta (2024).
+    **Source.** CWZ19: Algorithm 4.1, Lemma 4.2, Theorem 4.2, §5.1. The law of noisy iterates is
+    also that of Brown, Dvijotham, Evans, Liu, Smith and Thakurta (2024), "Private gradient descent
+    for linear regression", ICML, whose intervals are about least squares on the records; these are
+    about the coefficients of the law that records come from.
 
     **Departures from the paper.** Rows are clipped, so that privacy does not rest on (D1). The
     noise has the exact sensitivity and the T releases are composed as one Gaussian mechanism;
@@ -260,8 +264,10 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         n, d = X.shape
         search, budget = self._split_for_range(self._check_options())
         if follows_theorem(self.schedule):
-            return run_with(self, self._theorem(n, d), lambda copy: copy.fit(X, y))
-        coef = checked_start(self.start, d, radius=float(self.radius))
+            run_with(self, self._theorem(n, d), lambda copy: copy.fit(X, y))
+            self.error_law_ = NoLaw("schedule='theorem' clips responses that rows explain")
+            return self
+        coef = start = checked_start(self.start, d, radius=float(self.radius))
         rng = self._rng()
         ledger: list[LedgerEntry] = []
         level = min(self._level(y, search, rng, ledger), SAFE_RANGE[1])
@@ -281,7 +287,7 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         self._account(ledger)
         self.coef_, self.R_ = coef, level
         self.n_iter_, self.step_size_, self.noise_scale_ = plan.steps, plan.step_size, plan.noise
-        self.error_law_ = self._error_law(n, plan)
+        self.error_law_ = self._error_law(n, plan, start)
         return self
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
@@ -318,14 +324,15 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
     def _theorem(self, n: int, d: int) -> Options:
         c, radius, sigma = float(self.row_bound), float(self.radius), float(self.sigma)
         return cwz19_theorem_4_2(n, d, L=float(self.L), radius=radius, row_bound=c, sigma=sigma)
-    def _error_law(self, n: int, plan: _Plan) -> ErrorLaw | NoLaw:
+
+    def _error_law(self, n: int, plan: _Plan, start: Array) -> ErrorLaw | NoLaw:
         if self.R == "quantile":
             return NoLaw("R='quantile' moves coefficients by an unknown amount; give R or sigma")
         if self.L != 1:
             return NoLaw("L > 1 leaves the rows' second moment unknown; L = 1 makes it known")
-        return iterate_error(
-            self.coef_, n, plan, float(self.row_bound), float(self.radius), float(self.sigma)
-        )
+        known = float(self.row_bound), float(self.radius), float(self.sigma)
+        descent = Descent(n, plan.steps, plan.step_size, plan.noise, *known, start)
+        return iterate_error(self.coef_, descent)
 
     def _fixed_level(self, n: Number) -> Number:
         if isinstance(self.R, str):
@@ -388,43 +395,6 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
             # What T basic compositions really spend depends on T, so T may not depend on the data.
             raise ValueError("steps must be given for composition='basic' with R='quantile'")
         return budget
-
-
-def iterate_error(
-    coef: Array, n: int, plan: _Plan, row_bound: float, radius: float, sigma: float
-) -> ErrorLaw | NoLaw:
-    r"""The law of the last iterate about beta, for rows with E xx' = lam I, lam = row_bound^2/d.
-
-    **Statement.** With q = 1 - eta lam and the shrinkage
-    g = 1 - q^T - (T choose 2) q^{T-2} (eta lam)^2 (d - 1)/n, b_T/g - beta has, on a coordinate, to
-    leading order in d/n and on average over coordinates, mean 0, noise of variance
-    (eta tau/g)^2 (1 - q^{2T})/(1 - q^2), and a sampling error of variance
-    [sigma^2/lam + (T q^{T-1} eta lam/g)^2 |beta|^2 (d - 1)/d]/n.
-
-    **Proof.** While no clip and no projection acts, b_T = [I - (I - eta H)^T] beta +
-    eta sum_{k<T} (I - eta H)^k (X'e/n - noise), H = X'X/n = lam I + D. To second order in D the
-    bracket is (1 - q^T) I + T q^{T-1} eta D - (T choose 2) q^{T-2} eta^2 D^2. As E|x|^2 =
-    row_bound^2 is the largest that |x|^2 can be, |x| is constant: E D^2 = lam^2 (d - 1)/n I and
-    E|D beta|^2 = lam^2 |beta|^2 (d - 1)/n. The sum has (I - eta H)^k = q^k I to leading order.
-    For |beta|^2 the release stands, whose noise makes it too large, but not above radius^2.
-    """
-    d, T, eta = coef.size, plan.steps, plan.step_size
-    lam = row_bound**2 / d
-    q, unit = 1 - eta * lam, eta * lam
-    if not abs(q) < 1:
-        return NoLaw("step_size is too long for the rows that L = 1 tells of")
-    second = math.comb(T, 2) * q ** (T - 2) * unit**2 * (d - 1) / n if T > 1 else 0.0
-    g = 1 - q**T - second
-    if not g > 0:
-        return NoLaw("steps are too many for so few records")
-    size = min(float(np.linalg.norm(coef)) / g, radius) ** 2
-    design = (T * q ** (T - 1) * unit / g) ** 2 * size * (d - 1) / d
-    kept = math.fsum(q ** (2 * k) for k in range(T))
-    return ErrorLaw(
-        KnownVariance(np.array((sigma**2 / lam + design) / n)),
-        NormalNoise(eta * plan.noise / g * math.sqrt(kept)),
-        shrinkage=g,
-    )
 
 
 def _check_theory(**named: str) -> None:

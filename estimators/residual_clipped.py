@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
-from estimators.core.checks import SAFE_RANGE, check_between, check_problem
+from estimators.core.checks import SAFE_RANGE, check_between, check_plannable, check_problem
 from estimators.core.design import Design
-from estimators.core.intervals import ErrorLaw, KnownVariance, WithIntervals, noise_law
+from estimators.core.error_laws import LastPhase, last_phase_error
+from estimators.core.intervals import ErrorLaw, WithIntervals, noise_law
 from estimators.core.purse import Purse
 from estimators.regression import projected
 from minimax.core.bound import UpperBound
@@ -121,10 +122,10 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
     **Risk.** `risk_bound`. About (inefficiency) d/n + 2 (c/slope)^2 d^2/(rho n^2) under zCDP, where
     the inefficiency E psi_c^2/slope^2 is between sigma^2 and (pi/2) sigma^2.
 
-    **Intervals.** `confidence_interval(level)` and `stderr_` hold noise and sampling error of the
-    last phase, S^{-1} E psi_c(r)^2/(slope^2 n) with residuals r of the phase before, and what an
-    error of S leaves: for N(0, sigma^2) noise, where S is the rows' second moment and the ball of
-    `radius` is not met.
+    **Intervals.** `confidence_interval(level)` and `stderr_`, about `unprojected_coef_`, hold noise
+    and sampling error of the last phase and what it leaves of the error before it:
+    `last_phase_error`, for N(0, sigma^2) noise, where S is the rows' second moment and the plan
+    foresees the error before the last phase.
 
     **Source.** this toolkit; shrinking clips are due to Varshney, Thakurta and Jain (2022).
 
@@ -143,10 +144,10 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
 
     Attributes
     ----------
-    coef_, sigma_ (given or found), noise_scale_ (of the last average), noise_covariance_ (of
-    `coef_` before it is projected), inefficiency_ (E psi_c^2/slope^2 of the last clip), stderr_,
-    error_law_ (what intervals are made of), second_moment_ (S), plan_, privacy_, ledger_,
-    n_features_in_
+    coef_, unprojected_coef_ (before it is projected), sigma_ (given or found), noise_scale_ (of the
+    last average), noise_covariance_ (of `unprojected_coef_`), inefficiency_ (E psi_c^2/slope^2 of
+    the last clip), stderr_, error_law_ (what intervals are made of), second_moment_ (S), plan_,
+    privacy_, ledger_, n_features_in_
 
     Examples
     --------
@@ -162,8 +163,10 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
     (True, 'zCDP(rho=0.001)')
     """
 
+    estimated = "unprojected_coef_"
     releases = (
         "coef_",
+        "unprojected_coef_",
         "sigma_",
         "second_moment_",
         "noise_scale_",
@@ -206,6 +209,7 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
         else:
             run.planned_phases(float(self.sigma), proven=self._isotropic)
         self._account(purse.ledger)
+        self.unprojected_coef_ = run.coef
         self.coef_ = projected(run.coef, float(self.radius or 0))
         self.sigma_, self.plan_, self.second_moment_ = run.sigma, run.plan, run.matrix
         last = run.plan.phases[-1]
@@ -217,18 +221,14 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
         return self
 
     def _error_law(self, run: _Run) -> ErrorLaw:
-        """That of the last phase, which forgets where it started but for an error of S."""
+        """That of the last phase, which forgets almost all of where it started."""
         n, d, last = run.design.n, run.design.d, run.plan.phases[-1]
-        noise = noise_law(run.purse.ledger[-1], d)
-        before = run.risk_before_last
-        spread = run.sigma if self.sigma is None else math.hypot(run.sigma, math.sqrt(before))
-        sampling = float(clipped_normal(last.clip, spread).square) / last.slope**2 / n
-        left = min(run.moment.mismatch, 1.0) ** 2 * before / d
-        return ErrorLaw(
-            KnownVariance((sampling + left) * np.diag(run.moment.inverse)),
-            noise,
-            np.sqrt(np.diag(self.noise_covariance_)) / noise.deviation,
-        )
+        before, noise = run.risk_before_last, noise_law(run.purse.ledger[-1], d)
+        sigma = run.sigma  # where it is found it holds what the coefficients missed
+        if self.sigma is None:
+            sigma = math.sqrt(max(sigma**2 - before, 0.0))
+        phase = LastPhase(n, last.clip, last.slope, sigma, before, run.moment.mismatch)
+        return last_phase_error(phase, run.moment.inverse, noise, self.noise_covariance_)
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk: see `residual_clipped_upper`."""
@@ -263,7 +263,9 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
                 "second_moment must be 'isotropic', 'private' or a matrix, got"
                 f" {self.second_moment!r}"
             )
-        return self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        check_plannable(budget)
+        return budget
 
     def _checked_start(self, d: int) -> Array:
         if self.start is None:

@@ -37,6 +37,9 @@ Array = NDArray[np.float64]
 HALVINGS = 40
 """Bisections of a bracket: its upper end is right to 1e-12 of the bracket, and not too short."""
 
+NEGLIGIBLE = 1e-12
+"""Noise of so small a part of the sampling error is counted as this part of it."""
+
 
 def _normal_rule(nodes: int) -> tuple[Array, Array]:
     """Equally spaced normal deviates and their weights: very accurate for smooth integrands."""
@@ -188,6 +191,11 @@ def _gamma_values(shape: float) -> Array:
     return np.asarray(np.where(DEVIATES < 0, lower, upper))
 
 
+def chi_square_rule(d: int) -> tuple[Array, Array]:
+    """Values of a chi^2_d over its mean d, and their weights."""
+    return 2 / d * _gamma_values(d / 2), WEIGHTS
+
+
 @lru_cache(maxsize=256)
 def _mixture(noise: BallNoise) -> tuple[Array, Array]:
     """Variances and their weights: the law of W, or of a sum of several."""
@@ -268,22 +276,29 @@ class ErrorLaw:
     """What the noise is multiplied by on each coordinate."""
     bias: float = 0.0
     shrinkage: float = 1.0
-    """The estimate is first divided by this."""
+    """What the estimate has kept of its way from the origin: it is first divided by this."""
+    origin: Array = field(default_factory=lambda: np.zeros(()))
 
     def coordinate(self, j: int) -> ErrorLaw:
         """The law of one coordinate."""
-        factors = self.factors if self.factors.ndim == 0 else self.factors[j]
-        return replace(self, sampling=self.sampling.coordinate(j), factors=np.asarray(factors))
+        factors, origin = (
+            np.asarray(part if part.ndim == 0 else part[j]) for part in (self.factors, self.origin)
+        )
+        return replace(self, sampling=self.sampling.coordinate(j), factors=factors, origin=origin)
+
+    def centre(self, estimate: Array) -> Array:
+        """The estimate without its shrinkage."""
+        return np.asarray(self.origin + (estimate - self.origin) / self.shrinkage, dtype=float)
 
     def stderr(self, estimate: Array) -> Array:
         """The deviation of sampling error and noise together; it does not hold the bias."""
-        centre = estimate / self.shrinkage
+        centre = self.centre(estimate)
         sampling = np.sqrt(self.sampling.variance(centre))
         return np.asarray(np.hypot(sampling, self.factors * self.noise.deviation))
 
     def interval(self, estimate: Array, level: float) -> ConfidenceInterval:
         """The two ends on every coordinate."""
-        centre = np.asarray(estimate / self.shrinkage, dtype=float)
+        centre = self.centre(estimate)
         if isinstance(self.sampling, KnownVariance):
             below = above = self._known_half_width(self.sampling.values, level)
         else:
@@ -292,7 +307,8 @@ class ErrorLaw:
 
     def _known_half_width(self, values: Array, level: float) -> Array:
         """A quantile for each coordinate; equal ones are found once."""
-        variances, factors = np.broadcast_arrays(values, self.factors)
+        seen = np.maximum(self.factors, NEGLIGIBLE * np.sqrt(values))  # its square is not 0
+        variances, factors = np.broadcast_arrays(values, seen)
         pairs = zip(variances.ravel().tolist(), factors.ravel().tolist(), strict=True)
         found = [f * _quantile(self.noise, v / f**2, self.bias / f, level) for v, f in pairs]
         return np.reshape(found, variances.shape)
@@ -357,6 +373,10 @@ class NoLaw:
     """Why there is no interval."""
 
     reason: str
+
+    def coordinate(self, j: int) -> NoLaw:
+        """The same for each."""
+        return self
 
     def stderr(self, estimate: Array) -> Array:
         """Raises."""

@@ -23,7 +23,7 @@ SMALL = (
         coverage.responses,
         coverage.GRADIENT,
         RESPONSES,
-        ZeroConcentrated(0.1),
+        ZeroConcentrated(0.5),
         300,
         2,
     ),

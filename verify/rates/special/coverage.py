@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from estimators.core.intervals import ErrorLaw, NormalNoise
+from estimators.baselines.regression import AdaptiveSufficientStatistics
+from estimators.core.intervals import ErrorLaw, NoLaw, NormalNoise
 from estimators.mean import NoisyMean
 from estimators.regression import NoisyGradientRegression
 from estimators.residual_clipped import ResidualClippedRegression
@@ -49,7 +50,7 @@ Rng = np.random.Generator
 CLAIM = "coverage"
 TOLERANCE = {0.9: 0.03, 0.99: 0.01}
 """How far from a level coverage may be."""
-TRIALS = {"quick": 2_400, "standard": 4_800, "full": 19_200}
+TRIALS = {"quick": 6_400, "standard": 12_800, "full": 51_200}
 LEFT_OUT = "privacy noise left out"
 
 
@@ -106,17 +107,28 @@ class Cell:
 
 
 KNOWN = {"sigma": 1.0, "radius": 1.0}
-RESPONSES = {"sigma": NOISE, "row_bound": 1.0, "radius": 1.0}
+RESPONSES = {"sigma": NOISE, "row_bound": 1.0, "radius": 2.0}
+ISOTROPIC = {**RESPONSES, "second_moment": "isotropic"}
+STATISTICS = {"sigma": NOISE, "row_bound": 1.0, "R": 2.0}
 GRADIENT, RESIDUALS = NoisyGradientRegression, ResidualClippedRegression
 CELLS = (
-    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, ZeroConcentrated(0.02), 1000, 3),
-    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Gaussian(0.15), 1000, 3),
-    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Approximate(0.8, 1e-6), 1000, 3),
-    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Pure(0.5), 1000, 3),
-    Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, Pure(0.2), 500, 3),
-    Cell("gradient steps", responses, GRADIENT, RESPONSES, ZeroConcentrated(0.05), 1000, 3),
-    Cell("gradient steps", responses, GRADIENT, RESPONSES, Approximate(1.0, 1e-6), 1000, 3),
-    Cell("clipped residuals", responses, RESIDUALS, RESPONSES, ZeroConcentrated(0.002), 1000, 3),
+    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, ZeroConcentrated(0.1), 300, 3),
+    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Approximate(2.0, 1e-6), 300, 3),
+    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Pure(1.0), 300, 3),
+    Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, ZeroConcentrated(0.01), 300, 3),
+    Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, Pure(0.2), 300, 1),
+    Cell("gradient steps", responses, GRADIENT, RESPONSES, Gaussian(1.0), 300, 3),
+    Cell("clipped residuals", responses, RESIDUALS, ISOTROPIC, ZeroConcentrated(0.002), 1000, 3),
+    Cell("clipped residuals", responses, RESIDUALS, ISOTROPIC, Approximate(0.3, 1e-6), 1000, 3),
+    Cell(
+        "AdaSSP",
+        responses,
+        AdaptiveSufficientStatistics,
+        STATISTICS,
+        Approximate(2.0, 1e-6),
+        300,
+        3,
+    ),
 )
 
 
@@ -164,14 +176,19 @@ class Trials(NamedTuple):
 
     estimates: Array
     targets: Array
-    laws: list[ErrorLaw]
+    laws: list[ErrorLaw | NoLaw]
 
     def covered(self, level: float, *, noise: bool) -> int:
-        """How many intervals hold the parameter, made with or without the noise in their law."""
+        """How many intervals hold the parameter, made with or without the noise in their law.
+
+        A fit that has no interval holds nothing.
+        """
         held = 0
-        laws = self.laws if noise else [replace(law, noise=NormalNoise(0.0)) for law in self.laws]
-        for law, (estimates, targets) in zip(laws, self._grouped(), strict=True):
-            low, high = law.interval(estimates, level)
+        for law, (estimates, targets) in zip(self.laws, self._grouped(), strict=True):
+            if isinstance(law, NoLaw):
+                continue
+            used = law if noise else replace(law, noise=NormalNoise(0.0))
+            low, high = used.interval(estimates, level)
             held += int(np.count_nonzero((low <= targets) & (targets <= high)))
         return held
 
@@ -188,7 +205,7 @@ def fitted_trials(cell: Cell, trials: int, seed: int) -> Trials:
     one stands for all.
     """
     estimates, targets = np.empty(trials), np.empty(trials)
-    laws: list[ErrorLaw] = []
+    laws: list[ErrorLaw | NoLaw] = []
     for t, child in enumerate(np.random.SeedSequence(seed).spawn(trials)):
         rng = np.random.default_rng(child)
         drawn = cell.draw(cell.n, cell.d, rng)
