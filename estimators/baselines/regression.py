@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from estimators.baselines.statistics import (
+    NoisyStatistics,
     StatisticsNoise,
     clipped_statistics,
     joint_release,
@@ -155,15 +156,16 @@ class AdaptiveSufficientStatistics(WithIntervals, LinearPredictor, PrivateEstima
         self.least_eigenvalue_, self.ridge_, self.noise_scales_ = noisy.least, ridge, noisy.scales
         matrix = noisy.gram + ridge * np.eye(len(noisy.gram))
         self.coef_ = np.asarray(np.linalg.solve(matrix, noisy.correlation), dtype=float)
-        self.error_law_ = self._error_law(noisy.gram)
+        self.error_law_ = self._error_law(noisy)
         return self
 
-    def _error_law(self, gram: Array) -> ErrorLaw | NoLaw:
-        if self.ridge_ > 0:
+    def _error_law(self, noisy: NoisyStatistics) -> ErrorLaw | NoLaw:
+        """From what is released; the noisy X'X must be well above its noise."""
+        if self.ridge_ > 0 or not float(least_eigenvalue(noisy.gram)) > noisy.wanted:
             return NoLaw("noise on X'X asks for a ridge, whose bias is not known")
         sigma = float(self.R if self.sigma is None else self.sigma)
-        of_gram, of_vector = self.noise_scales_[-2:]
-        return solved_error(self.coef_, gram, of_gram, of_vector, sigma)
+        of_gram, of_vector = noisy.scales[-2:]
+        return solved_error(self.coef_, noisy.gram, of_gram, of_vector, sigma)
 
     def _check_release(self) -> SpendablePrivacy:
         """How the statistics are released, checked; the budget to spend."""
