@@ -82,12 +82,15 @@ def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> No
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)
     monkeypatch.setattr(bench, "CHUNK", 200)
-    rows = bench.time_rows(600, 10) + bench.memory_rows(2_000, 10)
-    assert len(rows) == 8
-    assert all(row.figure > 0 for row in rows)
-    assert all(row.figure < row.goal for row in rows[4:])
+    names = [f"{each.name}, {each.guarantee}" for each in bench.randomisers(10)]
+    assert len(set(names)) == 7
+    times, memory = bench.time_rows(600, 10), bench.memory_rows(2_000, 10)
+    for rows in (times, memory):
+        assert all(name in row.what for name, row in zip(names, rows, strict=True))
+    assert all(row.figure > 0 for row in times)
+    assert all(0 < row.figure < row.goal for row in memory)
     fits = bench.fit_rows(50_000, 10)
-    assert len(fits) == 4
+    assert len(fits) == 6
     assert all(row.figure > 0 for row in fits)
 
 
