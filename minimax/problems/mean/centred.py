@@ -313,9 +313,14 @@ COARSE, FINE = 5e-3, 5e-4
 
 def best_course(at: Point, privacy: Privacy, tails: Tails) -> Course:
     """The phases of least proven risk at a point of numbers: what an estimator runs."""
-    pure = isinstance(privacy, Pure)
-    full = {**at, **privacy.parameters}
-    return course(full, pure, _settings(full, type(privacy), tails))
+    return _planned(tuple(at.items()), privacy, tails)
+
+
+@lru_cache(maxsize=256)
+def _planned(numbers: tuple[tuple[str, Number], ...], privacy: Privacy, tails: Tails) -> Course:
+    """`best_course`: fits to tables of one size ask for the same one again and again."""
+    at = {**dict(numbers), **privacy.parameters}
+    return course(at, isinstance(privacy, Pure), _settings(at, type(privacy), tails))
 
 
 def _settings(at: Point, model: type[Privacy], tails: Tails) -> dict[str, float]:

@@ -50,7 +50,7 @@ Rng = np.random.Generator
 CLAIM = "coverage"
 TOLERANCE = {0.9: 0.03, 0.99: 0.01}
 """How far from a level coverage may be."""
-TRIALS = {"quick": 6_400, "standard": 12_800, "full": 51_200}
+TRIALS = {"quick": 6_000, "standard": 12_000, "full": 48_000}
 LEFT_OUT = "privacy noise left out"
 
 
@@ -116,7 +116,7 @@ GRADIENT, RESIDUALS = NoisyGradientRegression, ResidualClippedRegression
 CELLS = (
     Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, ZeroConcentrated(0.1), 300, 3),
     Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Approximate(2.0, 1e-6), 300, 3),
-    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Pure(1.5), 300, 3),
+    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Pure(2.0), 300, 3),
     Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, ZeroConcentrated(0.01), 300, 3),
     Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, Pure(0.2), 300, 1),
     Cell("gradient steps", responses, GRADIENT, RESPONSES, Gaussian(1.0), 300, 3),
