@@ -21,10 +21,13 @@ from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
     check_no_start,
+    check_plannable,
     check_problem,
     checked_start,
 )
 from estimators.core.design import Design, check_gram_fits
+from estimators.core.error_laws import LastPhase, last_phase_error
+from estimators.core.intervals import ErrorLaw, WithIntervals, noise_law
 from estimators.core.purse import Purse
 from estimators.core.second_moment import SecondMoment, moment_noise, released_moment
 from estimators.regression import projected
@@ -89,7 +92,7 @@ class Plan(NamedTuple):
         return "\n".join(lines)
 
 
-class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
+class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator):
     r"""Newton steps on clipped residuals, whose clips shrink to about the noise.
 
     **Algorithm.** Rows are shortened to l2 norm `row_bound`. From b = `start`, a few phases:
@@ -111,6 +114,11 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
     2 (c/slope)^2 d^2/(rho n^2) under zCDP, where the inefficiency E psi_c^2/slope^2 is between
     sigma^2 and (pi/2) sigma^2.
 
+    **Intervals.** `confidence_interval(level)` and `stderr_`, about `unprojected_coef_`, hold noise
+    and sampling error of the last phase and what it leaves of the error before it:
+    `last_phase_error`, for N(0, sigma^2) noise, where S is the rows' second moment and the plan
+    foresees the error before the last phase.
+
     **Source.** this toolkit; shrinking clips are due to Varshney, Thakurta and Jain (2022).
 
     Parameters
@@ -129,9 +137,10 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
 
     Attributes
     ----------
-    coef_, sigma_ (given or found), noise_scale_ (of the last average), noise_covariance_ (of
-    `coef_` before it is projected), inefficiency_ (E psi_c^2/slope^2 of the last clip),
-    second_moment_ (S), plan_, privacy_, ledger_, n_features_in_
+    coef_, unprojected_coef_ (before it is projected), sigma_ (given or found), noise_scale_ (of the
+    last average), noise_covariance_ (of `unprojected_coef_`), inefficiency_ (E psi_c^2/slope^2 of
+    the last clip), stderr_, error_law_ (what intervals are made of), second_moment_ (S), plan_,
+    privacy_, ledger_, n_features_in_
 
     Examples
     --------
@@ -147,13 +156,16 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
     (True, 'zCDP(rho=0.001)')
     """
 
+    estimated = "unprojected_coef_"
     releases = (
         "coef_",
+        "unprojected_coef_",
         "sigma_",
         "second_moment_",
         "noise_scale_",
         "noise_covariance_",
         "inefficiency_",
+        "error_law_",
         "plan_",
         "ledger_",
         "privacy_",
@@ -192,6 +204,7 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
         else:
             run.planned_phases(float(self.sigma), proven=self._isotropic)
         self._account(purse.ledger)
+        self.unprojected_coef_ = run.coef
         self.coef_ = projected(run.coef, radius)
         self.sigma_, self.plan_, self.second_moment_ = run.sigma, run.plan, run.moment.matrix
         last = run.plan.phases[-1]
@@ -199,7 +212,18 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
         whitening = run.moment.inverse * (run.noise / last.slope)
         self.noise_covariance_ = whitening @ whitening.T
         self.inefficiency_ = float(clipped_normal(last.clip, run.sigma).inefficiency)
+        self.error_law_ = self._error_law(run)
         return self
+
+    def _error_law(self, run: _Run) -> ErrorLaw:
+        """That of the last phase, which forgets almost all of where it started."""
+        n, d, last = run.design.n, run.design.d, run.plan.phases[-1]
+        before, noise = run.risk_before_last, noise_law(run.purse.ledger[-1], d)
+        sigma = run.sigma  # where it is found it holds what the coefficients missed
+        if self.sigma is None:
+            sigma = math.sqrt(max(sigma**2 - before, 0.0))
+        phase = LastPhase(n, last.clip, last.slope, sigma, before, run.moment.mismatch)
+        return last_phase_error(phase, run.moment.inverse, noise, self.noise_covariance_)
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk: see `residual_clipped_upper`."""
@@ -236,7 +260,9 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
                 "second_moment must be 'private', 'isotropic' or a matrix, got"
                 f" {self.second_moment!r}"
             )
-        return self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        check_plannable(budget)
+        return budget
 
     def _known_moment(self, d: int) -> SecondMoment | None:
         """S where it is public, checked."""
@@ -378,6 +404,12 @@ class _Run:
             self.step(phases[-1])
         shares = self.moment_share, SCALE_SHARE
         self.plan = Plan(tuple(phases), self.row_length, *shares, phases[-1].risk, None)
+
+    @property
+    def risk_before_last(self) -> float:
+        """E<x, b - beta>^2 before the last phase, as predicted."""
+        earlier = self.plan.phases[:-1]
+        return earlier[-1].risk if earlier else self.reach**2 * self.moment.largest
 
     def _found_scale(self, share: float) -> float:
         unit = self.row_bound * self.reach

@@ -95,6 +95,7 @@ def run(
             *(control for part in found for control in part.controls),
         ],
         dropped=dropped,
+        coverage=[row for part in found for row in part.coverage],
     )
 
 
