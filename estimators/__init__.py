@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
     from estimators.sparse_mean import SparseMean
     from estimators.sparse_regression import PrivateHardThresholding
+    from estimators.sparse_residual_clipped import SparseResidualClippedRegression
     from estimators.stable_sparse_mean import StableSparseMean
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "SampleMean",
     "SequentialHalving",
     "SparseMean",
+    "SparseResidualClippedRegression",
     "SquaredLoss",
     "StableSparseMean",
     "TwoStageRegression",
@@ -87,6 +89,7 @@ _HOMES = {
     "SampleMean": "controls.mean",
     "SequentialHalving": "halving",
     "SparseMean": "sparse_mean",
+    "SparseResidualClippedRegression": "sparse_residual_clipped",
     "SquaredLoss": "core.losses",
     "StableSparseMean": "stable_sparse_mean",
     "TwoStageRegression": "baselines.sparse_regression",

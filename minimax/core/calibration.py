@@ -245,6 +245,25 @@ def paper_peeling_scale(sensitivity: Number, s: Number, epsilon: Number, delta: 
     return sensitivity * 2 * lib.sqrt(-3 * s * lib.log(delta)) / epsilon
 
 
+def selection_epsilon(model: type[Privacy], part: Budget, rounds: Number) -> Number:
+    r"""epsilon of each of so many rounds of the exponential mechanism that may spend `part`.
+
+    **Statement.** Pure: epsilon/rounds. GDP: that of randomised response with mu/sqrt(rounds).
+    Otherwise sqrt(8 rho/rounds).
+
+    **Proof.** A round is (epsilon^2/8)-zCDP. An epsilon-DP mechanism is mu-GDP if
+    1/(1 + e^epsilon) = Phi(-mu/2): its trade-off curve lies above the two lines through the point
+    where both errors have that chance, and a Gaussian curve through it, being convex, below them
+    (Dong, Roth and Su, 2022). Both guarantees add up: rho, and mu^2.
+    """
+    if part.is_pure:
+        return part.epsilon / rounds
+    if model is Gaussian:
+        return report_epsilon(Budget(Gaussian, {"mu": part.mu() / math.sqrt(rounds)}))
+    rho = part.rho()
+    return library(rho, rounds).sqrt(8 * rho / rounds)
+
+
 class Scales(NamedTuple):
     """The noise of a sparse release: functions of n, s, R and the budget, never of the data."""
 
