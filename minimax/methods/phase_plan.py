@@ -16,9 +16,9 @@ from scipy import optimize
 
 from minimax.methods.residual_clip import clipped_normal, predicted_phase
 
-EARLY_RATIO = 3.0
-"""Clip of the phases before the last over the residuals' deviation: it cuts off 0.3 %, so that a
-phase forgets where it started even if <x, e> is not normal."""
+EARLY_RATIO = 1.5
+"""Clip of the phases before the last over the residuals' deviation. A wider one has more noise; a
+smaller one moves far errors too little where <x, e> is not normal."""
 LAST_RATIOS = (0.5, 4.0)
 """Range of the last one: below, the slope would rest on sigma alone."""
 MOST_PHASES = 5

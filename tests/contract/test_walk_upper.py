@@ -39,6 +39,7 @@ from minimax.problems.mean.centred import centred_mean_upper
 from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.mean.upper import best_noisy_mean
 from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.regression.residual_clipped import residual_clipped_upper
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from tests.contract.walk import (
@@ -77,6 +78,10 @@ def made() -> Iterator[Made]:
                 f"centred mean, {tails} {privacy}",
                 lambda p=privacy, t=tails: centred_mean_upper(MeanProblem(10**4, 100).point, p, t),
             )
+        yield (
+            f"clipped residuals {privacy}",
+            lambda p=privacy: residual_clipped_upper(RegressionProblem(10**6, 20, 0.1), p),
+        )
         yield (
             f"bounded mean {privacy}",
             lambda p=privacy: NoisyMean(p, R=1e10).risk_bound(BoundedMeanProblem(1000, 20)),

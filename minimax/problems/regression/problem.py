@@ -62,7 +62,7 @@ class RegressionProblem(Problem):
         return self.stated([claimed_theorem_4_2()], privacy)
 
     def best_upper(self, privacy: Privacy) -> Best:
-        """Noisy gradient descent, or releasing 0."""
+        """Clipped residuals in phases, noisy gradient descent, or releasing 0."""
         from minimax.problems.regression.upper import best_upper
 
         return best_upper(self, privacy)

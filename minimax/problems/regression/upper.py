@@ -1,4 +1,4 @@
-r"""Upper bounds for linear regression by noisy gradient descent (CWZ19 §4.2).
+r"""Upper bounds for linear regression: noisy gradient descent (CWZ19 §4.2), and the least of all.
 
 The class is that of `minimax.problems.regression.lower`. All constants are explicit and all bounds
 are on the risk in expectation, over data and noise, of every law in the class.
@@ -39,6 +39,7 @@ from minimax.methods.noisy_descent import (
 from minimax.methods.recursion import Interval, chernoff_interval
 from minimax.problems.mean.upper import clip_bias
 from minimax.problems.regression.problem import LOSS, RegressionProblem
+from minimax.problems.regression.residual_clipped import residual_clipped_upper
 
 
 def _descent_at(point: Point, L: float, radius: float) -> Descent:
@@ -115,11 +116,23 @@ def _bias_at(R: Number, point: Point) -> Number:
 
 
 def best_upper(problem: RegressionProblem, privacy: Privacy) -> Best:
-    """The least proven risk over the truncation R, the step and their number.
+    """The least proven risk: phases of clipped residuals for L = 1, or a noisy descent.
+
+    Never more than releasing 0, (L/d) radius^2.
+    """
+    candidates = [Best.of(best_descent(problem, privacy))]
+    if problem.L == 1:
+        candidates.append(Best.of(residual_clipped_upper(problem, privacy)))
+    best = min(candidates, key=lambda best: best.risk)
+    return best.or_zero(problem.zero_release_risk(), VACUOUS)
+
+
+def best_descent(problem: RegressionProblem, privacy: Privacy) -> UpperBound:
+    """The least proven risk of a noisy descent over the truncation R, the step and their number.
 
     The estimator is NoisyGradientRegression. Under a pure budget it is PrivateHardThresholding with
     s = d and almost all of the budget for the values: nothing is thresholded, and its Laplace noise
-    is the w of `noisy_gradient_upper`. Never more than releasing 0, (L/d) radius^2.
+    is the w of `noisy_gradient_upper`.
     """
     a, d, model = problem.radius, problem.d, type(privacy)
     descent = _descent_at(problem.point, problem.L, a)
@@ -163,7 +176,7 @@ def best_upper(problem: RegressionProblem, privacy: Privacy) -> Best:
                 "steps": steps,
             },
         )
-    return Best.of(bound).or_zero(problem.zero_release_risk(), VACUOUS)
+    return bound
 
 
 def claimed_theorem_4_2() -> UpperBound:

@@ -1,8 +1,9 @@
 """The claims for linear regression.
 
-In the cells where privacy dominates the noise sigma is small against the signal, as privacy costs
-sigma^2 d^2/(n G)^2 by the lower bounds and the estimators, whose sensitivity is that of the largest
-response, can only be seen at work where n is large against d^(3/2)/G.
+In the cells where privacy dominates the noise sigma is small against the signal. Privacy costs
+sigma^2 d^2/(n G)^2 by the lower bounds, which phases of clipped residuals reach up to a constant;
+noisy gradient descent, whose sensitivity is that of the largest response, stays far above and has
+one cell of each definition.
 """
 
 from __future__ import annotations
@@ -11,14 +12,21 @@ from estimators.baselines.regression import AdaptiveSufficientStatistics
 from estimators.controls.regression import LeastSquares
 from estimators.core.truncation import theoretical_truncation
 from estimators.regression import NoisyGradientRegression
+from estimators.residual_clipped import ResidualClippedRegression
 from minimax.core.bound import LowerBound, Point
-from minimax.core.privacy import Approximate, Gaussian, Privacy, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.regression import lower as regression
 from minimax.problems.regression.problem import RegressionProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
 
 BASE = {"n": 50_000, "d": 8, "sigma": 0.05, "radius": 1.0}
 ASYMPTOTIC = {"n": 1e16, "d": 1e4, "sigma": 1e-3, "radius": 1.0}
+
+
+def _phases(model: type[Privacy]) -> Factory:
+    return lambda p: ResidualClippedRegression(
+        privacy=at_point(model, p), row_bound=1.0, radius=p["radius"], sigma=p["sigma"]
+    )
 
 
 def _descent(model: type[Privacy]) -> Factory:
@@ -38,22 +46,40 @@ def _least_squares(p: Point) -> LeastSquares:
 
 def _best_tracing(model: type[Privacy]) -> LowerBound:
     """By antipodal pairs, or by the record's own channel."""
-    if model is Approximate:
+    if model in (Approximate, Pure):
         return regression.tracing(model, shifted=True)
     return regression.antipodal_pairs(model)
 
 
 def _tracing(model: type[Privacy], *sweeps: Sweep) -> Claim:
-    estimator_at = _descent(model)
+    estimator_at = _phases(model)
     return Claim(
         name=f"regression/tracing/{model.name}",
+        problem=RegressionProblem,
+        model=model,
+        lower=_best_tracing(model),
+        estimator="ResidualClippedRegression",
+        estimator_at=estimator_at,
+        non_private=_least_squares,
+        sweeps=sweeps,
+        upper=proven(estimator_at, RegressionProblem.at),
+        noise_factor=4.0,
+        projects=True,
+    )
+
+
+def _second(model: type[Privacy], base: Point) -> Claim:
+    """The same bound with noisy gradient descent."""
+    estimator_at = _descent(model)
+    return Claim(
+        name=f"regression/tracing/{model.name}/descent",
         problem=RegressionProblem,
         model=model,
         lower=_best_tracing(model),
         estimator="NoisyGradientRegression",
         estimator_at=estimator_at,
         non_private=_least_squares,
-        sweeps=sweeps,
+        sweeps=(Sweep("privacy", base),),
         upper=proven(estimator_at, RegressionProblem.at),
         noise_factor=2.0,
         projects=True,
@@ -62,6 +88,7 @@ def _tracing(model: type[Privacy], *sweeps: Sweep) -> Claim:
 
 def claims() -> list[Claim]:
     """Every claim about linear regression."""
+    approximate = {**BASE, "n": 100_000, "d": 4, "epsilon": 8.5e-3, "delta": 1e-9}
     return [
         _tracing(
             ZeroConcentrated,
@@ -70,7 +97,7 @@ def claims() -> list[Claim]:
                 {**BASE, "rho": 1e-4},
                 {**ASYMPTOTIC, "rho": 1e-14},
                 ("n", "d", "rho"),
-                weight=4,
+                weight=2,
             ),
             Sweep(
                 "statistics",
@@ -84,7 +111,7 @@ def claims() -> list[Claim]:
             Approximate,
             Sweep(
                 "privacy",
-                {**BASE, "n": 100_000, "d": 4, "epsilon": 8.5e-3, "delta": 1e-9},
+                approximate,
                 {**ASYMPTOTIC, "epsilon": 1e-7, "delta": 1e-60},
                 ("epsilon",),
                 weight=7,
@@ -92,8 +119,15 @@ def claims() -> list[Claim]:
         ),
         _tracing(
             Gaussian,
-            Sweep("privacy", {**BASE, "mu": 0.014}, {**ASYMPTOTIC, "mu": 1e-7}, ("mu",), weight=4),
+            Sweep("privacy", {**BASE, "mu": 0.014}, {**ASYMPTOTIC, "mu": 1e-7}, ("mu",), weight=2),
         ),
+        _tracing(
+            Pure,
+            Sweep("privacy", {**BASE, "n": 100_000, "d": 4, "epsilon": 0.02}, weight=4),
+        ),
+        _second(ZeroConcentrated, {**BASE, "rho": 1e-4}),
+        _second(Gaussian, {**BASE, "mu": 0.014}),
+        _second(Approximate, approximate),
         Claim(
             name="regression/tracing/zCDP/AdaSSP",
             problem=RegressionProblem,

@@ -3,8 +3,8 @@
 Cells where statistics << privacy << releasing 0 (rho n << 2 d << rho n^2), one for each problem and
 definition of privacy, at sizes that no sweep reaches. The lower bound is the largest of all
 certified rows of the problem whose records are of the kind named; the risk is measured under its
-prior. Controls: the sample mean must fall below the lower bound, and the estimator on a quarter of
-the budget must rise above the upper bound.
+prior. Controls: the sample mean, or least squares, must fall below the lower bound, and the
+estimator on a quarter of the budget must rise above the upper bound.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from estimators.controls.regression import LeastSquares
 from estimators.mean import NoisyMean
+from estimators.residual_clipped import ResidualClippedRegression
 from minimax.core.bound import Bound, LowerBound, OutsideRegime, Point
 from minimax.core.calibration import budget_of
-from minimax.core.loss import TO_THE_MEAN
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -34,6 +35,8 @@ from minimax.problems.bounded_mean.lower import bounded_lower_bounds
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
 from minimax.problems.mean.lower import lower_bounds
 from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.regression.lower import lower_bounds as regression_lower_bounds
+from minimax.problems.regression.problem import RegressionProblem
 from verify.figures import new_figure
 from verify.files import JSON
 from verify.rates.claim import Ceiling
@@ -70,7 +73,8 @@ class Kind:
     name: str
     problem: Callable[[Point], Any]
     lower: Callable[[type[Privacy]], Sequence[Bound]]
-    estimator_at: Callable[[SpendablePrivacy, Point], NoisyMean]
+    estimator_at: Callable[[SpendablePrivacy, Point], NoisyMean | ResidualClippedRegression]
+    non_private: str = "sample mean"
     records: type | None = None
     """What the records of a bound's prior must be, if not all bounds are for the same class."""
 
@@ -80,13 +84,23 @@ GAUSSIAN = Kind(
     MeanProblem.at,
     lower_bounds,
     lambda privacy, p: NoisyMean(privacy, sigma=p["sigma"], radius=p["radius"], tails="Gaussian"),
-    GaussianInstance,
+    records=GaussianInstance,
 )
 BOUNDED = Kind(
     "bounded mean",
     BoundedMeanProblem.at,
     bounded_lower_bounds,
     lambda privacy, p: NoisyMean(privacy, R=p["sigma"]),
+)
+
+LINEAR = Kind(
+    "regression",
+    RegressionProblem.at,
+    regression_lower_bounds,
+    lambda privacy, p: ResidualClippedRegression(
+        privacy, row_bound=1.0, radius=p["radius"], sigma=p["sigma"]
+    ),
+    non_private="least squares",
 )
 
 
@@ -101,6 +115,7 @@ class Cell:
     before: float
     """The largest certified lower bound of tracebound 0.4.0 for such records."""
     radius: float = 1.0
+    sigma: float = 1.0
     weight: int = 1
     """How many times the profile's trials: losses of few coordinates scatter, K-norm's most."""
 
@@ -111,7 +126,7 @@ class Cell:
 
     @property
     def point(self) -> dict[str, float]:
-        sizes = {"n": self.n, "d": self.d, "sigma": 1.0, "radius": self.radius}
+        sizes = {"n": self.n, "d": self.d, "sigma": self.sigma, "radius": self.radius}
         return {**sizes, **self.privacy.parameters}
 
 
@@ -128,6 +143,9 @@ CELLS = (
     Cell(BOUNDED, ZeroConcentrated(0.125), 20_000, 20_000, 4.191),
     Cell(BOUNDED, Pure(0.2), 20_000, 200, 0.01986, weight=10),
     Cell(BOUNDED, THIN, 20_000, 2_000, 0.1998),
+    Cell(LINEAR, ZeroConcentrated(1e-4), 50_000, 8, 7.183e-07, sigma=0.05, weight=4),
+    Cell(LINEAR, ZeroConcentrated(1e-4), 100_000, 20, 3.965e-06, sigma=0.1, weight=2),
+    Cell(LINEAR, Approximate(0.1, 1e-7), 100_000, 20, 2.061e-06, sigma=0.1, weight=2),
 )
 
 
@@ -145,7 +163,7 @@ def certified_rows(cell: Cell) -> dict[str, tuple[float, LowerBound]]:
             parts = bound.parts(**at)
         except OutsideRegime:
             continue
-        if bound.prior_at is None or bound.loss is not TO_THE_MEAN:
+        if bound.prior_at is None or bound.loss is not cell.kind.problem(cell.point).loss:
             continue
         drawn = bound.prior_at(at, parts).draw(np.random.default_rng(0))
         if cell.kind.records is None or isinstance(drawn, cell.kind.records):
@@ -167,7 +185,10 @@ def _average(instance: Any, n: int, rng: np.random.Generator) -> Array:
 def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.Generator) -> float:
     """The loss of one fit. Records that nothing clips enter a release through their mean alone."""
     estimator = cell.kind.estimator_at(privacy, cell.point)
-    if cell.kind is BOUNDED:
+    if isinstance(estimator, ResidualClippedRegression):
+        fitted = estimator.set_params(random_state=rng).fit(*instance.sample(cell.n, rng))
+        release = fitted.coef_
+    elif cell.kind is BOUNDED:
         R = cell.point["sigma"]
         average = _average(instance, cell.n, rng)
         release = estimator.noisy_average(average, 2 * R / cell.n, privacy, rng).value
@@ -176,11 +197,18 @@ def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.G
     return float(instance.loss(release))
 
 
+def _non_private_loss(cell: Cell, instance: Any, rng: np.random.Generator) -> float:
+    """That of the sample mean, or of least squares."""
+    if cell.kind is LINEAR:
+        return float(instance.loss(LeastSquares().fit(*instance.sample(cell.n, rng)).coef_))
+    return float(instance.loss(_average(instance, cell.n, rng)))
+
+
 def _measured(
     cell: Cell, bound: LowerBound, trials: int, seed: int, alpha: float, of: str
 ) -> Measurement:
     """The Bayes risk under the prior of a bound: of the estimator, of it with less budget, or of
-    the sample mean."""
+    its non-private twin."""
     at = {name: cell.point[name] for name in bound.parameters}
     assert bound.prior_at is not None
     prior = bound.prior_at(at, bound.parts(**at))
@@ -190,8 +218,8 @@ def _measured(
     for child in np.random.SeedSequence(own).spawn(trials):
         rng = np.random.default_rng(child)
         instance = prior.draw(rng)
-        if of == "sample mean":
-            losses.append(float(instance.loss(_average(instance, cell.n, rng))))
+        if of == cell.kind.non_private:
+            losses.append(_non_private_loss(cell, instance, rng))
         else:
             losses.append(_loss(cell, privacy, instance, rng))
     return interval(np.array(losses), alpha, own)
@@ -221,16 +249,19 @@ def check(profile: Profile, seed: int, alpha: float, console: Console | None) ->
                 problem=cell.kind.name,
                 regime="privacy",
                 point=cell.point,
-                estimator="NoisyMean",
+                estimator=type(estimator).__name__,
                 privacy=str(cell.privacy),
-                measured=_measured(cell, bound, trials, seed, alpha, "NoisyMean"),
+                measured=_measured(cell, bound, trials, seed, alpha, type(estimator).__name__),
                 lower=lower,
                 lower_source=f"{bound.source} ({bound.name})",
                 upper=Ceiling(proven, upper.source, upper.remark),
                 before=cell.before,
             )
         )
-        for of, side, against in (("sample mean", "lower", lower), (QUARTER, "upper", proven)):
+        for of, side, against in (
+            (cell.kind.non_private, "lower", lower),
+            (QUARTER, "upper", proven),
+        ):
             if cheap:
                 found = _measured(cell, bound, TRIALS[profile.name], seed, alpha, of)
                 controls.append(LevelControl(claim, of, cell.point, found, side, against))  # type: ignore[arg-type]
@@ -240,7 +271,7 @@ def check(profile: Profile, seed: int, alpha: float, console: Console | None) ->
 SPECIAL = Special(
     CLAIM,
     against="the best certified row of each problem [dim](cells where privacy dominates)[/dim]",
-    by="NoisyMean",
+    by="NoisyMean, ResidualClippedRegression",
     intervals=3 * len(CELLS),
     check=check,
 )
