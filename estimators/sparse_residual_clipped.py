@@ -78,16 +78,17 @@ class SparseResidualClippedRegression(LinearPredictor, PrivateEstimator):
     elsewhere; it is projected on the ball of `radius`. First clips are as wide as the residuals of
     the start; the last phase, which gets most of the budget, clips at about sigma, where the noise
     is least. A coefficient that was released as more than 6 deviations of its error is not chosen
-    again: what is left of the s places is, and if nothing is left the budget of the choice goes to
-    the values. Clips and shares minimise `minimax.methods.selection_plan`'s prediction of the risk.
-    There is no intercept.
+    again: what is left of the s places is, and what is not needed goes to the last values. Clips
+    and shares minimise `minimax.methods.selection_plan`'s prediction of the risk. There is no
+    intercept.
 
     **Privacy.** Replacing a record moves each g_j by at most 2 c b/n, and g on s coordinates by
     2 c length/n in l2, where rows on them are shortened to `length` <= sqrt(s) b. Rounds of the
     exponential mechanism and noise, Gaussian or for a pure budget uniform on a random cube, get
-    parts of the budget that are fixed; what is decided later depends on releases alone, and on no
-    phase is more spent than its part. As the number of rounds depends on releases, `privacy_` of an
-    (epsilon, delta) budget is read from the zCDP total, which does not.
+    parts of the budget; whether one of them is moved to the last release depends on releases alone,
+    and the total is the budget on every path, which is what adaptive composition asks (Feldman and
+    Zrnic, 2021, for zCDP; Smith and Thakurta, 2022, for GDP). As the number of rounds depends on
+    releases, `privacy_` of an (epsilon, delta) budget is read from the zCDP total, which does not.
 
     **Risk.** About (inefficiency) s/n + 2 (c/slope)^2 s^2/(rho n^2) under zCDP in E<x, .>^2, with
     parts of rho, and for coefficients near the threshold of the choice log^2(d)/2 times the second
@@ -242,6 +243,8 @@ class _Run:
         self.known: NDArray[np.intp] | None = None
         """The coordinates whose second moment is known."""
         self.moment_share = 0.0
+        self.unspent = 0.0
+        """Shares of what needed no release: the last phase gets them."""
 
     def find_square(self, given: str | float) -> None:
         """E x_j^2: known, or released."""
@@ -290,7 +293,7 @@ class _Run:
         phases = best_selection_phases(self._setting(sigma), self.spent)
         self.plan = SparsePlan(phases, self.spent, 0.0)
         for phase in phases:
-            self.step(phase, self.moment_share / len(phases))
+            self.step(phase, self.moment_share / len(phases), last=phase is phases[-1])
 
     def adaptive_phases(self) -> None:
         """Phases whose clips follow the scale of the residuals before them, found privately."""
@@ -306,7 +309,7 @@ class _Run:
             noise = self._setting(self.sigma).unit_noise(shares[1]) * (ratio * self.sigma) ** 2
             risk = noise / slope**2  # that of the values alone
             phases.append(SelectionPhase(ratio * self.sigma, slope, *shares, risk, 0.0))
-            self.step(phases[-1], self.moment_share / count)
+            self.step(phases[-1], self.moment_share / count, last=k == count - 1)
         self.plan = SparsePlan(tuple(phases), self.spent, SCALE_SHARE)
 
     def _found_scale(self, share: float) -> float:
@@ -317,20 +320,20 @@ class _Run:
     def _residuals(self) -> Array:
         return self.y - self.design.predict(self.coef)
 
-    def step(self, phase: SelectionPhase, moment_share: float) -> None:
+    def step(self, phase: SelectionPhase, moment_share: float, *, last: bool) -> None:
         """One phase: X is read once, and once more its chosen columns."""
         clipped = np.clip(self._residuals(), -phase.clip, phase.clip)
-        share = phase.values
         if phase.selection and len(self.settled) < self.s:
             self.support = self._chosen(clipped, phase)
         else:
-            share += phase.selection
+            self.unspent += phase.selection
         block = self._block()
         weights = self.length / np.maximum(np.linalg.norm(block, axis=1), self.length)
         if self.known is None or not np.array_equal(self.known, self.support):
             self._find_moment(block, weights, moment_share)
         else:
-            share += moment_share
+            self.unspent += moment_share
+        share = phase.values + (self.unspent if last else 0.0)
         noisy = self._released(block.T @ (weights * clipped) / self.design.n, phase.clip, share)
         values = self.coef[self.support] + self.inverse @ noisy / phase.slope
         self.coef = np.zeros(self.design.d)

@@ -248,18 +248,22 @@ def paper_peeling_scale(sensitivity: Number, s: Number, epsilon: Number, delta: 
 def selection_epsilon(model: type[Privacy], part: Budget, rounds: Number) -> Number:
     r"""epsilon of each of so many rounds of the exponential mechanism that may spend `part`.
 
-    **Statement.** Pure: epsilon/rounds. GDP: that of randomised response with mu/sqrt(rounds).
-    Otherwise sqrt(8 rho/rounds).
+    **Statement.** Pure: epsilon/rounds. GDP: twice that of randomised response with
+    mu/sqrt(rounds). Otherwise sqrt(8 rho/rounds).
 
-    **Proof.** A round is (epsilon^2/8)-zCDP. An epsilon-DP mechanism is mu-GDP if
-    1/(1 + e^epsilon) = Phi(-mu/2): its trade-off curve lies above the two lines through the point
-    where both errors have that chance, and a Gaussian curve through it, being convex, below them
-    (Dong, Roth and Su, 2022). Both guarantees add up: rho, and mu^2.
+    **Proof.** A round is (epsilon^2/8)-zCDP. GDP: between neighbours the logarithms of a round's
+    likelihood ratios have a range of at most epsilon (Dong, Durfee and Rogers, 2020). The trade-off
+    curve lies above two lines that meet where the errors a, b have logit(1 - a) + logit(1 - b) =
+    epsilon, and a Gaussian curve through that point, being convex, lies below them. Its mu is
+    h(u) + h(epsilon - u), h = Phi^{-1} o logistic, u = logit(1 - a). h is odd, and concave above 0:
+    z Phi(z) Phi(-z) <= (2 Phi(z) - 1) phi(z), as the difference is 0 at 0 and at infinity and its
+    slope, 2 phi^2 - Phi(z) Phi(-z), changes its sign once (phi/Phi(-z) has a slope below 1). So
+    mu <= 2 h(epsilon/2), which randomised response with epsilon/2 has. rho and mu^2 add up.
     """
     if part.is_pure:
         return part.epsilon / rounds
     if model is Gaussian:
-        return report_epsilon(Budget(Gaussian, {"mu": part.mu() / math.sqrt(rounds)}))
+        return 2 * report_epsilon(Budget(Gaussian, {"mu": part.mu() / math.sqrt(rounds)}))
     rho = part.rho()
     return library(rho, rounds).sqrt(8 * rho / rounds)
 
