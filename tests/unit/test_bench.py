@@ -18,6 +18,7 @@ OURS = {
     "step": ["NoisyGradientRegression: clipped gradient"],
     "gram": ["T = 50, Gram matrix formed once", "T = 50, two products a step"],
     "private": ["NoisyGradientRegression, rows <= sqrt(d)", "AdaSSP, rows <= sqrt(d)"],
+    "private, sparse": ["SparseResidualClippedRegression", "screening, clipped descent"],
     "sparse, C order": ["IterativeHardThresholding", "scikit-learn Lasso + refit"],
     "sparse, F order": ["IterativeHardThresholding", "scikit-learn OMP"],
 }
@@ -72,6 +73,10 @@ def test_errors_are_those_of_the_estimators(ran):
     private = errors["private", "NoisyGradientRegression, rows <= sqrt(d)"]
     assert private != pytest.approx(floor)
     assert private[len(private) // 2] > floor[len(floor) // 2]
+    told = errors["private, sparse", "least squares on the support, not private"]
+    screened = errors["private, sparse", "screening, clipped descent"]
+    assert screened != pytest.approx(told)
+    assert screened[len(screened) // 2] > told[len(told) // 2]
 
 
 def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> None:

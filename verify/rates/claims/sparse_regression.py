@@ -111,7 +111,7 @@ def _claim(
 def claims() -> list[Claim]:
     """Every claim about sparse linear regression."""
     large = {"n": 200_000, "d": 8, "s": 4, "sigma": 0.05, "radius": 1.0}
-    wide = {"n": 100_000, "d": 32, "s": 4, "sigma": 0.05, "radius": 1.0}
+    wide = {"n": 100_000, "d": 16, "s": 4, "sigma": 0.05, "radius": 1.0}
     return [
         _claim(
             "known support/zCDP",
@@ -121,10 +121,10 @@ def claims() -> list[Claim]:
             _phases(ZeroConcentrated),
             Sweep(
                 "privacy",
-                {**wide, "rho": 4e-5},
+                {**wide, "rho": 8e-5},
                 {**ASYMPTOTIC, "d": 1e8, "s": 1e4, "rho": 1e-14},
                 ("n", "d", "s", "rho"),
-                weight=4,
+                weight=2,
             ),
             has_upper=False,
         ),
@@ -134,7 +134,7 @@ def claims() -> list[Claim]:
             sparse_regression.on_known_support(regression.antipodal_pairs(Gaussian)),
             PHASES,
             _phases(Gaussian),
-            Sweep("privacy", {**wide, "mu": 9e-3}, weight=2),
+            Sweep("privacy", {**wide, "mu": 0.0126}, weight=2),
             has_upper=False,
         ),
         _claim(
