@@ -22,6 +22,7 @@ from minimax.methods.phase_plan import (
     Setting,
     best_last_ratio,
     best_phases,
+    predicted_phases,
 )
 from minimax.methods.residual_clip import clipped_normal
 from minimax.problems.regression.problem import RegressionProblem
@@ -33,6 +34,8 @@ NEEDED = {
 }
 SECOND_MOMENT_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3)
 """Parts of the budget among which that of a private second moment is chosen."""
+USUAL_SHARES = (0.05, 0.15, 0.8)
+"""Shares of the phases, of what is left, that are assumed for this choice."""
 TYPICAL_SQUARE = 1 / 3
 """E|x|^2/row_bound^2 that is assumed for this choice: that of rows uniform in a cube."""
 UNKNOWN_SIGMA = 0.1
@@ -311,7 +314,7 @@ class _Run:
             noise = self.purse.deviation(sensitivity, d * (d + 1) // 2, share)
             moment = _Moment.of(assumed, 0.0, noise)
             setting = self._setting(moment, math.sqrt(moment.trace), spread, share)
-            return best_phases(setting)[-1].risk
+            return predicted_phases(setting, USUAL_SHARES, 1.0)[-1].risk
 
         return min(SECOND_MOMENT_SHARES, key=risk)
 

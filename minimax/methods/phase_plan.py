@@ -21,7 +21,7 @@ EARLY_RATIO = 1.5
 smaller one moves far errors too little where <x, e> is not normal."""
 LAST_RATIOS = (0.5, 4.0)
 """Range of the last one: below, the slope would rest on sigma alone."""
-MOST_PHASES = 5
+MOST_PHASES = 4
 WORTHWHILE = 0.99
 """One more phase, which is one more pass over the data, must lower the risk to this part."""
 
@@ -91,7 +91,7 @@ def _with_phases(setting: Setting, count: int) -> tuple[PlannedPhase, ...]:
         lambda logs: math.log(phases(logs)[-1].risk),
         start,
         method="Nelder-Mead",
-        options={"xatol": 0.02, "fatol": 1e-4, "maxfev": 60 * count},
+        options={"xatol": 0.1, "fatol": 2e-3, "maxfev": 25 * count},
     )
     return phases(found.x)
 

@@ -102,6 +102,8 @@ def chernoff_interval(
 
 def _deviation(cost: Number, branch: int) -> Number:
     """x with (1 + x) log(1 + x) - x = cost: below 0 (branch -1; -1 if none) or above (branch 0)."""
+    if type(cost) is float:  # searches ask often
+        return _float_deviation(cost, branch)
     if isinstance(cost, Ball):
         return _enclosed_deviation(cost, branch)
     if isinstance(cost, mpmath.mpf):
@@ -122,6 +124,36 @@ def _deviation(cost: Number, branch: int) -> Number:
         x = np.maximum(x - (_rate(x) - held) / np.log1p(x), 1e-300 - 1)
     found = np.where(reachable, x, -1.0)
     return found if isinstance(cost, np.ndarray) else float(found)
+
+
+def _float_deviation(cost: float, branch: int) -> float:
+    """`_deviation` for one float: Newton's method from the far side of the root.
+
+    Above 0 the function is at least x^2/(2 (1 + x/3)) (Bernstein), below at least x^2/2, so the
+    starts have at least the cost; it is convex, so every step stays on that side.
+    """
+    if branch == -1 and cost >= 1 - 1e-12:
+        return -1.0
+    if branch == -1:
+        x = max(-math.sqrt(2 * cost), 1e-16 - 1)
+    else:
+        x = cost / 3 + math.sqrt((cost / 3) ** 2 + 2 * cost)
+    for _ in range(50):
+        step = (_float_rate(x) - cost) / math.log1p(x)
+        x -= step
+        if abs(step) <= 1e-15 * abs(x):
+            break
+    return x
+
+
+def _float_rate(x: float) -> float:
+    """`_rate` for one float."""
+    if abs(x) >= 0.1:
+        return (1 + x) * math.log1p(x) - x
+    total = 0.0
+    for k in range(15, 1, -1):
+        total = 1 / (k * (k - 1)) - x * total
+    return x * x * total
 
 
 def _enclosed_deviation(cost: Ball, branch: int) -> Ball:

@@ -11,6 +11,7 @@ import pytest
 from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
+from minimax.core.best import Best
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.logistic import upper as logistic_upper
 from minimax.problems.logistic.problem import LogisticProblem
@@ -23,7 +24,7 @@ from tests.simulation import below
 
 def test_the_named_dense_estimator_has_the_proven_risk() -> None:
     problem, budget = RegressionProblem(20_000, 4), Approximate(1.0, 1e-5)
-    best = regression_upper.best_upper(problem, budget)
+    best = Best.of(regression_upper.best_descent(problem, budget))
     risk, model = best.risk, NoisyGradientRegression(budget, **best.settings)
     assert model.risk_bound(problem).value() == pytest.approx(risk, rel=1e-9)
     rng, beta = np.random.default_rng(12), np.full(4, 0.5)
@@ -39,7 +40,7 @@ def test_the_named_dense_estimator_has_the_proven_risk() -> None:
 
 def test_the_named_dense_estimator_has_the_proven_risk_under_a_pure_budget() -> None:
     problem, budget = RegressionProblem(3_000, 3), Pure(1.0)
-    best = regression_upper.best_upper(problem, budget)
+    best = Best.of(regression_upper.best_descent(problem, budget))
     risk, model = best.risk, PrivateHardThresholding(budget, **best.settings)
     assert risk < 0.02
     rng, beta = np.random.default_rng(14), np.full(3, 0.5)

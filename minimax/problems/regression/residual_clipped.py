@@ -21,7 +21,7 @@ from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
 from minimax.core.privacy import Privacy, Pure
-from minimax.core.symbolic import LETTERS, Expression, Library, Number, library, lift
+from minimax.core.symbolic import FLOATS, LETTERS, Expression, Library, Number, library, lift
 from minimax.methods.recursion import Interval, chernoff_interval, contraction
 from minimax.methods.residual_clip import (
     clipped_normal,
@@ -105,8 +105,9 @@ def residual_clipped_upper(problem: RegressionProblem, privacy: Privacy) -> Uppe
         return _settings(at, model)
 
     def formula(at: Point, found: Optimum) -> Terms:
-        statistical = at["sigma"] ** 2 * at["d"] / at["n"]
-        return Terms(statistical, course(at, pure, found).risk - statistical)
+        risk = course(at, pure, found).risk
+        statistical = library(risk).least(at["sigma"] ** 2 * at["d"] / at["n"], risk)
+        return Terms(statistical, risk - statistical)
 
     def expression() -> Expression:
         strength = LETTERS["epsilon"] if pure else Budget(model, LETTERS).mu()
@@ -211,7 +212,8 @@ def course(at: Point, pure: bool, found: Optimum) -> Course:
     events = 4 + (3 if pure else 1) * (last - 1)
     t, statistics = error.zeta.variance, clipped_normal(phases[-1].clip, sigma).inefficiency
     rare = events * lib.exp(-gram.x) * (2 * a) ** 2 / d
-    risk = lib.least(t + (error.rms + error.cut) ** 2 / d + rare, (2 * a) ** 2 / d)
+    left = error.rms + error.cut
+    risk = lib.least(t + left * left / d + rare, (2 * a) ** 2 / d)
     return Course(tuple(phases), t, t + statistics * d / n, risk)
 
 
@@ -226,7 +228,8 @@ class _Gram:
         if lib.is_symbolic:
             self.delta = found["delta"]
         else:
-            self.delta = _deviation(n, d, lib.exp(-self.x))
+            deviation = _known_deviation if lib is FLOATS else _deviation
+            self.delta = deviation(n, d, lib.exp(-self.x))
         self.high = 1 + self.delta
         spread = 1 + lib.sqrt(2 * self.x * self.high / d)
         self.statistics = sigma * d * spread / lib.sqrt(n)
@@ -242,6 +245,12 @@ def _excess(y: Number, lib: Library) -> Number:
 def _deviation(n: Number, d: Number, failure: Number) -> Number:
     window = chernoff_interval(n, d, d / d, Interval(1 / d, 1 / d), failure)
     return contraction(d, window)
+
+
+@lru_cache(maxsize=256)
+def _known_deviation(n: float, d: float, failure: float) -> float:
+    """`_deviation` in floats: a search asks for the same one again and again."""
+    return float(_deviation(n, d, failure))
 
 
 def _share(found: Optimum, k: int, like: Number) -> Number:
@@ -260,11 +269,12 @@ def _noise(at: Point, pure: bool, found: Optimum, gram: _Gram, phase: Phase) -> 
     t = (d / phase.slope) ** 2 * ball_noise_variance(part, n, d, phase.clip)
     if not pure:
         sure = lib.sqrt(t) * (lib.sqrt(d) + lib.sqrt(2 * x))
-        return _Noise(t, sure, lib.sqrt(t) * gram.farthest, 15 * t**3)
+        return _Noise(t, sure, lib.sqrt(t) * gram.farthest, 15 * t * t * t)
     scale = lib.sqrt(t / (d + 1))
     sure = _gamma_length(scale, d, x)
     row = sure * lib.least(lift(1.0, n), gram.farthest / lib.sqrt(d))
-    sixth = 15 * (d + 1) * (d + 3) * (d + 5) * scale**6
+    cube = scale * scale * scale  # a power of a float would raise where it overflows
+    sixth = 15 * (d + 1) * (d + 3) * (d + 5) * cube * cube
     return _Noise(t, sure, row, sixth)
 
 
@@ -382,7 +392,8 @@ def _search(numbers: tuple[float, ...], pure: bool, strength: float) -> dict[str
 def _aim(at: Point, pure: bool, found: Optimum) -> float:
     """What is minimised: the leading term of the risk, and a part of what is proved beyond it."""
     planned = course(at, pure, found)
-    return float(planned.leading + CAUTION * (planned.risk - planned.leading))
+    leading = min(float(planned.leading), 1e200)
+    return leading + CAUTION * max(float(planned.risk) - leading, 0.0)
 
 
 def _rarity(at: Point, pure: bool, strength: float, phases: float) -> float:
@@ -423,9 +434,9 @@ def _improved(
         start,
         method="Nelder-Mead",
         options={
-            "xatol": 0.05,
-            "fatol": 1e-3,
-            "maxfev": 40 * len(names),
+            "xatol": 2e-3,
+            "fatol": 1e-5,
+            "maxfev": 100 * len(names),
             "initial_simplex": np.vstack([start, start - 0.7 * np.eye(len(names))]),
         },
     )

@@ -14,6 +14,7 @@ from minimax.__main__ import main
 from minimax.catalogue import PROBLEMS
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.core.problem import Problem
 from minimax.plan import plan
 from minimax.problems.sparse_regression import upper as sparse_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
@@ -27,6 +28,7 @@ BOUNDED = ["bounded-mean", "--n", "10000", "--d", "20"]
 LINEAR = ["regression", "--n", "10000", "--d", "20"]
 SPARSE_LINEAR = ["sparse-regression", "--n", "10000", "--d", "1000", "--s", "10"]
 LOGISTIC = ["logistic", "--n", "10000", "--d", "20"]
+LOCAL = ["local-regression", "--n", "10000", "--p", "20"]
 
 
 def rows(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, Any]]:
@@ -205,14 +207,30 @@ def test_table_shows_every_bound(capsys: pytest.CaptureFixture[str]) -> None:
     assert "known support" in shown
 
 
-@pytest.mark.parametrize("problem", list(PROBLEMS))
-@pytest.mark.parametrize("privacy", [Pure(0.5), Approximate(0.5, 1e-7), ZeroConcentrated(0.05)])
-def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
-    risk = 0.05
-    if problem == "logistic" and isinstance(privacy, Pure):
-        pytest.skip("no estimator with a pure budget is proven for logistic regression")
+PLANNED = [
+    (problem, privacy)
+    for problem in PROBLEMS
+    for privacy in (Pure(0.5), Approximate(0.5, 1e-7), ZeroConcentrated(0.05))
+]
+UNPROVEN = ("logistic", Pure(0.5))
+"""No estimator with a pure budget is proven for logistic regression."""
+
+
+def planned(problem: str) -> Problem:
     sizes = {"d": 30.0, "sigma": 1.0, "radius": 4.0 if problem == "logistic" else 1.5, "s": 3.0}
-    chosen = PROBLEMS[problem].at({**sizes, "p": 30.0, "n": 1})
+    return PROBLEMS[problem].at({**sizes, "p": 30.0, "n": 1})
+
+
+def test_plan_has_no_number_where_nothing_is_proven() -> None:
+    name, privacy = UNPROVEN
+    found = plan(planned(name), privacy, 0.05)
+    assert found.enough_at is None
+    assert found.impossible_below > 1
+
+
+@pytest.mark.parametrize(("problem", "privacy"), [row for row in PLANNED if row != UNPROVEN])
+def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
+    risk, chosen = 0.05, planned(problem)
     found = plan(chosen, privacy, risk)
     assert found.enough_at is not None
     assert found.impossible_below <= found.enough_at
@@ -237,11 +255,23 @@ def test_plan_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["median", "--n", "10", "--d", "2", "--rho", "1"], "median"),
         ([*MEAN, "--epsilon", "0"], "--epsilon"),
-        ([*MEAN, "--epsilon", "1", "--delta", "1"], "delta"),
+        ([*MEAN, "--epsilon", "1", "--delta", "1"], "--delta must lie in (0, 1)"),
+        ([*MEAN, "--delta", "1e-6"], "--delta needs --epsilon too"),
+        ([*LOCAL, "--alpha", "2"], "--alpha needs --epsilon too"),
+        ([*LOCAL, "--kappa", "2"], "--kappa needs --rho too"),
+        ([*LOCAL, "--alpha", "1", "--epsilon", "1"], "--alpha must exceed 1"),
+        ([*LOCAL, "--kappa", "1", "--epsilon", "1"], "--kappa goes with --rho, not with --epsilon"),
+        ([*MEAN, "--rho", "1", "--delta", ".1"], "--delta goes with --epsilon, not with --rho"),
+        ([*MEAN, "--rho", "1", "--epsilon", "1"], "got --epsilon and --rho"),
+        ([*MEAN, "--rho", "1", "--epsilon", "1", "--delta", ".1"], "got --epsilon and --rho"),
+        (
+            [*LOCAL, "--alpha", "2", "--epsilon", "1", "--delta", ".1"],
+            "--alpha and --delta do not go together",
+        ),
         ([*MEAN, "--rho", "-1"], "--rho"),
         ([*MEAN, "--rho", "nan"], "--rho"),
-        (MEAN, "epsilon"),
-        ([*MEAN, "--rho", "1", "--mu", "1"], "rho and mu"),
+        (MEAN, "give exactly one of --epsilon (with or without --delta), --rho, --mu; got none"),
+        ([*MEAN, "--rho", "1", "--mu", "1"], "got --rho and --mu"),
         ([*MEAN, "--s", "3", "--rho", "1"], "--s"),
         (["mean", "--d", "2", "--rho", "1"], "--n"),
         (["mean", "--n", "1.5", "--d", "2", "--rho", "1"], "--n"),

@@ -28,10 +28,10 @@ def test_rows_are_for_the_records_and_the_loss_of_the_cell() -> None:
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
 def test_privacy_dominates_and_releasing_zero_is_worse(cell: Cell) -> None:
-    proved = cell.kind.estimator_at(cell.privacy, cell.point).risk_bound(
-        cell.kind.problem(cell.point)
-    )
-    assert 5 * cell.d / cell.n < proved.value() < cell.d * cell.radius**2 / 5
+    problem = cell.kind.problem(cell.point)
+    proved = cell.kind.estimator_at(cell.privacy, cell.point).risk_bound(problem)
+    statistics = cell.sigma**2 * cell.d / cell.n
+    assert 5 * statistics < proved.value() < problem.zero_release_risk() / 5
     assert max(value for value, _ in certified_rows(cell).values()) < proved.value()
 
 

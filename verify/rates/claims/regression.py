@@ -123,7 +123,7 @@ def claims() -> list[Claim]:
         ),
         _tracing(
             Pure,
-            Sweep("privacy", {**BASE, "n": 100_000, "d": 4, "epsilon": 0.02}, weight=4),
+            Sweep("privacy", {**BASE, "n": 100_000, "d": 4, "epsilon": 0.01}, weight=4),
         ),
         _second(ZeroConcentrated, {**BASE, "rho": 1e-4}),
         _second(Gaussian, {**BASE, "mu": 0.014}),
