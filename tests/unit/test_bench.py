@@ -74,9 +74,10 @@ def test_errors_are_those_of_the_estimators(ran):
     assert private != pytest.approx(floor)
     assert private[len(private) // 2] > floor[len(floor) // 2]
     told = errors["private, sparse", "least squares on the support, not private"]
-    screened = errors["private, sparse", "screening, clipped descent"]
-    assert screened != pytest.approx(told)
-    assert screened[len(screened) // 2] > told[len(told) // 2]
+    for name in ("SparseResidualClippedRegression", "screening, clipped descent"):
+        noisy = errors["private, sparse", name]
+        assert noisy != pytest.approx(told)
+        assert max(noisy) < 0.01  # of |beta|^2 = 1: all coordinates are found
 
 
 def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> None:

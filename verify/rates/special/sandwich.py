@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from estimators.controls.regression import LeastSquares
+from estimators.controls.regression import IterativeHardThresholding, LeastSquares
 from estimators.mean import NoisyMean
 from estimators.residual_clipped import ResidualClippedRegression
+from estimators.sparse_residual_clipped import SparseResidualClippedRegression
 from minimax.core.bound import Bound, LowerBound, OutsideRegime, Point
 from minimax.core.calibration import budget_of
 from minimax.core.privacy import (
@@ -37,6 +38,8 @@ from minimax.problems.mean.lower import lower_bounds
 from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.regression.lower import lower_bounds as regression_lower_bounds
 from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.sparse_regression.lower import lower_bounds as sparse_lower_bounds
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from verify.figures import new_figure
 from verify.files import JSON
 from verify.rates.claim import Ceiling
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 CLAIM = "sandwich"
+Estimator = NoisyMean | ResidualClippedRegression | SparseResidualClippedRegression
 TRIALS = {"quick": 16, "standard": 24, "full": 48}
 QUARTER = "a quarter of the budget (rho)"
 
@@ -73,7 +77,7 @@ class Kind:
     name: str
     problem: Callable[[Point], Any]
     lower: Callable[[type[Privacy]], Sequence[Bound]]
-    estimator_at: Callable[[SpendablePrivacy, Point], NoisyMean | ResidualClippedRegression]
+    estimator_at: Callable[[SpendablePrivacy, Point], Estimator]
     non_private: str = "sample mean"
     records: type | None = None
     """What the records of a bound's prior must be, if not all bounds are for the same class."""
@@ -102,6 +106,20 @@ LINEAR = Kind(
     ),
     non_private="least squares",
 )
+SPARSE = Kind(
+    "sparse regression",
+    SparseRegressionProblem.at,
+    sparse_lower_bounds,
+    lambda privacy, p: SparseResidualClippedRegression(
+        privacy,
+        s=int(p["s"]),
+        entry_bound=p["s"] ** -0.5,
+        radius=p["radius"],
+        sigma=p["sigma"],
+        second_moment="isotropic",
+    ),
+    non_private="hard thresholding",
+)
 
 
 @dataclass(frozen=True)
@@ -116,18 +134,22 @@ class Cell:
     """The largest certified lower bound of tracebound 0.4.0 for such records."""
     radius: float = 1.0
     sigma: float = 1.0
+    s: int | None = None
     weight: int = 1
     """How many times the profile's trials: losses of few coordinates scatter, K-norm's most."""
 
     @property
     def name(self) -> str:
         wide = f", radius {self.radius:g}" if self.radius != 1 else ""
-        return f"{self.kind.name}, {type(self.privacy).name}, n = {self.n:,}, d = {self.d:,}{wide}"
+        few = f", s = {self.s}" if self.s else ""
+        sizes = f"n = {self.n:,}, d = {self.d:,}{few}{wide}"
+        return f"{self.kind.name}, {type(self.privacy).name}, {sizes}"
 
     @property
     def point(self) -> dict[str, float]:
         sizes = {"n": self.n, "d": self.d, "sigma": self.sigma, "radius": self.radius}
-        return {**sizes, **self.privacy.parameters}
+        few = {} if self.s is None else {"s": self.s}
+        return {**sizes, **few, **self.privacy.parameters}
 
 
 THIN = Approximate(0.2, 1e-6)
@@ -146,6 +168,7 @@ CELLS = (
     Cell(LINEAR, ZeroConcentrated(1e-4), 50_000, 8, 7.183e-07, sigma=0.05, weight=4),
     Cell(LINEAR, ZeroConcentrated(1e-4), 100_000, 20, 3.965e-06, sigma=0.1, weight=2),
     Cell(LINEAR, Approximate(0.1, 1e-7), 100_000, 20, 2.061e-06, sigma=0.1, weight=2),
+    Cell(SPARSE, ZeroConcentrated(5e-5), 100_000, 100, 2.288e-07, sigma=0.05, s=5, weight=4),
 )
 
 
@@ -185,7 +208,7 @@ def _average(instance: Any, n: int, rng: np.random.Generator) -> Array:
 def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.Generator) -> float:
     """The loss of one fit. Records that nothing clips enter a release through their mean alone."""
     estimator = cell.kind.estimator_at(privacy, cell.point)
-    if isinstance(estimator, ResidualClippedRegression):
+    if not isinstance(estimator, NoisyMean):
         fitted = estimator.set_params(random_state=rng).fit(*instance.sample(cell.n, rng))
         release = fitted.coef_
     elif cell.kind is BOUNDED:
@@ -198,7 +221,10 @@ def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.G
 
 
 def _non_private_loss(cell: Cell, instance: Any, rng: np.random.Generator) -> float:
-    """That of the sample mean, or of least squares."""
+    """That of the sample mean, of least squares, or of hard thresholding."""
+    if cell.kind is SPARSE:
+        pursuit = IterativeHardThresholding(s=int(cell.point["s"]))
+        return float(instance.loss(pursuit.fit(*instance.sample(cell.n, rng)).coef_))
     if cell.kind is LINEAR:
         return float(instance.loss(LeastSquares().fit(*instance.sample(cell.n, rng)).coef_))
     return float(instance.loss(_average(instance, cell.n, rng)))
@@ -232,6 +258,13 @@ def _quartered(privacy: SpendablePrivacy) -> SpendablePrivacy:
     return Gaussian(float(budget_of(privacy).mu()) / 2)
 
 
+def _ceiling(cell: Cell, estimator: Estimator) -> Ceiling | None:
+    if isinstance(estimator, SparseResidualClippedRegression):
+        return None
+    upper = estimator.risk_bound(cell.kind.problem(cell.point))
+    return Ceiling(upper.value(), upper.source, upper.remark)
+
+
 def check(profile: Profile, seed: int, alpha: float, console: Console | None) -> Found:
     """Every cell, and its two controls where they are cheap: the records' mean is all they need."""
     rows, controls = [], []
@@ -240,8 +273,7 @@ def check(profile: Profile, seed: int, alpha: float, console: Console | None) ->
         certified = certified_rows(cell)
         lower, bound = max(certified.values(), key=lambda pair: pair[0])
         estimator = cell.kind.estimator_at(cell.privacy, cell.point)
-        upper = estimator.risk_bound(cell.kind.problem(cell.point))
-        claim, proven = f"{CLAIM}/{cell.name}", upper.value()
+        claim, ceiling = f"{CLAIM}/{cell.name}", _ceiling(cell, estimator)
         cheap = cell.kind is BOUNDED or cell.n * cell.d < 5 * 10**6
         rows.append(
             SandwichRow(
@@ -254,15 +286,15 @@ def check(profile: Profile, seed: int, alpha: float, console: Console | None) ->
                 measured=_measured(cell, bound, trials, seed, alpha, type(estimator).__name__),
                 lower=lower,
                 lower_source=f"{bound.source} ({bound.name})",
-                upper=Ceiling(proven, upper.source, upper.remark),
+                upper=ceiling,
                 before=cell.before,
             )
         )
         for of, side, against in (
             (cell.kind.non_private, "lower", lower),
-            (QUARTER, "upper", proven),
+            (QUARTER, "upper", ceiling.value if ceiling else None),
         ):
-            if cheap:
+            if cheap and against is not None:
                 found = _measured(cell, bound, TRIALS[profile.name], seed, alpha, of)
                 controls.append(LevelControl(claim, of, cell.point, found, side, against))  # type: ignore[arg-type]
     return Found(rows, controls=controls)
@@ -271,7 +303,7 @@ def check(profile: Profile, seed: int, alpha: float, console: Console | None) ->
 SPECIAL = Special(
     CLAIM,
     against="the best certified row of each problem [dim](cells where privacy dominates)[/dim]",
-    by="NoisyMean, ResidualClippedRegression",
+    by="NoisyMean, (Sparse)ResidualClippedRegression",
     intervals=3 * len(CELLS),
     check=check,
 )
@@ -290,9 +322,8 @@ def sandwich_figure(rows: Sequence[Row]) -> Figure | None:
     heights = np.arange(len(shown))[::-1]
     for height, row in zip(heights, shown, strict=True):
         risk = row.measured.risk
-        assert row.upper is not None
         axis.plot(
-            [1, row.upper.value / row.lower],
+            [1, row.upper.value / row.lower if row.upper else 1],
             [height] * 2,
             color="0.85",
             lw=6,
