@@ -14,7 +14,7 @@ from verify.rates.special.sandwich import BOUNDED, CELLS, GAUSSIAN, SPARSE, Cell
 SMALL = (
     Cell(GAUSSIAN, ZeroConcentrated(0.05), 1000, 100, 0.1),
     Cell(BOUNDED, ZeroConcentrated(0.05), 1000, 100, 0.1),
-    Cell(SPARSE, ZeroConcentrated(2e-4), 50_000, 10, 1e-7, sigma=0.05, s=4),
+    Cell(SPARSE, ZeroConcentrated(5e-5), 50_000, 10, 1e-7, sigma=0.05, s=4),
 )
 
 
