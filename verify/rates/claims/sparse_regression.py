@@ -124,7 +124,7 @@ def claims() -> list[Claim]:
                 {**wide, "rho": 8e-5},
                 {**ASYMPTOTIC, "d": 1e8, "s": 1e4, "rho": 1e-14},
                 ("n", "d", "s", "rho"),
-                weight=2,
+                weight=4,
             ),
             has_upper=False,
         ),
@@ -164,8 +164,6 @@ def claims() -> list[Claim]:
             Sweep(
                 "privacy",
                 {"n": 60_000, "d": 16, "s": 3, "sigma": 0.01, "radius": 1.0, "rho": 2.5e-5},
-                {**ASYMPTOTIC, "d": 1e8, "s": 1e4, "rho": 1e-14},
-                ("n", "d", "s", "rho"),
                 weight=6,
             ),
         ),
