@@ -89,7 +89,7 @@ def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> No
     spec.loader.exec_module(bench)
     monkeypatch.setattr(bench, "CHUNK", 200)
     rows = bench.time_rows(600, 10) + bench.memory_rows(2_000, 10)
-    assert len(rows) == 2 * len(bench.randomisers(10)) == 14
+    assert len(rows) == 8
     assert all(row.figure > 0 for row in rows)
     assert all(row.figure < row.goal for row in rows[4:])
     fits = bench.fit_rows(50_000, 10)
