@@ -38,6 +38,7 @@ from minimax.methods.matched_selection import (
 from minimax.methods.noisy_descent import ROUNDING
 from minimax.methods.recursion import subgaussian_top
 from minimax.methods.residual_clip import shift_error, slopes_within
+from minimax.methods.selection_plan import SelectionPhase
 from minimax.papers import THIS_WORK
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
@@ -57,7 +58,7 @@ class Phase(NamedTuple):
     """Part of mu^2 (or rho), or of epsilon if the budget is pure, for the choice."""
     values: Number
     """That for the values."""
-    settled: Number
+    settled: Number = 0.0
     """A released coefficient that is larger is not 0, but for rare events."""
 
 
@@ -193,10 +194,9 @@ def course(at: Point, model: type[Privacy], found: Optimum) -> Course:
     x = lift(found["x"], n)
     error, phases, biases = _Error(a, a), [], []
     for k in range(1, last + 1):
-        phase = Phase(
-            *(lift(found[f"{name}_{k}"], n) for name in ("clip", "slope", "selection", "values")),
-            lift(0.0, n),
-        )
+        clip, slope = (lift(found[f"{name}_{k}"], n) for name in ("clip", "slope"))
+        shares = (lift(found[f"{name}_{k}"], n) for name in ("selection", "values"))
+        phase = Phase(clip, slope, *shares)
         bias = found[f"bias_{k}"] if lib.is_symbolic else _bias(at, error, phase, k)
         noise = _noise(at, model, found, x, phase)
         error, settled = _after_phase(at, found, error, phase, noise, bias, k)
@@ -299,6 +299,13 @@ def best_course(at: Point, privacy: Privacy) -> Course:
     return course(full, model, _settings(full, model))
 
 
+def proven_phases(at: Point, privacy: Privacy, unit: float) -> tuple[SelectionPhase, ...]:
+    """Those of `best_course` for rows of length `unit` on s coordinates."""
+    found = best_course({**at, "radius": at["radius"] * unit}, privacy)
+    risk = float(found.risk)
+    return tuple(SelectionPhase(*p[:4], risk, 0.0, p.settled / unit) for p in found.phases)
+
+
 def _strength(at: Point, model: type[Privacy]) -> Number:
     """epsilon, or mu; an (epsilon, delta) budget is turned into zCDP first."""
     if model is Pure:
@@ -311,16 +318,20 @@ def _strength(at: Point, model: type[Privacy]) -> Number:
 
 
 def _settings(at: Point, model: type[Privacy]) -> dict[str, float]:
-    strength = float(_strength(at, model))
-    return _search(tuple(float(at[k]) for k in NUMBERS), model, strength)
+    numbers = tuple(float(at[k]) for k in NUMBERS)
+    return _search(numbers, model is Pure, model is Gaussian, float(_strength(at, model)))
 
 
 @lru_cache(maxsize=4096)
-def _search(numbers: tuple[float, ...], model: type[Privacy], strength: float) -> dict[str, float]:
+def _search(
+    numbers: tuple[float, ...], pure: bool, gaussian: bool, strength: float
+) -> dict[str, float]:
     """The phases of least proven risk, as many as pay."""
+    model: type[Privacy] = Pure if pure else Gaussian if gaussian else ZeroConcentrated
     at = dict(zip(NUMBERS, numbers, strict=True))
     knobs: Sequence[float] = START
-    best, least = {}, math.inf
+    best: dict[str, float] = {}
+    least = math.inf
     for count in range(1, MOST_PHASES + 1):
 
         def objective(knobs: Sequence[float], count: int = count) -> float:
@@ -354,7 +365,7 @@ def _planned(
         reach = _reach(at, error, k)
         clip = max(reach + beyond * sigma, SMALLEST_RATIO * sigma)
         low, high = slopes_within(reach, clip, sigma)
-        phase = Phase(clip, (low + high) / 2, share * (1 - values), share * values, 0.0)
+        phase = Phase(clip, (low + high) / 2, share * (1 - values), share * values)
         bias = _bias(at, error, phase, k)
         found |= {f"{name}_{k}": getattr(phase, name) for name in phase._fields[:4]}
         found[f"bias_{k}"] = bias
