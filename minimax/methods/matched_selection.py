@@ -34,14 +34,14 @@ FINEST = RATIO**-SCALES * (1 + 1e-12)
 def gumbel_rms(s: Number, others: Number) -> Number:
     r"""A bound on the root of E G^2, F being any s of so many `others`.
 
-    **Statement.** sqrt(s) [sqrt((1 + u)^2 + 1) + LOWEST], u = log(max(others, s)/s).
+    **Statement.** sqrt(s) [sqrt((1 + u)^2 + 1) + LOWEST], u = log(others/s), others >= s.
 
     **Proof.** P(g > t) <= e^{-t}. The s largest (g^+)^2 sum to int min(s, N(t)) 2t dt, N(t) the
     number above t, and E min(s, N) <= min(s, others e^{-t}): integrate s up to u, then the tail.
     M is among s fixed coordinates.
     """
     lib = library(s, others)
-    u = lib.log(lib.largest(others, s) / s)
+    u = lib.log(others / s)
     return lib.sqrt(s) * (lib.sqrt((1 + u) ** 2 + 1) + LOWEST)
 
 
@@ -57,7 +57,7 @@ def gumbel_sure(s: Number, others: Number, x: Number) -> Number:
     and 1/k^2 to pi^2/6. P(-g > t) = exp(-e^t), which is e^{-y} at t = log y, for each of M.
     """
     lib = library(s, others, x)
-    u, y = lib.log(lib.largest(others, s) / s), x + lib.log(s)
+    u, y = lib.log(others / s), x + lib.log(s)
     high = lib.sqrt(s) * lib.sqrt((2 + u) ** 2 + 1) + y * lib.pi / lib.sqrt(6 + 0 * s)
     return high + lib.sqrt(s) * lib.log(y)
 

@@ -8,10 +8,12 @@ error owes to them is bounded for all sparse errors at once (L = 1).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, special
 
 from minimax.core.best import with_remark
@@ -42,6 +44,7 @@ from minimax.methods.selection_plan import SelectionPhase
 from minimax.papers import THIS_WORK
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
+Array = NDArray[np.float64]
 NUMBERS = ("n", "d", "s", "sigma", "radius")
 MOST_PHASES = 6
 EVENTS = 6
@@ -162,8 +165,9 @@ def course(at: Point, model: type[Privacy], found: Optimum) -> Course:
         r_k = MATCHED [sqrt(2s) w + q(r_{k-1})] + sqrt(Z^2 + B^2 G_x^2),
         q(m) = K m + sqrt(2s) (D/l) (m + 2a FINEST),
 
-    and both at most 2a. Here tau^2 = s min(sigma, c)^2/(l^2 n), top = `subgaussian_top`(s, d - s),
-    w = tau sqrt(2 (x + log 2d)), G = `gumbel_rms`, G_x = `gumbel_sure` among d - s others,
+    and both at most 2a. Here tau^2 = s min(sigma, c)^2/(l^2 n), top = `subgaussian_top` (s of N =
+    max(d - s, s)),
+    w = tau sqrt(2 (x + log 2d)), G = `gumbel_rms`, G_x = `gumbel_sure` among N others,
     K = `shift_error` at the reach sqrt 2 r_{k-1}, D = `residual_deviation`; in the first phase the
     reach is a and D = `fixed_deviation`. Z is a bound on the length of the values' noise. Then
 
@@ -235,11 +239,12 @@ def _after_phase(
     def kept(size: Number) -> Number:
         return bias * size + root * deviation * (size + finest)
 
-    rms = MATCHED * (tau * lib.sqrt(s + subgaussian_top(s, d - s)) + kept(error.rms))
-    rms += noise.gumbel * gumbel_rms(s, d - s)
+    others = lib.largest(d - s, s)
+    rms = MATCHED * (tau * lib.sqrt(s + subgaussian_top(s, others)) + kept(error.rms))
+    rms += noise.gumbel * gumbel_rms(s, others)
     rms = lib.sqrt(rms * rms + s * noise.variance)
     sure = MATCHED * (root * each + kept(error.sure))
-    sure += lib.sqrt(noise.length**2 + (noise.gumbel * gumbel_sure(s, d - s, x)) ** 2)
+    sure += lib.sqrt(noise.length**2 + (noise.gumbel * gumbel_sure(s, others, x)) ** 2)
     settled = each + bias * error.sure + deviation * (error.sure + finest) + noise.largest
     return _Error(lib.least(rms, 2 * a), lib.least(sure, 2 * a)), settled
 
@@ -291,6 +296,8 @@ RARITY = 3.0, 60.0
 START = 0.8, 0.3, -1.6, 2.7
 """Clips beyond the reach, in sigma; log of the growth of shares; logit of the values' part; log of
 x."""
+STEPS = 0.5, 0.3, 0.5, 0.2
+"""How far from there it is looked at first."""
 
 
 def best_course(at: Point, privacy: Privacy) -> Course:
@@ -337,14 +344,26 @@ def _search(
         def objective(knobs: Sequence[float], count: int = count) -> float:
             return math.log(_planned(at, model, strength, count, knobs)[1])
 
-        options = {"xatol": 1e-3, "fatol": 1e-6, "maxfev": 250}
-        knobs = optimize.minimize(objective, knobs, method="Nelder-Mead", options=options).x
+        knobs = _lowest(objective, knobs)
         planned, risk = _planned(at, model, strength, count, knobs)
-        if not best or risk < WORTHWHILE * least:
-            best, least = planned, risk
-        elif count > 2:
+        gained = risk < WORTHWHILE * least
+        if not gained and count > 2:
             break
+        if gained or not best:
+            best, least = planned, risk
+        if count > 1 and least >= at["radius"] ** 2 / at["s"]:
+            break  # that is what releasing 0 has
     return best
+
+
+def _lowest(objective: Callable[[Sequence[float]], float], start: Sequence[float]) -> Array:
+    """Nelder and Mead's search, begun twice."""
+    at = np.array(start)
+    for size in (1.0, 0.3):
+        simplex = np.vstack([at, at + size * np.diag(STEPS)])
+        options = {"xatol": 1e-2, "fatol": 1e-6, "maxfev": 120, "initial_simplex": simplex}
+        at = optimize.minimize(objective, at, method="Nelder-Mead", options=options).x
+    return at
 
 
 def _planned(
