@@ -201,7 +201,9 @@ def course(at: Point, model: type[Privacy], found: Optimum) -> Course:
         clip, slope = (lift(found[f"{name}_{k}"], n) for name in ("clip", "slope"))
         shares = (lift(found[f"{name}_{k}"], n) for name in ("selection", "values"))
         phase = Phase(clip, slope, *shares)
-        bias = found[f"bias_{k}"] if lib.is_symbolic else _bias(at, error, phase, k)
+        bias = lift(found[f"bias_{k}"], n)
+        if not lib.is_symbolic:  # any larger K will do, and floats had some ulps more
+            bias = lib.largest(bias, _bias(at, error, phase, k))
         noise = _noise(at, model, found, x, phase)
         error, settled = _after_phase(at, found, error, phase, noise, bias, k)
         phases.append(phase._replace(settled=settled))
