@@ -20,6 +20,7 @@ OURS = {
     "step": ["NoisyGradientRegression: clipped gradient"],
     "gram": ["T = 50, Gram matrix formed once", "T = 50, two products a step"],
     "private": ["NoisyGradientRegression, rows <= sqrt(d)", "AdaSSP, rows <= sqrt(d)"],
+    "private, sparse": ["SparseResidualClippedRegression", "screening, clipped descent"],
     "sparse, C order": ["IterativeHardThresholding", "scikit-learn Lasso + refit"],
     "sparse, F order": ["IterativeHardThresholding", "scikit-learn OMP"],
 }
@@ -74,6 +75,11 @@ def test_errors_are_those_of_the_estimators(ran):
     private = errors["private", "NoisyGradientRegression, rows <= sqrt(d)"]
     assert private != pytest.approx(floor)
     assert private[len(private) // 2] > floor[len(floor) // 2]
+    told = errors["private, sparse", "least squares on the support, not private"]
+    for name in ("SparseResidualClippedRegression", "screening, clipped descent"):
+        noisy = errors["private, sparse", name]
+        assert noisy != pytest.approx(told)
+        assert max(noisy) < 0.01  # of |beta|^2 = 1: all coordinates are found
 
 
 def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> None:

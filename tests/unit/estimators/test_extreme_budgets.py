@@ -25,7 +25,9 @@ PRIVATE = [
 OPTIONS: dict[str, dict[str, Any]] = {
     name: {"sigma": 1.0, "radius": 2.0} for name in PRIVATE if name.endswith("Mean")
 }
-OPTIONS["ResidualClippedRegression"] = {"row_bound": 2.0, "radius": 1.0, "sigma": 1.0}
+CLIPPED = {"radius": 1.0, "sigma": 1.0}
+OPTIONS["ResidualClippedRegression"] = {"row_bound": 2.0, **CLIPPED}
+OPTIONS["SparseResidualClippedRegression"] = {"s": 2, "entry_bound": 1.0, **CLIPPED}
 
 
 def budgets(size: float, scope: Any) -> list[Any]:
@@ -81,7 +83,7 @@ def test_the_least_budget_of_a_report(name: str, size: float) -> None:
 
 
 def test_every_private_estimator_is_tried() -> None:
-    assert len(PRIVATE) == 20
+    assert len(PRIVATE) == 21
     assert not set(OPTIONS) - set(PRIVATE)
 
 
