@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
     from estimators.sparse_mean import SparseMean
     from estimators.sparse_regression import PrivateHardThresholding
+    from estimators.sparse_residual_clipped import SparseResidualClippedRegression
     from estimators.stable_sparse_mean import StableSparseMean
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "SequentialHalving",
     "SoftCapRandomiser",
     "SparseMean",
+    "SparseResidualClippedRegression",
     "SphereRandomiser",
     "SquaredLoss",
     "StableSparseMean",
@@ -102,6 +104,7 @@ _HOMES = {
     "SequentialHalving": "halving",
     "SoftCapRandomiser": "randomisers.zcdp_privunit",
     "SparseMean": "sparse_mean",
+    "SparseResidualClippedRegression": "sparse_residual_clipped",
     "SphereRandomiser": "randomisers.vectors",
     "SquaredLoss": "core.losses",
     "StableSparseMean": "stable_sparse_mean",

@@ -118,6 +118,41 @@ def thinned_window(
     return Interval(low, high)
 
 
+# --- Any shift ------------------------------------------------------------------------------------
+
+
+def clipped_mean(u: Number, c: Number, sigma: Number) -> Number:
+    r"""E psi_c(xi + u), xi ~ N(0, sigma^2).
+
+    **Statement.** h(u + c) - h(u - c) - c, h(v) = v Phi(v/sigma) + sigma phi(v/sigma). It is odd,
+    and concave for u > 0.
+
+    **Proof.** psi_c(v) = (v + c)^+ - (v - c)^+ - c and h(v) = E(xi + v)^+. Its second derivative is
+    the density of xi at u + c less that at u - c, which is larger.
+    """
+    lib = library(u, c, sigma)
+
+    def excess(v: Number) -> Number:
+        z = v / sigma
+        return v * lib.ndtr(z) + sigma * lib.exp(-z * z / 2) / lib.sqrt(2 * lib.pi)
+
+    return excess(u + c) - excess(u - c) - c
+
+
+def slopes_within(reach: Number, c: Number, sigma: Number) -> Interval:
+    """Where E psi_c(xi + u)/u lies for 0 < |u| <= reach: it falls in |u| from P(|xi| <= c)."""
+    lib = library(reach, c, sigma)
+    return Interval(clipped_mean(reach, c, sigma) / reach, lib.erf(c / (sigma * lib.sqrt(2))))
+
+
+def shift_error(reach: Number, c: Number, sigma: Number, slope: Number) -> Number:
+    r"""K: |u - E psi_c(xi + u)/slope| <= K |u| for |u| <= reach; floats get some ulps more."""
+    lib = library(reach, c, sigma, slope)
+    low, high = slopes_within(reach, c, sigma)
+    rounding = 16 * lib.ulp * (reach + c + sigma) / (reach * slope)
+    return lib.largest(abs(1 - low / slope), abs(1 - high / slope)) + rounding
+
+
 # --- Noise in the starting point -----------------------------------------------------------------
 
 

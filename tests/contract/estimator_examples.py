@@ -57,6 +57,7 @@ PUBLIC: dict[str, dict[str, float]] = {
     "CoinPressMean": BOTH,
     "SparseMean": BOTH,
     "StableSparseMean": BOTH,
+    "SparseResidualClippedRegression": {"entry_bound": 1.0, "radius": 1.0, "sigma": 0.5},
     "ResidualClippedRegression": {"row_bound": 2.0, "radius": 1.0, "sigma": 0.5},
 }
 """What has no default, because no number fits raw data."""
@@ -86,11 +87,18 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"schedule": "theorem"},
     ],
     "ResidualClippedRegression": [
-        {"privacy": LOUD_PURE},
-        {"privacy": LOUD, "second_moment": "private"},
-        {"privacy": LOUD_CONCENTRATED, "sigma": None},
-        {"privacy": LOUD_PURE, "sigma": None, "second_moment": "private"},
+        {"privacy": LOUD_PURE, "second_moment": "isotropic"},
+        {"privacy": LOUD},
+        {"privacy": LOUD_CONCENTRATED, "sigma": None, "second_moment": "isotropic"},
+        {"privacy": LOUD_PURE, "sigma": None},
         {"privacy": Gaussian(1e3), "second_moment": np.eye(3) / 3, "start": np.full(3, 0.1)},
+    ],
+    "SparseResidualClippedRegression": [
+        {"privacy": LOUD_PURE, "s": 2},
+        {"privacy": LOUD, "s": 2, "second_moment": "isotropic"},
+        {"privacy": LOUD_CONCENTRATED, "s": 2, "sigma": None},
+        {"privacy": LOUD_PURE, "s": 3, "sigma": None, "second_moment": 0.4},
+        {"privacy": Gaussian(1e3), "s": 2, "start": np.array([0.1, 0.0, 0.1])},
     ],
     "PrivateHardThresholding": [
         {"privacy": LOUD, "R": "quantile", **FOLDS},

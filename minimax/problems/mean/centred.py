@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import optimize
 
-from minimax.core.bound import Optimum, Point, Terms, UpperBound
+from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
 from minimax.core.privacy import Privacy, Pure, check_privacy
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
@@ -100,6 +100,7 @@ def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "vectors")
         optimise=optimise,
         expression=expression,
         closed_formula=lambda at, found: formula(at, found).total,
+        assumptions=(Assumption(LAWS[tails], lambda at: True),),
         defaults={**point, **budget},
         estimator="NoisyMean",
         settings=lambda at, found: {"sigma": at["sigma"], "radius": at["radius"], "tails": tails},

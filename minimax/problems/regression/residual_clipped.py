@@ -132,6 +132,7 @@ def residual_clipped_upper(problem: RegressionProblem, privacy: Privacy) -> Uppe
                 "row_bound": 1.0,
                 "radius": at["radius"],
                 "sigma": at["sigma"],
+                "second_moment": "isotropic",
             },
             zero_release_risk=problem.zero_release_risk,
             resolve=True,

@@ -13,6 +13,7 @@ from estimators.core.accounting import LedgerEntry, LossLaw, compose
 from estimators.core.base import PrivateEstimator
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
+pytestmark = pytest.mark.filterwarnings("ignore::estimators.core.base.PlanWarning")
 X = np.random.default_rng(0).choice([-1.0, 1.0], size=(60, 4))
 Y = np.sign(X @ [0.5, 0.3, 0.0, 0.0] + 0.1 * np.random.default_rng(1).normal(size=60))
 PRIVATE = [
@@ -24,7 +25,9 @@ PRIVATE = [
 OPTIONS: dict[str, dict[str, Any]] = {
     name: {"sigma": 1.0, "radius": 2.0} for name in PRIVATE if name.endswith("Mean")
 }
-OPTIONS["ResidualClippedRegression"] = {"row_bound": 2.0, "radius": 1.0, "sigma": 1.0}
+CLIPPED = {"radius": 1.0, "sigma": 1.0}
+OPTIONS["ResidualClippedRegression"] = {"row_bound": 2.0, **CLIPPED}
+OPTIONS["SparseResidualClippedRegression"] = {"s": 2, "entry_bound": 1.0, **CLIPPED}
 
 
 def budgets(size: float, scope: Any) -> list[Any]:
@@ -80,7 +83,7 @@ def test_the_least_budget_of_a_report(name: str, size: float) -> None:
 
 
 def test_every_private_estimator_is_tried() -> None:
-    assert len(PRIVATE) == 20
+    assert len(PRIVATE) == 21
     assert not set(OPTIONS) - set(PRIVATE)
 
 

@@ -223,7 +223,7 @@ def test_extreme_numbers_are_numbers(
         (["local-regression", "--n", "10", "--rho", "1"], "local-regression needs --p"),
         (["label-regression", "--n", "10", "--p", "5", "--rho", "1"], "label-regression needs --s"),
         (["mean", "--n", "10", "--rho", "1"], "mean needs --d"),
-        ([*LABELS, "--s", "21", "--rho", "1"], "--s must be at most --p = 20, got 21"),
+        ([*LABELS, "--s", "21", "--rho", "1"], "--s must be at most p = 20, got 21"),
         ([*RECORDS, "--s", "2", "--rho", "1"], "--s is for"),
         ([*RECORDS, "--b", "2", "--rho", "1"], "--b is for label-regression"),
         ([*RECORDS, "--sigma", "2", "--rho", "1"], "--sigma is for"),

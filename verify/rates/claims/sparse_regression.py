@@ -1,11 +1,16 @@
 """The claims for sparse linear regression.
 
-One step releases s values, each of sensitivity 2 sqrt(s) (R + radius)/n. Under zCDP their noise
-costs a multiple of s^2/(n^2 rho) in the loss |.|^2/s, for every d: the exponents of the lower
-bound. Choosing the support adds a part that grows with log d, which is small if most of the budget
-goes there. Under a pure budget Laplace noise of l1 sensitivity s costs a multiple of
-s^3/(n epsilon)^2, where the lower bound has s^2: no slope in s is fitted. The packing's
-coefficients are far too small to be found, so that most of the budget goes to the values.
+Phases of clipped residuals carry the bounds for a known support: their noise follows sigma, as the
+bounds do, and coefficients that are found cost no more than if they had been known. Under a pure
+budget noise in the norm of the cube costs a multiple of s^3/(n epsilon)^2.
+
+The papers' algorithms, whose noise follows the largest response, have rows of their own. One step
+releases s values, each of sensitivity 2 sqrt(s) (R + radius)/n. Under zCDP their noise costs a
+multiple of s^2/(n^2 rho) in the loss |.|^2/s, for every d: the exponents of the lower bound.
+Choosing the support adds a part that grows with log d, which is small if most of the budget goes
+there. Under a pure budget Laplace noise of l1 sensitivity s costs a multiple of s^3/(n epsilon)^2,
+where the lower bound has s^2: no slope in s is fitted. The packing's coefficients are far too small
+to be found, so that most of the budget goes to the values.
 """
 
 from __future__ import annotations
@@ -16,15 +21,28 @@ from estimators.controls.regression import IterativeHardThresholding
 from estimators.core.truncation import theoretical_truncation
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
+from estimators.sparse_residual_clipped import SparseResidualClippedRegression
 from minimax.core.bound import LowerBound, Point
-from minimax.core.privacy import Approximate, Privacy, Pure, ZeroConcentrated, at_point
+from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.regression import lower as regression
 from minimax.problems.sparse_regression import lower as sparse_regression
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from verify.rates.claim import Claim, Factory, Sweep, proven
 from verify.rates.claims.regression import ASYMPTOTIC
 
+PHASES = "SparseResidualClippedRegression"
 GUMBEL = "PrivateHardThresholding (Gumbel)"
+
+
+def _phases(model: type[Privacy]) -> Factory:
+    return lambda p: SparseResidualClippedRegression(
+        privacy=at_point(model, p),
+        s=SparseRegressionProblem.at(p).s,
+        entry_bound=1 / math.sqrt(SparseRegressionProblem.at(p).s),
+        radius=p["radius"],
+        sigma=p["sigma"],
+        second_moment="isotropic",
+    )
 
 
 def _gumbel(model: type[Privacy], selection_share: float) -> Factory:
@@ -93,9 +111,52 @@ def _claim(
 def claims() -> list[Claim]:
     """Every claim about sparse linear regression."""
     large = {"n": 200_000, "d": 8, "s": 4, "sigma": 0.05, "radius": 1.0}
+    wide = {"n": 100_000, "d": 16, "s": 4, "sigma": 0.05, "radius": 1.0}
     return [
         _claim(
             "known support/zCDP",
+            ZeroConcentrated,
+            sparse_regression.on_known_support(regression.antipodal_pairs(ZeroConcentrated)),
+            PHASES,
+            _phases(ZeroConcentrated),
+            Sweep(
+                "privacy",
+                {**wide, "rho": 8e-5},
+                {**ASYMPTOTIC, "d": 1e8, "s": 1e4, "rho": 1e-14},
+                ("n", "d", "s", "rho"),
+                weight=4,
+            ),
+            has_upper=False,
+        ),
+        _claim(
+            "known support/GDP",
+            Gaussian,
+            sparse_regression.on_known_support(regression.antipodal_pairs(Gaussian)),
+            PHASES,
+            _phases(Gaussian),
+            Sweep("privacy", {**wide, "mu": 0.0126}, weight=2),
+            has_upper=False,
+        ),
+        _claim(
+            "known support/approximate",
+            Approximate,
+            sparse_regression.known_support(Approximate, shifted=True),
+            PHASES,
+            _phases(Approximate),
+            Sweep("privacy", {**large, "epsilon": 6e-3, "delta": 1e-9}, weight=2),
+            has_upper=False,
+        ),
+        _claim(
+            "known support/pure",
+            Pure,
+            sparse_regression.known_support(Pure, shifted=True),
+            PHASES,
+            _phases(Pure),
+            Sweep("privacy", {**large, "epsilon": 0.01}, weight=4),
+            has_upper=False,
+        ),
+        _claim(
+            "known support/zCDP/Gumbel",
             ZeroConcentrated,
             sparse_regression.known_support(ZeroConcentrated),
             GUMBEL,
@@ -103,9 +164,8 @@ def claims() -> list[Claim]:
             Sweep(
                 "privacy",
                 {"n": 60_000, "d": 16, "s": 3, "sigma": 0.01, "radius": 1.0, "rho": 2.5e-5},
-                {**ASYMPTOTIC, "d": 1e8, "s": 1e4, "rho": 1e-14},
-                ("n", "d", "s", "rho"),
                 weight=6,
+                base_weight=1,
             ),
         ),
         _claim(
@@ -142,6 +202,7 @@ def claims() -> list[Claim]:
                 {**ASYMPTOTIC, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
                 ("epsilon",),
                 weight=18,
+                base_weight=3,
             ),
             has_upper=False,
         ),

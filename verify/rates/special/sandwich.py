@@ -11,8 +11,8 @@ bound, and the larger of the risks under its prior and on the records named. The
 estimator over the class is no smaller than either, nor than the bound. No upper bound stands beside
 it: the estimator's is about the kind named.
 
-Controls: the sample mean, or least squares, must fall below the lower bound, and the estimator with
-more noise must rise above the upper bound.
+Controls: the sample mean, least squares, or hard thresholding must fall below the lower bound, and
+the estimator with more noise must rise above the upper bound, where one is proved.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from estimators.controls.regression import LeastSquares
+from estimators.controls.regression import IterativeHardThresholding, LeastSquares
 from estimators.mean import NoisyMean
 from estimators.residual_clipped import ResidualClippedRegression
+from estimators.sparse_residual_clipped import SparseResidualClippedRegression
 from minimax.core.bound import Bound, LowerBound, OutsideRegime, Point, UpperBound
 from minimax.core.calibration import budget_of
 from minimax.core.privacy import (
@@ -46,6 +47,8 @@ from minimax.problems.mean.lower import lower_bounds
 from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.regression.lower import lower_bounds as regression_lower_bounds
 from minimax.problems.regression.problem import RegressionProblem
+from minimax.problems.sparse_regression.lower import lower_bounds as sparse_lower_bounds
+from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from verify.figures import new_figure
 from verify.files import JSON
 from verify.rates.claim import Ceiling
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 CLAIM = "sandwich"
+Estimator = NoisyMean | ResidualClippedRegression | SparseResidualClippedRegression
 TRIALS = {"quick": 16, "standard": 24, "full": 48}
 LOUDER = "more noise"
 
@@ -82,7 +86,7 @@ class Kind:
     name: str
     problem: Callable[[Point], Any]
     lower: Callable[[type[Privacy]], Sequence[Bound]]
-    estimator_at: Callable[[SpendablePrivacy, Point], NoisyMean | ResidualClippedRegression]
+    estimator_at: Callable[[SpendablePrivacy, Point], Estimator]
     non_private: str = "sample mean"
     records: type | None = None
     """What the records of a prior are that the upper bound covers, if not all are."""
@@ -112,10 +116,28 @@ LINEAR = Kind(
     RegressionProblem.at,
     regression_lower_bounds,
     lambda privacy, p: ResidualClippedRegression(
-        privacy, row_bound=1.0, radius=p["radius"], sigma=p["sigma"]
+        privacy,
+        row_bound=1.0,
+        radius=p["radius"],
+        sigma=p["sigma"],
+        second_moment="isotropic",
     ),
     non_private="least squares",
     louder=8.0,
+)
+SPARSE = Kind(
+    "sparse regression",
+    SparseRegressionProblem.at,
+    sparse_lower_bounds,
+    lambda privacy, p: SparseResidualClippedRegression(
+        privacy,
+        s=int(p["s"]),
+        entry_bound=p["s"] ** -0.5,
+        radius=p["radius"],
+        sigma=p["sigma"],
+        second_moment="isotropic",
+    ),
+    non_private="hard thresholding",
 )
 
 
@@ -131,6 +153,7 @@ class Cell:
     """The largest certified lower bound of tracebound 0.4.0 for such records."""
     radius: float = 1.0
     sigma: float = 1.0
+    s: int | None = None
     weight: int = 1
     """How many times the profile's trials: losses of few coordinates scatter, K-norm's most, and
     where only counts are drawn, trials are cheap."""
@@ -148,12 +171,14 @@ class Cell:
     @property
     def place(self) -> str:
         wide = f", radius {self.radius:g}" if self.radius != 1 else ""
-        return f"{type(self.privacy).name}, n = {self.n:,}, d = {self.d:,}{wide}"
+        few = f", s = {self.s}" if self.s else ""
+        return f"{type(self.privacy).name}, n = {self.n:,}, d = {self.d:,}{few}{wide}"
 
     @property
     def point(self) -> dict[str, float]:
         sizes = {"n": self.n, "d": self.d, "sigma": self.sigma, "radius": self.radius}
-        return {**sizes, **self.privacy.parameters}
+        few = {} if self.s is None else {"s": self.s}
+        return {**sizes, **few, **self.privacy.parameters}
 
 
 THIN = Approximate(0.2, 1e-6)
@@ -181,6 +206,7 @@ CELLS = (
         weight=8,
         controlled=False,
     ),
+    Cell(SPARSE, ZeroConcentrated(5e-5), 100_000, 100, 2.288e-07, sigma=0.05, s=5, weight=4),
 )
 
 
@@ -237,7 +263,7 @@ def _average(instance: Any, n: int, rng: np.random.Generator) -> Array:
 def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.Generator) -> float:
     """The loss of one fit. Records that nothing clips enter a release through their mean alone."""
     estimator = cell.kind.estimator_at(privacy, cell.point)
-    if isinstance(estimator, ResidualClippedRegression):
+    if not isinstance(estimator, NoisyMean):
         fitted = estimator.set_params(random_state=rng).fit(*instance.sample(cell.n, rng))
         release = fitted.coef_
     elif cell.kind is BOUNDED:
@@ -250,7 +276,10 @@ def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.G
 
 
 def _non_private_loss(cell: Cell, instance: Any, rng: np.random.Generator) -> float:
-    """That of the sample mean, or of least squares."""
+    """That of the sample mean, of least squares, or of hard thresholding."""
+    if cell.kind is SPARSE:
+        pursuit = IterativeHardThresholding(s=int(cell.point["s"]))
+        return float(instance.loss(pursuit.fit(*instance.sample(cell.n, rng)).coef_))
     if cell.kind is LINEAR:
         return float(instance.loss(LeastSquares().fit(*instance.sample(cell.n, rng)).coef_))
     return float(instance.loss(_average(instance, cell.n, rng)))
@@ -291,12 +320,14 @@ def check(profile: Profile, seed: int, alpha: float, console: Console | None) ->
         certified = measured_rows(cell)
         named, *whole = found = _rows(cell, cell.weight * TRIALS[profile.name], seed, alpha)
         rows += found
-        assert named.upper is not None
         cheap = cell.kind is BOUNDED or cell.n * cell.d < 5 * 10**6
         if cell.controlled and cheap:
-            trials = TRIALS[profile.name] * (cell.weight if cell.kind is LINEAR else 1)
+            fitted = cell.kind in (LINEAR, SPARSE)
+            trials = TRIALS[profile.name] * (cell.weight if fitted else 1)
             kept = [(cell.kind.non_private, row, "lower", row.lower) for row in (named, *whole)]
-            for of, row, side, against in (*kept, (LOUDER, named, "upper", named.upper.value)):
+            if named.upper is not None:
+                kept.append((LOUDER, named, "upper", named.upper.value))
+            for of, row, side, against in kept:
                 prior = certified[0 if row in whole else -1].bound
                 risk = _measured(cell, prior, trials, seed, alpha, of)
                 shown = f"noise x {cell.kind.louder:g}" if of == LOUDER else of
@@ -320,7 +351,7 @@ def _rows(cell: Cell, trials: int, seed: int, alpha: float) -> list[SandwichRow]
         measured=risks[-1],
         lower=usual.value,
         lower_source=f"{usual.bound.source} ({usual.bound.name})",
-        upper=Ceiling(proven.value(), proven.source, proven.remark),
+        upper=None if proven is None else Ceiling(proven.value(), proven.source, proven.remark),
         before=cell.before,
     )
     if best is usual:
@@ -340,16 +371,18 @@ def _rows(cell: Cell, trials: int, seed: int, alpha: float) -> list[SandwichRow]
     return [named, whole]
 
 
-def _proven(cell: Cell) -> UpperBound:
+def _proven(cell: Cell) -> UpperBound | None:
     """The upper bound on the estimator's risk on records of the kind that the cell names."""
     estimator = cell.kind.estimator_at(cell.privacy, cell.point)
+    if isinstance(estimator, SparseResidualClippedRegression):
+        return None
     return estimator.risk_bound(cell.kind.problem(cell.point))
 
 
 SPECIAL = Special(
     CLAIM,
     against="the best certified row of each problem [dim](cells where privacy dominates)[/dim]",
-    by="NoisyMean, ResidualClippedRegression",
+    by="NoisyMean, (Sparse)ResidualClippedRegression",
     intervals=4 * len(CELLS),
     check=check,
 )
