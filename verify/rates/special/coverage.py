@@ -116,6 +116,7 @@ GRADIENT, RESIDUALS = NoisyGradientRegression, ResidualClippedRegression
 # Budgets so small that noise is a large part of the error, and large enough that what intervals
 # add for a bias that is only bounded (of clipping, for pure budgets) is a small part of it.
 CELLS = (
+    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, ZeroConcentrated(0.1), 300, 3),
     Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Approximate(2.0, 1e-6), 300, 3),
     Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Pure(1.5), 300, 3, weight=2),
     Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, ZeroConcentrated(0.01), 300, 3),
