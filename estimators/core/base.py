@@ -69,6 +69,10 @@ class PrivacyWarning(UserWarning):
     """A budget that protects less than it seems to, by public numbers alone."""
 
 
+class PlanWarning(UserWarning):
+    """A plan that promises no more than the public first value, by public numbers alone."""
+
+
 class PrivateEstimator(BaseEstimator):
     """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out.
 

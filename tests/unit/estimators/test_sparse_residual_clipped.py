@@ -139,7 +139,7 @@ def test_no_neighbour_moves_a_release_by_more_than_its_sensitivity(
 
         return release
 
-    home, purse = "estimators.sparse_residual_clipped", "estimators.core.purse"
+    home, purse = "estimators.sparse_phases", "estimators.core.purse"
     monkeypatch.setattr(f"{home}.gumbel_top_k", recorded("gumbel_top_k", "sensitivity"))
     monkeypatch.setattr(f"{home}.k_norm", recorded("k_norm", "sensitivity"))
     monkeypatch.setattr(f"{purse}.k_norm", recorded("k_norm", "sensitivity"))
