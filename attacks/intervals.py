@@ -1,4 +1,4 @@
-"""Student's interval for the mean of independent trials."""
+"""Intervals for the mean of independent trials: Student's, and the exact one of a proportion."""
 
 from __future__ import annotations
 
@@ -18,3 +18,11 @@ def student_half_width(values: NDArray[np.float64], alpha: float) -> float:
     """Half the length of the two-sided interval of level 1 - alpha around the mean."""
     n = len(values)
     return student_quantile(n, alpha) * float(np.std(values, ddof=1)) / math.sqrt(n)
+
+
+def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:
+    """The two-sided exact interval of level 1 - alpha for a chance."""
+    failures = trials - successes
+    low = float(stats.beta.ppf(alpha / 2, successes, failures + 1)) if successes else 0.0
+    high = float(stats.beta.isf(alpha / 2, successes + 1, failures)) if failures else 1.0
+    return low, high

@@ -12,6 +12,7 @@ from scipy import special
 from estimators.core.base import Array, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_problem
 from estimators.core.design import Design
+from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.mechanisms import Release, gaussian, k_norm
 from estimators.core.two_classes import TwoClassPredictor
 from estimators.regression import projected
@@ -30,7 +31,7 @@ from minimax.problems.logistic.planned import (
 from minimax.problems.logistic.problem import LogisticProblem
 
 
-class PlannedLogisticRegression(TwoClassPredictor):
+class PlannedLogisticRegression(WithIntervals, TwoClassPredictor):
     """A few noisy gradient steps on the logistic loss, planned before the data are seen.
 
     **Algorithm.** Rows are shortened to l2 norm `row_bound` = c. From b = 0, a few times:
@@ -48,6 +49,9 @@ class PlannedLogisticRegression(TwoClassPredictor):
 
     **Risk.** `risk_bound`. Under zCDP, where coefficients are small, about 4d/n + 8 d^2/(rho n^2)
     for |x| <= 1 and E x x' = I/d, which is the lower bound.
+
+    **Intervals.** None: what the steps leave of the start depends on the curvature at coefficients
+    on the way, which is neither public nor released. `confidence_interval` says so.
 
     **Source.** this toolkit, for the problem of WG19: Corollary 5.8 with s = d.
 
@@ -70,7 +74,8 @@ class PlannedLogisticRegression(TwoClassPredictor):
 
     Attributes
     ----------
-    coef_ (one-dimensional), classes_, n_iter_ (phases), privacy_, ledger_, n_features_in_
+    coef_ (one-dimensional), classes_, n_iter_ (phases), error_law_ (why there are no intervals),
+    privacy_, ledger_, n_features_in_
 
     Examples
     --------
@@ -123,6 +128,9 @@ class PlannedLogisticRegression(TwoClassPredictor):
         self._account(ledger)
         self.coef_, self.classes_ = coef / unit, classes
         self.n_iter_ = len(plan.phases)
+        self.error_law_ = NoLaw(
+            "steps leave a part of the start that the unknown curvature decides"
+        )
         return self
 
     def risk_bound(self, problem: LogisticProblem) -> UpperBound:

@@ -10,7 +10,18 @@ from numpy.typing import ArrayLike
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, Seed, ball_clipped_sum, clipped_sum
-from estimators.core.checks import check_problem
+from estimators.core.checks import check_plannable, check_problem
+from estimators.core.intervals import (
+    BallNoise,
+    BoundedRecords,
+    ErrorLaw,
+    KnownVariance,
+    NoiseLaw,
+    NoLaw,
+    NormalNoise,
+    WithIntervals,
+    noise_law,
+)
 from estimators.core.mechanisms import Calibration, Release, gaussian, gaussian_scale, k_norm
 from estimators.core.truncation import TruncatingEstimator, Truncation
 from minimax.core.bound import Point, UpperBound
@@ -18,16 +29,21 @@ from minimax.core.calibration import Budget, noise_variance
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
-from minimax.problems.mean.centred import Phase, best_course, centred_mean_upper
+from minimax.problems.mean.centred import Course, Phase, best_course, centred_mean_upper
 from minimax.problems.mean.problem import MeanProblem
-from minimax.problems.mean.upper import Law, best_noisy_mean, noisy_mean_upper
+from minimax.problems.mean.upper import (
+    Law,
+    best_noisy_mean,
+    noisy_mean_upper,
+    subgaussian_clip_bias,
+)
 
 Rng = np.random.Generator
 Clip = Literal["coordinate", "ball"]
 Tails = Literal["vectors", "Gaussian", "coordinates"]
 
 
-class NoisyMean(TruncatingEstimator):
+class NoisyMean(WithIntervals, TruncatingEstimator):
     """Clip, average, add noise.
 
     **Algorithm.** By default (``R="auto"``) in a few phases, each of which shortens every record to
@@ -44,6 +60,12 @@ class NoisyMean(TruncatingEstimator):
 
     **Risk.** `risk_bound`. For R="auto", about sigma^2 d/n + 2 sigma^2 d^2/(rho n^2) under zCDP,
     which is the lower bound to leading order.
+
+    **Intervals.** `confidence_interval(level)` and `stderr_` hold sampling error and noise; exact
+    to leading order for N(mean, sigma^2) and wider than needed elsewhere. A coordinate's variance
+    is at most sigma^2, public; for R="auto" and R="theory" the bound on what clipping moves is
+    added. With R a number they are about the mean of the clipped records, and without sigma the
+    variance is at most R^2 - mean^2. There are none for R="quantile".
 
     **Departures from the paper.** The noise is calibrated exactly by default; the variance printed
     in the paper, 4 R^2 d log(1/delta)/(n eps)^2, is available as ``calibration="paper"`` and does
@@ -71,10 +93,10 @@ class NoisyMean(TruncatingEstimator):
         Used unless ``R="auto"``.
     random_state : None, int, Generator or RandomState
 
-    Attributes: mean_, R_, noise_scale_, privacy_, ledger_, n_features_in_
+    Attributes: mean_, stderr_, R_, noise_scale_, error_law_, privacy_, ledger_, n_features_in_
 
     `R_` is the last radius, `noise_scale_` the standard deviation of the noise on a coordinate of
-    `mean_`.
+    `mean_`, `error_law_` what intervals are made of.
 
     Examples
     --------
@@ -84,8 +106,12 @@ class NoisyMean(TruncatingEstimator):
     >>> mean = NoisyMean(ZeroConcentrated(0.1), sigma=1, radius=10, random_state=0).fit(X)
     >>> bool(np.abs(mean.mean_ - 0.3).max() < 0.1), str(mean.privacy_)
     (True, 'zCDP(rho=0.1)')
+    >>> low, high = mean.confidence_interval(0.99)
+    >>> bool((low < 0.3).all() and (high > 0.3).all())
+    True
     """
 
+    estimated = "mean_"
     releases = ("mean_", "R_", "noise_scale_", "ledger_", "privacy_")
 
     def __init__(
@@ -112,6 +138,8 @@ class NoisyMean(TruncatingEstimator):
         X = self._validated(X)
         self._check_options()
         budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        if self.R == "auto":
+            check_plannable(budget)
         if self.R == "auto" and self.tails != "coordinates":
             return self._fit_phases(X, budget)
         search, budget = self._split_for_range(budget)
@@ -129,7 +157,8 @@ class NoisyMean(TruncatingEstimator):
         ledger.append(entry)
         self._account(ledger)
         self.mean_, self.R_ = noisy, level
-        self.noise_scale_ = _deviation(entry, d)
+        self.error_law_ = self._error_law(n, level, noise_law(entry, d))
+        self.noise_scale_ = noise_law(entry, d).deviation
         return self
 
     def risk_bound(self, problem: MeanProblem | BoundedMeanProblem) -> UpperBound:
@@ -175,7 +204,29 @@ class NoisyMean(TruncatingEstimator):
         self._account(ledger)
         self.mean_, self.R_ = centre, float(planned.phases[-1].R)
         self.noise_scale_ = math.sqrt(planned.noise)
+        self.error_law_ = ErrorLaw(
+            KnownVariance(np.array(planned.sampling)),
+            _noise_of_phases(planned, ledger, d),
+            bias=float(planned.cut),
+        )
         return self
+
+    def _error_law(self, n: int, level: float, noise: NoiseLaw) -> ErrorLaw | NoLaw:
+        """Of one step: the variance that is known, and what clipping may move where R is not the
+        user's own."""
+        if self.R == "quantile":
+            return NoLaw(
+                "R='quantile' moves the mean by an unknown amount; give R, sigma or radius"
+            )
+        if not isinstance(self.R, str) and self.sigma is None:
+            return ErrorLaw(BoundedRecords(level, n), noise)
+        known = KnownVariance(np.array(float(self.sigma or 0) ** 2 / n))
+        if not isinstance(self.R, str):
+            return ErrorLaw(known, noise)
+        if self.clip == "ball":
+            return NoLaw("clip='ball' with R='theory' moves the mean by an unknown amount; give R")
+        bias = subgaussian_clip_bias(level, **self._known_scales())
+        return ErrorLaw(known, noise, bias=float(bias))
 
     def _phase(
         self, X: Array, centre: Array, phase: Phase, budget: SpendablePrivacy, rng: Rng
@@ -230,9 +281,13 @@ class NoisyMean(TruncatingEstimator):
         return ball_clipped_sum(X, np.zeros(X.shape[1]), level) / len(X)
 
 
-def _deviation(entry: LedgerEntry, d: int) -> float:
-    """The standard deviation of the noise on a coordinate."""
-    if entry.norm == "linf":
-        return entry.scale * math.sqrt((d + 1) * (d + 2) / 3)
-    pure = entry.guarantee(Pure) is not None
-    return entry.scale * math.sqrt(d + 1) if pure else entry.scale
+def _noise_of_phases(planned: Course, ledger: list[LedgerEntry], d: int) -> NoiseLaw:
+    """The law of a coordinate of the last centre's noise: a phase's counts with its weight, and
+    what came before it with the rest."""
+    if ledger[0].guarantee(Pure) is None:
+        return NormalNoise(math.sqrt(planned.noise))
+    scales: list[float] = []
+    for phase, entry in zip(planned.phases, ledger, strict=True):
+        scales = [scale * (1 - float(phase.weight)) for scale in scales]
+        scales.append(entry.scale * float(phase.weight / phase.slope))
+    return BallNoise(tuple(scales), d)

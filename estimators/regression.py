@@ -23,6 +23,8 @@ from estimators.core.checks import (
     safe_range,
 )
 from estimators.core.design import Design
+from estimators.core.error_laws import Descent, iterate_error
+from estimators.core.intervals import ErrorLaw, NoLaw, WithIntervals
 from estimators.core.mechanisms import gaussian
 from estimators.core.schedules import (
     Options,
@@ -138,7 +140,7 @@ class _Plan(NamedTuple):
     noise: float
 
 
-class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
+class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimator):
     """Gradient descent on least squares with clipped records and noise in every step.
 
     **Algorithm** (CWZ19: Algorithm 4.1). Rows are shortened to l2 norm `row_bound` and responses
@@ -152,7 +154,16 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     **Risk.** `risk_bound`; CWZ19: Theorem 4.2 has the rate
     sigma^2 [d/n + d^2 log(1/delta) log^3(n)/(n eps)^2] in the norm of the covariance.
 
-    **Source.** CWZ19: Algorithm 4.1, Lemma 4.2, Theorem 4.2, §5.1.
+    **Intervals.** `confidence_interval(level)` and `stderr_`: `iterate_error`. They are about
+    `coef_` over its shrinkage, and take for granted what L = 1 says, E xx' = (row_bound^2/d) I, a
+    deviation `sigma` of the responses' noise, and that neither R nor the ball of `radius` is met.
+    There are none for L > 1, where the rows' second moment is not known, R="quantile",
+    schedule="theorem", and where `coef_` lies on the border of the ball.
+
+    **Source.** CWZ19: Algorithm 4.1, Lemma 4.2, Theorem 4.2, §5.1. The law of noisy iterates is
+    also that of Brown, Dvijotham, Evans, Liu, Smith and Thakurta (2024), "Private gradient descent
+    for linear regression", ICML, whose intervals are about least squares on the records; these are
+    about the coefficients of the law that records come from.
 
     **Departures from the paper.** Rows are clipped, so that privacy does not rest on (D1). The
     noise has the exact sensitivity and the T releases are composed as one Gaussian mechanism;
@@ -181,7 +192,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     composition : {"zcdp", "basic"}
         "basic" needs an Approximate budget, and `steps` given if ``R="quantile"``.
     sigma : float
-        Standard deviation of the responses' noise, used by ``R="theory"`` only.
+        Standard deviation of the responses' noise, used by ``R="theory"`` and by intervals.
     quantile, range_share : float
         Used by ``R="quantile"`` only.
     schedule : {"planned", "theorem"}
@@ -194,8 +205,8 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
 
     Attributes
     ----------
-    coef_, n_iter_ (T), step_size_, R_, noise_scale_ (of each averaged gradient), privacy_,
-    ledger_, n_features_in_
+    coef_, stderr_, n_iter_ (T), step_size_, R_, noise_scale_ (of each averaged gradient),
+    error_law_ (what intervals are made of), privacy_, ledger_, n_features_in_
 
     Examples
     --------
@@ -209,7 +220,16 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     (True, 'zCDP(rho=0.1)')
     """
 
-    releases = ("coef_", "R_", "n_iter_", "step_size_", "noise_scale_", "ledger_", "privacy_")
+    releases = (
+        "coef_",
+        "R_",
+        "n_iter_",
+        "step_size_",
+        "noise_scale_",
+        "error_law_",
+        "ledger_",
+        "privacy_",
+    )
     _sparse_rows = True
 
     def __init__(
@@ -244,8 +264,10 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         n, d = X.shape
         search, budget = self._split_for_range(self._check_options())
         if follows_theorem(self.schedule):
-            return run_with(self, self._theorem(n, d), lambda copy: copy.fit(X, y))
-        coef = checked_start(self.start, d, radius=float(self.radius))
+            run_with(self, self._theorem(n, d), lambda copy: copy.fit(X, y))
+            self.error_law_ = NoLaw("schedule='theorem' clips responses that rows explain")
+            return self
+        coef = start = checked_start(self.start, d, radius=float(self.radius))
         rng = self._rng()
         ledger: list[LedgerEntry] = []
         level = min(self._level(y, search, rng, ledger), SAFE_RANGE[1])
@@ -265,6 +287,7 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
         self._account(ledger)
         self.coef_, self.R_ = coef, level
         self.n_iter_, self.step_size_, self.noise_scale_ = plan.steps, plan.step_size, plan.noise
+        self.error_law_ = self._error_law(n, plan, start)
         return self
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
@@ -301,6 +324,15 @@ class NoisyGradientRegression(LinearPredictor, TruncatingEstimator):
     def _theorem(self, n: int, d: int) -> Options:
         c, radius, sigma = float(self.row_bound), float(self.radius), float(self.sigma)
         return cwz19_theorem_4_2(n, d, L=float(self.L), radius=radius, row_bound=c, sigma=sigma)
+
+    def _error_law(self, n: int, plan: _Plan, start: Array) -> ErrorLaw | NoLaw:
+        if self.R == "quantile":
+            return NoLaw("R='quantile' moves coefficients by an unknown amount; give R or sigma")
+        if self.L != 1:
+            return NoLaw("L > 1 leaves the rows' second moment unknown; L = 1 makes it known")
+        known = float(self.row_bound), float(self.radius), float(self.sigma)
+        descent = Descent(n, plan.steps, plan.step_size, plan.noise, *known, start)
+        return iterate_error(self.coef_, descent)
 
     def _fixed_level(self, n: Number) -> Number:
         if isinstance(self.R, str):

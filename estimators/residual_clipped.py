@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
-from estimators.core.checks import SAFE_RANGE, check_between, check_problem
-from estimators.core.design import Design
+from estimators.core.base import (
+    Array,
+    LinearPredictor,
+    PlanWarning,
+    PrivateEstimator,
+    Seed,
+    settled_entries,
+)
+from estimators.core.checks import (
+    SAFE_RANGE,
+    check_between,
+    check_no_start,
+    check_plannable,
+    check_problem,
+    checked_start,
+)
+from estimators.core.design import Design, check_gram_fits
+from estimators.core.error_laws import LastPhase, last_phase_error
+from estimators.core.intervals import ErrorLaw, WithIntervals, noise_law
 from estimators.core.purse import Purse
+from estimators.core.second_moment import SecondMoment, moment_noise, released_moment
 from estimators.regression import projected
 from minimax.core.bound import UpperBound
 from minimax.core.calibration import ball_noise_variance
@@ -74,33 +92,7 @@ class Plan(NamedTuple):
         return "\n".join(lines)
 
 
-class _Moment(NamedTuple):
-    """The second moment that steps are preconditioned with."""
-
-    inverse: Array
-    trace: float
-    largest: float
-    inverse_trace: float
-    mismatch: float
-    """Its relative error in root mean square, 0 if it is known."""
-
-    @classmethod
-    def of(cls, matrix: Array, floor: float = 0.0, noise: float = 0.0) -> _Moment:
-        """From a symmetric matrix whose eigenvalues are raised to the floor."""
-        values, vectors = np.linalg.eigh(matrix)
-        values = np.maximum(values, floor)
-        inverse = (vectors / values) @ vectors.T
-        relative = noise * math.sqrt((len(values) + 1) / 2 * float(np.mean(values**-2.0)))
-        return cls(
-            inverse,
-            float(values.sum()),
-            float(values.max()),
-            float((1 / values).sum()),
-            relative,
-        )
-
-
-class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
+class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator):
     r"""Newton steps on clipped residuals, whose clips shrink to about the noise.
 
     **Algorithm.** Rows are shortened to l2 norm `row_bound`. From b = `start`, a few phases:
@@ -113,12 +105,19 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
     `minimax.methods.phase_plan`, which predicts it. There is no intercept.
 
     **Privacy.** Replacing a record moves a phase's average by at most 2 c row_length/n in l2, and
-    X'X/n by sqrt(2) row_bound^2/n in Frobenius' norm, whatever the data: |xx' - zz'|^2 =
-    |x|^4 + |z|^4 - 2 <x, z>^2. Noise is Gaussian, or for a pure budget of density e^{-|z|} in that
-    norm. Counts of small residuals have sensitivity 1. All else comes after the releases.
+    X'X/n by sqrt(2) row_bound^2/n in Frobenius' norm (`moment_sensitivity`), whatever the data.
+    Noise is Gaussian, or for a pure budget of density e^{-|z|} in that norm. Counts of small
+    residuals have sensitivity 1. All else comes after the releases. A `PlanWarning` where the
+    records are too few to expect more than `start` rests on public numbers alone.
 
-    **Risk.** `risk_bound`. About (inefficiency) d/n + 2 (c/slope)^2 d^2/(rho n^2) under zCDP, where
-    the inefficiency E psi_c^2/slope^2 is between sigma^2 and (pi/2) sigma^2.
+    **Risk.** `risk_bound`, for an isotropic second moment. About (inefficiency) d/n +
+    2 (c/slope)^2 d^2/(rho n^2) under zCDP, where the inefficiency E psi_c^2/slope^2 is between
+    sigma^2 and (pi/2) sigma^2.
+
+    **Intervals.** `confidence_interval(level)` and `stderr_`, about `unprojected_coef_`, hold noise
+    and sampling error of the last phase and what it leaves of the error before it:
+    `last_phase_error`, for N(0, sigma^2) noise, where S is the rows' second moment and the plan
+    foresees the error before the last phase.
 
     **Source.** this toolkit; shrinking clips are due to Varshney, Thakurta and Jain (2022).
 
@@ -129,17 +128,19 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
         Bounds on the norms of rows and coefficients: public knowledge, without a default.
     sigma : float or None
         Standard deviation of the responses' noise; None: found privately from the residuals.
-    second_moment : {"isotropic", "private"} or array of shape (d, d)
-        S = E x x': row_bound^2/d I; released with noise first; or given.
+    second_moment : {"private", "isotropic"} or array of shape (d, d)
+        S = E x x': released with noise first, which any table allows; row_bound^2/d I, for rows of
+        length row_bound whose directions are evenly spread, as `risk_bound` assumes; or given.
     start : None or array of shape (d,)
         Public coefficients to start from, in the ball of `radius`; None: 0.
     random_state : None, int, Generator or RandomState
 
     Attributes
     ----------
-    coef_, sigma_ (given or found), noise_scale_ (of the last average), noise_covariance_ (of
-    `coef_` before it is projected), inefficiency_ (E psi_c^2/slope^2 of the last clip),
-    second_moment_ (S), plan_, privacy_, ledger_, n_features_in_
+    coef_, unprojected_coef_ (before it is projected), sigma_ (given or found), noise_scale_ (of the
+    last average), noise_covariance_ (of `unprojected_coef_`), inefficiency_ (E psi_c^2/slope^2 of
+    the last clip), stderr_, error_law_ (what intervals are made of), second_moment_ (S), plan_,
+    privacy_, ledger_, n_features_in_
 
     Examples
     --------
@@ -155,13 +156,16 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
     (True, 'zCDP(rho=0.001)')
     """
 
+    estimated = "unprojected_coef_"
     releases = (
         "coef_",
+        "unprojected_coef_",
         "sigma_",
         "second_moment_",
         "noise_scale_",
         "noise_covariance_",
         "inefficiency_",
+        "error_law_",
         "plan_",
         "ledger_",
         "privacy_",
@@ -174,7 +178,7 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
         row_bound: float | None = None,
         radius: float | None = None,
         sigma: float | None = None,
-        second_moment: Literal["isotropic", "private"] | ArrayLike = "isotropic",
+        second_moment: Literal["private", "isotropic"] | ArrayLike = "private",
         start: ArrayLike | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -185,36 +189,52 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
 
     def fit(self, X: Any, y: ArrayLike) -> ResidualClippedRegression:
         """Release private coefficients of y on the columns of X."""
-        X, y = self._validated_pair(X, y, sparse_rows=True)
-        budget = self._check_options()
-        d = X.shape[1]
-        start, given = self._checked_start(d), self._checked_moment(d)
-        design = Design(X)
-        purse = Purse(budget, self._rng(), design.n)
-        run = _Run(design, y, float(self.row_bound or 0), float(self.radius or 0), start, purse)
-        run.find_moment(given, self.sigma, isotropic=self._isotropic)
+        X, y = self._validated_pair(X, y, sparse_rows=True, read_later=True)
+        budget, d = self._check_options(), X.shape[1]
+        row_bound, radius = float(self.row_bound or 0), float(self.radius or 0)
+        check_gram_fits(d)
+        start = checked_start(self.start, d, radius=radius)
+        known = self._known_moment(d)
+        purse = Purse(budget, self._rng(), len(y))
+        run = _Run(y, row_bound, radius + float(np.linalg.norm(start)), start, purse)
+        self._warn_of_few_records(run.outlook(known, self.sigma), len(y), d)
+        run.read(X, known)
         if self.sigma is None:
             run.adaptive_phases()
         else:
             run.planned_phases(float(self.sigma), proven=self._isotropic)
         self._account(purse.ledger)
-        self.coef_ = projected(run.coef, float(self.radius or 0))
-        self.sigma_, self.plan_, self.second_moment_ = run.sigma, run.plan, run.matrix
+        self.unprojected_coef_ = run.coef
+        self.coef_ = projected(run.coef, radius)
+        self.sigma_, self.plan_, self.second_moment_ = run.sigma, run.plan, run.moment.matrix
         last = run.plan.phases[-1]
         self.noise_scale_ = run.noise
         whitening = run.moment.inverse * (run.noise / last.slope)
         self.noise_covariance_ = whitening @ whitening.T
         self.inefficiency_ = float(clipped_normal(last.clip, run.sigma).inefficiency)
+        self.error_law_ = self._error_law(run)
         return self
+
+    def _error_law(self, run: _Run) -> ErrorLaw:
+        """That of the last phase, which forgets almost all of where it started."""
+        n, d, last = run.design.n, run.design.d, run.plan.phases[-1]
+        before, noise = run.risk_before_last, noise_law(run.purse.ledger[-1], d)
+        sigma = run.sigma  # where it is found it holds what the coefficients missed
+        if self.sigma is None:
+            sigma = math.sqrt(max(sigma**2 - before, 0.0))
+        phase = LastPhase(n, last.clip, last.slope, sigma, before, run.moment.mismatch)
+        return last_phase_error(phase, run.moment.inverse, noise, self.noise_covariance_)
 
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk: see `residual_clipped_upper`."""
         check_problem(problem, RegressionProblem)
         asked = self._check_options()
-        if not self._isotropic or self.sigma is None or self.start is not None:
-            raise ValueError(
-                "risk_bound covers second_moment='isotropic', sigma given and start=None"
-            )
+        if not self._isotropic:
+            kind = self.second_moment if isinstance(self.second_moment, str) else "a matrix"
+            raise ValueError(f"risk_bound covers second_moment='isotropic', got {kind!r}")
+        if self.sigma is None:
+            raise ValueError("risk_bound covers a sigma that is given, got sigma=None")
+        check_no_start(self.start)
         told = {"sigma": self.sigma, "radius": self.radius, "row_bound": self.row_bound}
         class_ = {"sigma": problem.sigma, "radius": problem.radius, "row_bound": 1.0}
         for name, value in told.items():
@@ -237,22 +257,17 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
         named = isinstance(self.second_moment, str)
         if named and self.second_moment not in ("isotropic", "private"):
             raise ValueError(
-                "second_moment must be 'isotropic', 'private' or a matrix, got"
+                "second_moment must be 'private', 'isotropic' or a matrix, got"
                 f" {self.second_moment!r}"
             )
-        return self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        check_plannable(budget)
+        return budget
 
-    def _checked_start(self, d: int) -> Array:
-        if self.start is None:
-            return np.zeros(d)
-        start = np.asarray(self.start, dtype=float)
-        if start.shape != (d,) or not np.isfinite(start).all():
-            raise ValueError(f"start must be {d} finite numbers, one for each column of X")
-        if not np.linalg.norm(start) <= float(self.radius or 0):
-            raise ValueError("start must lie in the ball of the radius given")
-        return start
-
-    def _checked_moment(self, d: int) -> Array | None:
+    def _known_moment(self, d: int) -> SecondMoment | None:
+        """S where it is public, checked."""
+        if self._isotropic:
+            return SecondMoment.isotropic(d, float(self.row_bound or 0) ** 2)
         if isinstance(self.second_moment, str):
             return None
         matrix = np.asarray(self.second_moment, dtype=float)
@@ -262,65 +277,86 @@ class ResidualClippedRegression(LinearPredictor, PrivateEstimator):
             raise ValueError("second_moment must be symmetric")
         if not np.linalg.eigvalsh(matrix)[0] > 0:
             raise ValueError("second_moment must be positive definite")
-        return (matrix + matrix.T) / 2
+        return SecondMoment.of((matrix + matrix.T) / 2)
+
+    def _warn_of_few_records(self, outlook: Outlook, n: int, d: int) -> None:
+        if not outlook.risk < outlook.start:
+            warnings.warn(
+                f"n = {n} is too small for {d} features and this budget: the plan's risk"
+                f" E<x, coef - beta>^2 is about {outlook.risk:.3g}, that of releasing `start`, for"
+                f" which no record is needed, at most {outlook.start:.3g}",
+                PlanWarning,
+                stacklevel=3,
+            )
+
+
+class Outlook(NamedTuple):
+    """What public numbers let expect, for rows that are assumed where S is not known."""
+
+    risk: float
+    """E<x, coef - beta>^2 as predicted."""
+    start: float
+    """That of the first value at most."""
 
 
 class _Run:
     """One fit: what it has found so far. Everything it decides on is public or released."""
 
-    moment: _Moment
+    design: Design
+    moment: SecondMoment
     plan: Plan
     sigma: float
     noise: float
 
     def __init__(
-        self, design: Design, y: Array, row_bound: float, radius: float, start: Array, purse: Purse
+        self, y: Array, row_bound: float, reach: float, start: Array, purse: Purse
     ) -> None:
-        self.design, self.y, self.purse = design, y, purse
-        self.row_bound, self.radius = row_bound, radius
-        self.reach = radius + float(np.linalg.norm(start))
-        self.coef = start
-        self.shorten = design.shortening(row_bound)
-        self.moment_share = 0.0
+        self.y, self.purse, self.row_bound, self.reach = y, purse, row_bound, reach
+        self.n, self.d = len(y), len(start)
+        self.coef, self.moment_share = start, 0.0
 
-    def find_moment(self, given: Array | None, sigma: float | None, *, isotropic: bool) -> None:
-        """S: known, or released with a share of the budget that is chosen by a prediction."""
-        n, d, bound = self.design.n, self.design.d, self.row_bound
-        self.row_length = bound
-        if isotropic:
-            self.matrix = np.eye(d) * (bound**2 / d)
-            self.moment = _Moment.of(self.matrix)
-            return
-        if given is not None:
-            self.matrix, self.moment = given, _Moment.of(given)
+    def outlook(self, known: SecondMoment | None, sigma: float | None) -> Outlook:
+        """Before any record is read: what share S gets, and what all can be expected to reach."""
+        spread = UNKNOWN_SIGMA * self.reach * self.row_bound if sigma is None else float(sigma)
+        if known is None:
+            self.moment_share = min(
+                SECOND_MOMENT_SHARES,
+                key=lambda share: self._usual_risk(self._assumed(share, spread)),
+            )
+            setting = self._assumed(self.moment_share, spread)
         else:
-            share = self._moment_share(sigma)
-            sensitivity = math.sqrt(2) * bound**2 / n
-            gram = _flat(self.design.gram(self.shorten) / n)
-            noisy = self.purse.release(gram, sensitivity, share, "second moment")
-            noise = self.purse.deviation(sensitivity, gram.size, share)
-            self.matrix = _unflat(noisy, d)
-            self.moment = _Moment.of(self.matrix, math.sqrt(2 * d) * noise, noise)
-            self.moment_share = share
-        self.row_length = min(bound, math.sqrt(self.moment.trace))
+            setting = self._setting(known, self._length(known), spread, 0.0)
+        risk = self._usual_risk(setting)
+        if not risk < setting.signal:
+            risk = min(risk, best_phases(setting)[-1].risk)
+        return Outlook(risk, setting.signal)
 
-    def _moment_share(self, sigma: float | None) -> float:
-        """Of SECOND_MOMENT_SHARES the one of least predicted risk, for rows that are assumed."""
-        n, d, bound = self.design.n, self.design.d, self.row_bound
-        assumed = np.eye(d) * (TYPICAL_SQUARE * bound**2 / d)
-        spread = UNKNOWN_SIGMA * self.reach * bound if sigma is None else float(sigma)
+    def _usual_risk(self, setting: Setting) -> float:
+        return predicted_phases(setting, USUAL_SHARES, 1.0)[-1].risk
 
-        def risk(share: float) -> float:
-            sensitivity = math.sqrt(2) * bound**2 / n
-            noise = self.purse.deviation(sensitivity, d * (d + 1) // 2, share)
-            moment = _Moment.of(assumed, 0.0, noise)
-            setting = self._setting(moment, math.sqrt(moment.trace), spread, share)
-            return predicted_phases(setting, USUAL_SHARES, 1.0)[-1].risk
+    def _assumed(self, share: float, sigma: float) -> Setting:
+        """With a second moment that is released with this share, for rows that are assumed."""
+        noise = moment_noise(self.purse, self.row_bound, self.d, share)
+        moment = SecondMoment.isotropic(self.d, TYPICAL_SQUARE * self.row_bound**2, noise)
+        return self._setting(moment, self._length(moment), sigma, share)
 
-        return min(SECOND_MOMENT_SHARES, key=risk)
+    def _length(self, moment: SecondMoment) -> float:
+        """Rows count with their root mean square at most, which most rows nearly have."""
+        return min(self.row_bound, math.sqrt(moment.trace))
 
-    def _setting(self, moment: _Moment, length: float, sigma: float, spent: float) -> Setting:
-        n, d = self.design.n, self.design.d
+    def read(self, X: Any, known: SecondMoment | None) -> None:
+        """The last check of X, and its rows' norms: in one pass with X'X if S is to be released."""
+        if known is None:
+            self.design, gram = Design.with_gram(X, self.row_bound, settled_entries)
+            self.moment = released_moment(gram, self.row_bound, self.moment_share, self.purse)
+        else:
+            self.design, self.moment = Design(settled_entries(X)), known
+        self.row_length = self._length(self.moment)
+        self.shorten = self.design.shortening(self.row_bound)
+        self.weights = self.design.shortening(self.row_length)
+
+    def _setting(self, moment: SecondMoment, length: float, sigma: float, spent: float) -> Setting:
+        n, d = self.n, self.d
 
         def unit_noise(share: float) -> float:
             part = self.purse.part((1 - spent) * share)
@@ -338,7 +374,7 @@ class _Run:
 
     def _proven_plan(self, sigma: float) -> Plan:
         """For isotropic rows, in units in which row_bound is 1."""
-        n, d = self.design.n, self.design.d
+        n, d = self.n, self.d
         at = {"n": float(n), "d": float(d), "sigma": sigma, "radius": self.reach * self.row_bound}
         planned = best_course(at, self.purse.privacy)
         setting = self._setting(self.moment, self.row_length, sigma, 0.0)
@@ -369,6 +405,12 @@ class _Run:
         shares = self.moment_share, SCALE_SHARE
         self.plan = Plan(tuple(phases), self.row_length, *shares, phases[-1].risk, None)
 
+    @property
+    def risk_before_last(self) -> float:
+        """E<x, b - beta>^2 before the last phase, as predicted."""
+        earlier = self.plan.phases[:-1]
+        return earlier[-1].risk if earlier else self.reach**2 * self.moment.largest
+
     def _found_scale(self, share: float) -> float:
         unit = self.row_bound * self.reach
         low, high = (unit * end for end in SCALE_RANGE)
@@ -377,10 +419,9 @@ class _Run:
 
     def step(self, phase: PlannedPhase) -> None:
         """One phase: X is read once."""
-        n, d = self.design.n, self.design.d
-        weights = np.minimum(self.shorten, self.design.shortening(self.row_length))
+        n, d = self.n, self.d
         total = self.design.clipped_correlation(
-            self.y, self.coef, self.shorten, weights, phase.clip
+            self.y, self.coef, self.shorten, self.weights, phase.clip
         )
         sensitivity = 2 * phase.clip * self.row_length / n
         noisy = self.purse.release(total / n, sensitivity, phase.share, "clipped residuals")
@@ -393,17 +434,3 @@ def _phase(setting: Setting, clip: float, share: float, slope: float) -> Planned
     noise = setting.unit_noise(share) * (clip / slope) ** 2
     statistics = setting.spread * clipped_normal(clip, setting.sigma).square / slope**2
     return PlannedPhase(clip, share, slope, float(statistics + noise))
-
-
-def _flat(matrix: Array) -> Array:
-    """The upper triangle, off the diagonal times sqrt(2): its norm is that of the matrix."""
-    rows, columns = np.triu_indices(len(matrix))
-    return matrix[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2))
-
-
-def _unflat(values: Array, d: int) -> Array:
-    """The symmetric matrix of `_flat`."""
-    rows, columns = np.triu_indices(d)
-    matrix = np.zeros((d, d))
-    matrix[rows, columns] = values / np.where(rows == columns, 1.0, math.sqrt(2))
-    return matrix + np.triu(matrix, 1).T

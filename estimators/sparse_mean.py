@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, Seed, clipped_sum, equal_part, split_budget
 from estimators.core.checks import check_problem
+from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.mechanisms import gaussian, gumbel_top_k, laplace, peeling
 from estimators.core.truncation import Truncation
 from estimators.core.tuning import (
@@ -139,7 +140,7 @@ def choose_sparsity(
     return grid[chosen], [*ledger, *rest]
 
 
-class SparseMean(SparseEstimator):
+class SparseMean(WithIntervals, SparseEstimator):
     """Clip, average, select the largest coordinates privately, release them with noise.
 
     **Algorithm** (CWZ19: Algorithm 3.3). Coordinates are clipped to [-R, R] and averaged; s of
@@ -158,6 +159,9 @@ class SparseMean(SparseEstimator):
     **Risk.** CWZ19: Theorem 3.4: sigma^2 [s log d/n + (s log d)^2 log(1/delta) log n/(n eps)^2] up
     to constants. Gumbel selection: `selected_mean_upper`, which R="auto" minimises over truncation,
     shares and threshold.
+
+    **Intervals.** None: `confidence_interval` raises. A coordinate that was chosen because its mean
+    looked large is off by more than its noise, and what is not chosen is 0 whatever its mean.
 
     **Source.** CWZ19: Algorithms 3.2 and 3.3, §5.2. Gumbel top-k: Durfee and Rogers (2019).
 
@@ -200,6 +204,7 @@ class SparseMean(SparseEstimator):
     n_features_in_
     """
 
+    estimated = "mean_"
     releases = (
         "mean_",
         "support_",
@@ -292,6 +297,7 @@ class SparseMean(SparseEstimator):
         self.support_ = np.sort(support)
         self.R_, self.s_, self.threshold_ = level, int(s), threshold
         self.selection_scale_, self.noise_scale_ = scales.selection, scales.value
+        self.error_law_ = NoLaw("coordinates were chosen because their means looked large")
         return self
 
     def risk_bound(self, problem: SparseMeanProblem) -> UpperBound:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from estimators.core.base import Array
 from estimators.core.design import Design
 from estimators.core.mechanisms import gumbel_top_k, k_norm
 from estimators.core.purse import Purse
+from estimators.core.second_moment import flat, unflat
 from estimators.regression import projected
 from minimax.core.calibration import noise_variance, selection_epsilon
 from minimax.core.privacy import Gaussian
@@ -21,11 +21,13 @@ from minimax.methods.phase_plan import EARLY_RATIO
 from minimax.methods.residual_clip import clipped_normal
 from minimax.methods.selection_plan import (
     SelectionPhase,
+    SparsePlan,
     SparseSetting,
     best_last_clip,
     best_selection_phases,
     predicted_selection_phases,
 )
+from minimax.problems.sparse_regression.residual_clipped import proven_phases
 
 SQUARE_SHARE = 0.005
 """Part of the budget with which E x_j^2, one number, is released."""
@@ -47,24 +49,6 @@ TYPICAL_SQUARE = 1 / 3
 """E x_j^2/entry_bound^2 that is expected before it is released: that of uniform entries."""
 UNKNOWN_SIGMA = 0.1
 """sigma over sqrt(s) entry_bound radius that is expected where sigma is not given."""
-
-
-class SparsePlan(NamedTuple):
-    """What a fit does: `print(model.plan_)` shows it."""
-
-    phases: tuple[SelectionPhase, ...]
-    moment_share: float
-    """Part of the budget for second moments."""
-    scale_share: float
-    """Part of the budget for the residuals' scale."""
-
-    def __str__(self) -> str:
-        shares = (("second moment", self.moment_share), ("scale", self.scale_share))
-        lines = [f"{name}: {share:.1%} of the budget" for name, share in shares if share]
-        for k, p in enumerate(self.phases, 1):
-            chosen = f"{p.selection:.1%} to choose, " if p.selection else ""
-            lines.append(f"phase {k}: clip {p.clip:.4g}, {chosen}{p.values:.1%} for the values")
-        return "\n".join(lines)
 
 
 class SparseRun:
@@ -153,7 +137,15 @@ class SparseRun:
     def planned_phases(self, sigma: float) -> None:
         """All phases, planned before the first of them."""
         self.sigma = sigma
-        phases = best_selection_phases(self._setting(sigma), self.spent)
+        self._take(best_selection_phases(self._setting(sigma), self.spent))
+
+    def proven_phases(self, sigma: float) -> None:
+        """Those of least proven risk."""
+        self.sigma, n, d = sigma, self.design.n, self.design.d
+        at = {"n": n, "d": d, "s": self.s, "sigma": sigma, "radius": self.radius}
+        self._take(proven_phases(at, self.purse.privacy, self.length))
+
+    def _take(self, phases: tuple[SelectionPhase, ...]) -> None:
         self.plan = SparsePlan(phases, self.spent, 0.0)
         for phase in phases:
             self.step(phase, self.moment_share / len(phases), last=phase is phases[-1])
@@ -237,15 +229,10 @@ class SparseRun:
             self.inverse = np.eye(s) / self.square
             return
         sensitivity = math.sqrt(2) * math.sqrt(s) * self.bound * self.length / n
-        rows, columns = np.triu_indices(s)
-        weight = np.where(rows == columns, 1.0, math.sqrt(2))
-        gram = (block * weights[:, None]).T @ block / n
-        flat = gram[rows, columns] * weight
-        noisy = self.purse.release(flat, sensitivity, share, "second moment on the support")
-        noise = self.purse.deviation(sensitivity, flat.size, share)
-        upper = np.zeros((s, s))
-        upper[rows, columns] = noisy / weight
-        sizes, vectors = np.linalg.eigh(upper + np.triu(upper, 1).T)
+        gram = flat((block * weights[:, None]).T @ block / n)
+        noisy = self.purse.release(gram, sensitivity, share, "second moment on the support")
+        noise = self.purse.deviation(sensitivity, gram.size, share)
+        sizes, vectors = np.linalg.eigh(unflat(noisy, s))
         sizes = np.maximum(sizes, max(FLOOR * self.square, math.sqrt(2 * s) * noise))
         self.moment = (vectors * sizes) @ vectors.T
         self.inverse = (vectors / sizes) @ vectors.T
@@ -277,4 +264,5 @@ class SparseRun:
         statistics = clipped_normal(phase.clip, max(self.sigma, phase.clip / 8)).square
         each = (self.noise**2 + statistics * self.square / self.design.n) / phase.slope**2
         deviation = math.sqrt(each) * np.sqrt(np.diag(self.inverse @ self.inverse))
-        self.settled = self.support[np.abs(self.coef[self.support]) > SETTLED * deviation]
+        level = SETTLED * deviation if phase.settled is None else phase.settled
+        self.settled = self.support[np.abs(self.coef[self.support]) > level]

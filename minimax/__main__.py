@@ -217,13 +217,9 @@ def _problem(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Probl
     given.setdefault("n", 1)  # what --plan looks for
     forms = {name: getattr(args, name) for name in problem.options}
     try:
-        found = problem.at(given, **{k: v for k, v in forms.items() if v is not None})
+        return problem.at(given, **{k: v for k, v in forms.items() if v is not None})
     except ValueError as error:
         parser.error(f"--{error}")
-    size = "d" if "d" in found.point else "p"
-    if found.point.get("s", 0) > found.point[size]:
-        parser.error(f"--s must be at most --{size} = {found.point[size]}, got {args.s}")
-    return found
 
 
 def _taken(problem: type[Problem]) -> tuple[str, ...]:

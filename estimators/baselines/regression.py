@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from estimators.baselines.statistics import (
+    NoisyStatistics,
     StatisticsNoise,
     clipped_statistics,
     joint_release,
@@ -26,6 +27,8 @@ from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_whole
 from estimators.core.design import Design, check_gram_fits
+from estimators.core.error_laws import solved_error
+from estimators.core.intervals import ErrorLaw, NoLaw, WithIntervals
 from estimators.core.mechanisms import propose_test_release
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
@@ -35,7 +38,7 @@ ROOM = 1 - 1e-12
 """Parts of a budget are this much smaller, so that their rounded sum stays within it."""
 
 
-class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
+class AdaptiveSufficientStatistics(WithIntervals, LinearPredictor, PrivateEstimator):
     """Least squares from noisy X'X and X'y, with a ridge only where the data need one: AdaSSP.
 
     **Algorithm** (Wang, 2018: Algorithm 2). Rows are shortened to l2 norm B = `row_bound`,
@@ -59,6 +62,10 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
     on X'X has a positive density everywhere and the ridge is at most eta, so that the eigenvalue of
     the matrix that is nearest to 0 has a positive density there, and 1/lambda^2 no mean.
 
+    **Intervals.** `confidence_interval(level)` and `stderr_`: `solved_error`, where no bound was
+    met and the responses' noise has the deviation `sigma`; without it R stands for it, which is
+    the largest it can be. There are none with a ridge: its bias is not known.
+
     **Source.** Wang (2018), "Revisiting differentially private linear regression: optimal and
     adaptive prediction and estimation in unbounded domain", UAI.
 
@@ -79,14 +86,17 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
     failure : float
         rho: probability with which the ridge may be too small; affects accuracy only.
     release : {"joint", "three"}
+    sigma : float or None
+        Standard deviation of the responses' noise, used by intervals only.
     calibration : {"analytic", "paper"}
         "paper" needs ``release="three"`` and an Approximate budget.
     random_state : None, int, Generator or RandomState
 
     Attributes
     ----------
-    coef_, ridge_, least_eigenvalue_ (lam), noise_scales_ (tau and s; before them that of the
-    eigenvalue if it is released), privacy_, ledger_, n_features_in_
+    coef_, stderr_, ridge_, least_eigenvalue_ (lam), noise_scales_ (tau and s; before them that of
+    the eigenvalue if it is released), error_law_ (what intervals are made of), privacy_, ledger_,
+    n_features_in_
 
     Examples
     --------
@@ -100,7 +110,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
     (True, 'zCDP(rho=0.1)')
     """
 
-    releases = ("coef_", "ridge_", "least_eigenvalue_")
+    releases = ("coef_", "ridge_", "least_eigenvalue_", "error_law_")
     _sparse_rows = True
 
     def __init__(
@@ -111,6 +121,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         failure: float = 0.05,
         release: Literal["joint", "three"] = "joint",
         calibration: Literal["analytic", "paper"] = "analytic",
+        sigma: float | None = None,
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
@@ -118,6 +129,7 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         self.R = R
         self.failure = failure
         self.release = release
+        self.sigma = sigma
         self.calibration = calibration
         self.random_state = random_state
 
@@ -126,6 +138,8 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         X, y = self._validated_pair(X, y, sparse_rows=True)
         check_between(*SAFE_RANGE, row_bound=self.row_bound, R=self.R)
         check_between(0, 1, failure=self.failure)
+        if self.sigma is not None:
+            check_between(*SAFE_RANGE, sigma=self.sigma)
         check_gram_fits(X.shape[1])
         budget = self._check_release()
         bound, R, failure = float(self.row_bound), float(self.R), float(self.failure)
@@ -142,7 +156,16 @@ class AdaptiveSufficientStatistics(LinearPredictor, PrivateEstimator):
         self.least_eigenvalue_, self.ridge_, self.noise_scales_ = noisy.least, ridge, noisy.scales
         matrix = noisy.gram + ridge * np.eye(len(noisy.gram))
         self.coef_ = np.asarray(np.linalg.solve(matrix, noisy.correlation), dtype=float)
+        self.error_law_ = self._error_law(noisy)
         return self
+
+    def _error_law(self, noisy: NoisyStatistics) -> ErrorLaw | NoLaw:
+        """From what is released; the noisy X'X must be well above its noise."""
+        if self.ridge_ > 0 or not float(least_eigenvalue(noisy.gram)) > noisy.wanted:
+            return NoLaw("noise on X'X asks for a ridge, whose bias is not known")
+        sigma = float(self.R if self.sigma is None else self.sigma)
+        of_gram, of_vector = noisy.scales[-2:]
+        return solved_error(self.coef_, noisy.gram, of_gram, of_vector, sigma)
 
     def _check_release(self) -> SpendablePrivacy:
         """How the statistics are released, checked; the budget to spend."""

@@ -175,13 +175,17 @@ class IterativeHardThresholding(LinearPredictor):
     def _pursue(self, risk: Risk) -> tuple[Array, int]:
         s, d = int(self.s), risk.d
         best, lowest = np.zeros(d), risk.value(np.zeros(d))
+        before = np.empty(0, dtype=np.intp)
         for k in range(1, int(self.steps) + 1):
             support = np.flatnonzero(best)
             gradient = np.abs(risk.gradient(best))
             gradient[support] = -1.0
             joined = np.union1d(support, _largest(gradient, min(s, d - len(support))))
-            wide = risk.minimised(best, joined)
-            coef = risk.minimised(wide, joined[_largest(np.abs(wide[joined]), min(s, len(joined)))])
+            if np.array_equal(joined, before):  # whose minimiser led to `best`
+                return best, k
+            wide, before = risk.minimised(best, joined), joined
+            kept = joined[_largest(np.abs(wide[joined]), min(s, len(joined)))]
+            coef = wide if len(kept) == len(joined) else risk.minimised(wide, kept)
             value = risk.value(coef)
             if not value < lowest * (1 - float(self.tol)):
                 return best if not value < lowest else coef, k

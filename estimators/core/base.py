@@ -38,7 +38,7 @@ from estimators.core.accounting import (
     compose,
     delta_at,
 )
-from estimators.core.design import clamped
+from estimators.core.design import clamped, surely_within
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -99,10 +99,10 @@ class PrivateEstimator(BaseEstimator):
         return X
 
     def _validated_pair(
-        self, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False
+        self, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False, read_later: bool = False
     ) -> tuple[Any, Array]:
         """X and y as finite real arrays of equal length, clamped; X may be CSR if `sparse_rows`."""
-        X, y = validated_pair(self, X, y, sparse_rows=sparse_rows)
+        X, y = validated_pair(self, X, y, sparse_rows=sparse_rows, read_later=read_later)
         self._warn_of_large_delta(len(y))
         return X, y
 
@@ -216,10 +216,18 @@ def validated(estimator: BaseEstimator, X: ArrayLike, minimum_records: int = 1) 
 
 
 def validated_pair(
-    estimator: BaseEstimator, X: Any, y: ArrayLike | None, *, sparse_rows: bool = False
+    estimator: BaseEstimator,
+    X: Any,
+    y: ArrayLike | None,
+    *,
+    sparse_rows: bool = False,
+    read_later: bool = False,
 ) -> tuple[Any, Array]:
     """X (dense, or CSR if `sparse_rows`) and y, real, finite and clamped, or an error that says
-    what is wrong with which of them."""
+    what is wrong with which of them.
+
+    `read_later`: entries of an array of float64 are left to `settled_entries`.
+    """
     for name, value in (("X", X), ("y", y)):
         if np.ma.isMaskedArray(value):
             raise TypeError(f"{name} is a masked array: fill or drop the masked entries first")
@@ -229,13 +237,16 @@ def validated_pair(
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
         if kind in ("M", "m"):  # which numpy would take for numbers
             raise TypeError(f"{name} must hold real numbers, got dtype {dtype}")
+    plain = type(X) is np.ndarray and X.dtype == np.float64
+    settled = plain and (read_later or surely_within(X))  # one pass over X at most, else three
     X, y = validate_data(
         estimator,
-        as_floats("X", X),
+        X if settled else as_floats("X", X),
         as_floats("y", y),
         dtype=np.float64,
         accept_sparse="csr" if sparse_rows else False,
         y_numeric=True,
+        ensure_all_finite=not settled,
     )
     if np.iscomplexobj(y):  # a plain list has no dtype to look at before
         raise ValueError("Complex data not supported: y must hold real numbers")
@@ -243,7 +254,13 @@ def validated_pair(
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return clamped(X), clamped(y)
+    return X if settled else clamped(X), clamped(y)
+
+
+def settled_entries(X: Any) -> Any:
+    """X, finite and clamped, or an error that says what is wrong with it."""
+    plain = type(X) is np.ndarray and surely_within(X)
+    return X if plain else clamped(as_floats("X", X))
 
 
 def as_floats(name: str, values: Any) -> Any:

@@ -9,6 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from minimax.core.calibration import budget_of
+from minimax.core.privacy import SpendablePrivacy
+
 
 def safe_range(factors: int) -> tuple[float, float]:
     """Where numbers must lie so that a product of so many stays between 1e-300 and 1e300."""
@@ -34,6 +37,18 @@ def check_between(low: float, high: float, **named: float) -> None:
     for name, value in named.items():
         if not low < value < high:
             raise ValueError(f"{name} must lie in ({low:g}, {high:g}), got {value!r}")
+
+
+def check_plannable(privacy: SpendablePrivacy) -> None:
+    """Raise where a budget is so small or so large that phases cannot be planned in floats."""
+    budget = budget_of(privacy)
+    name, strength = ("epsilon", budget.epsilon) if budget.is_pure else ("mu", budget.mu())
+    low, high = SAFE_RANGE
+    if not low < float(strength) < high:
+        raise ValueError(
+            f"privacy must have {name} in ({low:g}, {high:g}), where phases can be planned,"
+            f" got {privacy}: {name} = {float(strength):.3g}"
+        )
 
 
 def number_or_auto(name: str, value: float | Literal["auto"]) -> float | None:

@@ -7,7 +7,7 @@ gradient step; the matrix itself is never copied, made dense or changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Array = NDArray[np.float64]
-CACHED = 1 << 19
+CACHED = 1 << 20
 """Bytes of rows that are used twice while they are in cache."""
 LARGEST = 1e100
 """Entries beyond this are taken as this, so that squares and products stay finite. A function of
@@ -70,25 +70,46 @@ def by_columns(X: Any) -> Any:
 
 def _within(held: Any) -> bool:
     """Whether no entry is beyond LARGEST: by one pass over the data where that settles it."""
-    if held.dtype == np.float64 and held.flags.forc:
-        flat = held.ravel(order="K")
-        with np.errstate(over="ignore"):
-            if np.dot(flat, flat) <= LARGEST**2 / 2:  # so is the largest square, rounding included
-                return True
+    if surely_within(held):
+        return True
     return held.size == 0 or bool(max(float(held.max()), -float(held.min())) <= LARGEST)
+
+
+def surely_within(held: Any) -> bool:
+    """Whether the sum of squares alone shows that all entries are finite and at most LARGEST."""
+    if held.dtype != np.float64 or not held.flags.forc:
+        return False
+    flat = held.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):  # then so is the largest, rounding included
+        return bool(np.dot(flat, flat) <= LARGEST**2 / 2)
 
 
 class Design:
     """X with its row norms and the products that gradient methods need."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, norms: Array | None = None) -> None:
+        """`norms` of the rows, where they are known, are at most LARGEST/2."""
         self.X = X
         self.n, self.d = X.shape
         with np.errstate(over="ignore"):
-            self.norms = self._norms()
+            self.norms = self._norms() if norms is None else norms
         if not self.norms.max(initial=0.0) <= LARGEST / 2:  # an entry is at most its row's norm
             self.X = clamped(X)
             self.norms = self._norms()
+
+    @classmethod
+    def with_gram(cls, X: Any, bound: float, settled: Callable[[Any], Any]) -> tuple[Design, Array]:
+        """The design, and sum_i x_i x_i' of its rows shortened to `bound`: X is read once.
+
+        `settled` checks entries and clamps them; it is called only where a norm is not finite or
+        huge.
+        """
+        if not sparse.issparse(X):
+            norms, gram = _norms_and_gram(X, bound)
+            if norms.max(initial=0.0) <= LARGEST / 2:
+                return cls(X, norms), gram
+        design = cls(settled(X))
+        return design, design.gram(design.shortening(bound))
 
     def _norms(self) -> Array:
         if sparse.issparse(self.X):
@@ -111,7 +132,8 @@ class Design:
 
     def shortening(self, bound: float) -> Array:
         """For each row the factor that brings its l2 norm down to `bound`, or 1."""
-        return bound / np.maximum(self.norms, bound)
+        out = np.maximum(self.norms, bound)
+        return np.divide(bound, out, out=out)
 
     def predict(self, coef: Array) -> Array:
         """<x_i, coef> for every row; for a sparse `coef` only its support is touched."""
@@ -131,11 +153,11 @@ class Design:
 
         A chunk of rows stays in cache between its two products.
         """
-        out = np.zeros(self.d)
+        out, moved = np.zeros(self.d), coef.any()
         for rows in self.chunks(CACHED):
             part = self.X[rows]
-            residuals = y[rows] - shorten[rows] * (part @ coef)
-            out += part.T @ (weights[rows] * np.clip(residuals, -clip, clip))
+            residuals = y[rows] - shorten[rows] * (part @ coef) if moved else y[rows].copy()
+            out += part.T @ (weights[rows] * np.clip(residuals, -clip, clip, out=residuals))
         return out
 
     def gram(self, weights: Array) -> Array:
@@ -144,13 +166,36 @@ class Design:
         for rows in self.chunks():
             part = self.X[rows]
             part = part.toarray() if sparse.issparse(part) else part
-            weight = weights[rows, None]
-            if weight.min() != 1 or weight.max() != 1:
-                part = part * weight
-            out += part.T @ part
+            out += _weighted_gram(part, weights[rows], np.empty_like(part))
         return out
 
     def chunks(self, bytes_per_chunk: int = 1 << 22) -> Iterator[slice]:
         """Slices of rows whose dense form has about `bytes_per_chunk` bytes."""
-        rows = max(1, bytes_per_chunk // (8 * max(1, self.d)))
-        return (slice(i, min(i + rows, self.n)) for i in range(0, self.n, rows))
+        return _chunks(self.n, max(1, bytes_per_chunk // (8 * max(1, self.d))))
+
+
+def _chunks(n: int, rows: int) -> Iterator[slice]:
+    return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
+
+
+def _weighted_gram(part: Array, weights: Array, spare: Array) -> Array:
+    """sum_i weights_i^2 x_i x_i'; weighted rows, where there are any, are put into `spare`."""
+    if weights.min() != 1 or weights.max() != 1:
+        part = np.multiply(part, weights[:, None], out=spare[: len(part)])
+    return np.asarray(part.T @ part)
+
+
+def _norms_and_gram(X: Array, bound: float) -> tuple[Array, Array]:
+    """The norms of the rows, and sum_i x_i x_i' of the rows shortened to `bound`.
+
+    A chunk of rows stays in cache between its norms, its shortening and its products; it has as
+    many rows as columns at least, so that adding up takes less than multiplying.
+    """
+    n, d = X.shape
+    each = max(2 * CACHED // (8 * max(1, d)), d)
+    norms, gram, spare = np.empty(n), np.zeros((d, d)), np.empty((min(n, each), d))
+    with np.errstate(over="ignore", invalid="ignore"):  # where entries are not yet checked
+        for rows in _chunks(n, each):
+            norms[rows] = np.sqrt(np.einsum("ij,ij->i", X[rows], X[rows]))
+            gram += _weighted_gram(X[rows], bound / np.maximum(norms[rows], bound), spare)
+    return norms, gram

@@ -8,9 +8,11 @@ contract tests by exporting its problem.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -40,6 +42,19 @@ FORM = {"form": True}
 """The metadata of a field that is no number of the point."""
 
 
+def _checked(name: str, value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    number = float(value)
+    if name not in COUNTS:
+        if not 0 < number < math.inf:
+            raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        return number
+    if not (1 <= number < math.inf and number.is_integer()):
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)  # type: ignore[call-overload]
+
+
 class Floor(NamedTuple):
     """The largest certified lower bound at a problem, and its name."""
 
@@ -65,6 +80,19 @@ class Problem(ABC):
     """The fields that choose a form of the problem on the command line."""
 
     n: int
+
+    def __post_init__(self) -> None:
+        """Counts are whole and at least 1, s at most d or p, other numbers positive and finite."""
+        for name in self.parameters():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _checked(name, value))
+        numbers = self.point
+        for whole in {"d", "p"} & set(numbers):
+            if numbers.get("s", 1) > numbers[whole]:
+                raise ValueError(
+                    f"s must be at most {whole} = {numbers[whole]}, got {numbers['s']}"
+                )
 
     # --- Its numbers ------------------------------------------------------------------------------
 

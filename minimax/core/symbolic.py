@@ -64,6 +64,10 @@ class Letters(dict[str, Number]):
 LETTERS = Letters()
 
 
+PLAIN = (float, int)
+"""The numbers that need no library but that of floats."""
+
+
 def is_symbolic(*values: Number) -> bool:
     """Whether some value is a sympy expression (without importing sympy)."""
     sympy = sys.modules.get("sympy")
@@ -72,7 +76,7 @@ def is_symbolic(*values: Number) -> bool:
 
 def library(*values: Number) -> Library:
     """The functions for these values: sympy's if one is symbolic, else a ball's, or mpmath's."""
-    if all(type(value) is float for value in values):  # searches ask often
+    if all(type(value) in PLAIN for value in values):  # searches ask often
         return FLOATS
     if is_symbolic(*values):
         return _symbolic_library()

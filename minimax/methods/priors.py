@@ -52,7 +52,10 @@ class SignInstance:
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         chance = (1 + self.target / self.sigma) / 2
-        return np.where(rng.random((n, len(self.target))) < chance, self.sigma, -self.sigma)
+        X = rng.random((n, len(self.target)))
+        X -= chance  # negative with that chance
+        np.copysign(self.sigma, X, out=X)
+        return np.negative(X, out=X)
 
     def loss(self, estimate: Array) -> float:
         return TO_THE_MEAN(estimate, self.target)
@@ -70,8 +73,11 @@ class DilutedInstance:
         return self.alpha * self.points.mean(axis=0)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        rows = self.points[rng.integers(len(self.points), size=n)]
-        return np.asarray(rows * (rng.random(n) < self.alpha)[:, None])
+        which = rng.integers(len(self.points), size=n)
+        drawn = rng.random(n) < self.alpha
+        X = np.zeros((n, self.points.shape[1]))
+        X[drawn] = self.points[which[drawn]]
+        return X
 
     def loss(self, estimate: Array) -> float:
         return TO_THE_MEAN(estimate, self.target)
@@ -177,8 +183,9 @@ def _block_signs(d: int, s: int, rng: np.random.Generator) -> Array:
 
 
 def random_signs(n: int, d: int, scale: float, rng: np.random.Generator) -> Array:
-    """Independent uniform signs times `scale`."""
-    return np.where(rng.integers(0, 2, size=(n, d), dtype=np.int8) == 1, scale, -scale)
+    """Independent uniform signs times `scale`: those of random bytes."""
+    signs = np.frombuffer(rng.bytes(n * d), dtype=np.int8)
+    return np.asarray(np.copysign(scale, ~signs).reshape(n, d))
 
 
 @dataclass(frozen=True)

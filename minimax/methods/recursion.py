@@ -100,6 +100,15 @@ def chernoff_interval(
     )
 
 
+def isotropic_deviation(n: Number, size: Number, failure: Number) -> Number:
+    """The largest |eigenvalue - 1| of (size/n) sum x_i x_i', |x_i| = 1, E x x' = I/size.
+
+    But for a chance `failure`. It is u_+ - 1 of `chernoff_interval`, without the rounding of
+    (1 + x) - 1: k(1 + x) <= k(1 - x) for x > 0, so 1 - u_- is no larger.
+    """
+    return _deviation(functions(failure, n).log(2 * size / failure) * size / n, 0)
+
+
 def _deviation(cost: Number, branch: int) -> Number:
     """x with (1 + x) log(1 + x) - x = cost: below 0 (branch -1; -1 if none) or above (branch 0)."""
     if type(cost) is float:  # searches ask often

@@ -31,6 +31,8 @@ class ClippedNormal(NamedTuple):
     """E psi_c'(xi) = P(|xi| <= c): what a small shift of xi leaves in the mean."""
     square: Number
     """E psi_c(xi)^2."""
+    surplus: Number
+    """square/sigma^2 - slope^2, which is lost in rounding if it is formed by subtraction."""
 
     @property
     def inefficiency(self) -> Number:
@@ -39,22 +41,32 @@ class ClippedNormal(NamedTuple):
 
 
 def clipped_normal(c: Number, sigma: Number) -> ClippedNormal:
-    r"""The two moments of a clipped normal variable.
+    r"""The moments of a clipped normal variable.
 
-    **Statement.** With z = c/sigma: slope = erf(z/sqrt 2) and
-    square = sigma^2 [slope - 2 z phi(z)] + c^2 [1 - slope].
+    **Statement.** With z = c/sigma and q = erfc(z/sqrt 2): slope = erf(z/sqrt 2),
+    square = sigma^2 [slope - 2 z phi(z)] + c^2 q and surplus = e(z)^2 - q^2, e(z)^2 of
+    `excess_square`.
 
-    **Proof.** int_{-z}^z t^2 phi(t) dt by parts, and P(|xi| > c) = 1 - slope.
+    **Proof.** int_{-z}^z t^2 phi(t) dt by parts, and P(|xi| > c) = q = 1 - slope: square. As
+    e(z)^2 = (1 + z^2) q - 2 z phi(z), square/sigma^2 = e(z)^2 + slope - q; and
+    slope - slope^2 = q - q^2.
 
     **Constants.** As c -> 0: c/slope -> sigma sqrt(pi/2) and square/slope^2 -> (pi/2) sigma^2, both
     of the sign; as c grows, square/slope^2 -> sigma^2.
     """
     lib = library(c, sigma)
     z = c / sigma
-    slope = lib.erf(z / lib.sqrt(2))
+    slope, cut = lib.erf(z / lib.sqrt(2)), lib.erfc(z / lib.sqrt(2))
     density = lib.exp(-z * z / 2) / lib.sqrt(2 * lib.pi)
-    square = sigma**2 * (slope - 2 * z * density) + c**2 * lib.erfc(z / lib.sqrt(2))
-    return ClippedNormal(slope, square)
+    square = sigma**2 * (slope - 2 * z * density) + c**2 * cut
+    return ClippedNormal(slope, square, excess_square(z) - cut * cut)
+
+
+def excess_square(y: Number) -> Number:
+    """e(y)^2 = 2 E((g - y)^+)^2 = 2 [(1 + y^2) Phi(-y) - y phi(y)], g ~ N(0, 1)."""
+    lib = library(y)
+    density = lib.exp(-y * y / 2) / lib.sqrt(2 * lib.pi)
+    return 2 * ((1 + y * y) * lib.ndtr(-y) - y * density)
 
 
 # --- The curvature --------------------------------------------------------------------------------
@@ -106,23 +118,57 @@ def thinned_window(
     return Interval(low, high)
 
 
+# --- Any shift ------------------------------------------------------------------------------------
+
+
+def clipped_mean(u: Number, c: Number, sigma: Number) -> Number:
+    r"""E psi_c(xi + u), xi ~ N(0, sigma^2).
+
+    **Statement.** h(u + c) - h(u - c) - c, h(v) = v Phi(v/sigma) + sigma phi(v/sigma). It is odd,
+    and concave for u > 0.
+
+    **Proof.** psi_c(v) = (v + c)^+ - (v - c)^+ - c and h(v) = E(xi + v)^+. Its second derivative is
+    the density of xi at u + c less that at u - c, which is larger.
+    """
+    lib = library(u, c, sigma)
+
+    def excess(v: Number) -> Number:
+        z = v / sigma
+        return v * lib.ndtr(z) + sigma * lib.exp(-z * z / 2) / lib.sqrt(2 * lib.pi)
+
+    return excess(u + c) - excess(u - c) - c
+
+
+def slopes_within(reach: Number, c: Number, sigma: Number) -> Interval:
+    """Where E psi_c(xi + u)/u lies for 0 < |u| <= reach: it falls in |u| from P(|xi| <= c)."""
+    lib = library(reach, c, sigma)
+    return Interval(clipped_mean(reach, c, sigma) / reach, lib.erf(c / (sigma * lib.sqrt(2))))
+
+
+def shift_error(reach: Number, c: Number, sigma: Number, slope: Number) -> Number:
+    r"""K: |u - E psi_c(xi + u)/slope| <= K |u| for |u| <= reach; floats get some ulps more."""
+    lib = library(reach, c, sigma, slope)
+    low, high = slopes_within(reach, c, sigma)
+    rounding = 16 * lib.ulp * (reach + c + sigma) / (reach * slope)
+    return lib.largest(abs(1 - low / slope), abs(1 - high / slope)) + rounding
+
+
 # --- Noise in the starting point -----------------------------------------------------------------
 
 
 def normal_bias(noise: Number, spread: Number, residual: ClippedNormal) -> Number:
     r"""E f(u)^2 at most, f(u) = u - E[psi_c(xi + u) | u]/slope, u ~ N(0, noise), xi normal.
 
-    **Statement.** (noise/s^2)^3 (square/slope^2 - s^2), s^2 = spread^2 = Var(xi + u), with the
-    moments `residual` of N(0, s^2) clipped at c.
+    **Statement.** (noise/s^2)^3 s^2 surplus/slope^2, s^2 = spread^2 = Var(xi + u), with the moments
+    `residual` of N(0, s^2) clipped at c.
 
     **Proof.** Given u, the mean of psi_c(xi + u) is a projection of psi_c, which multiplies the
     Hermite polynomial of degree k by (noise/s^2)^{k/2}. Degree 1 gives slope u (Stein's identity),
     which cancels in f; psi_c is odd, so degree 2 is absent, and the squares of the others sum to at
     most (noise/s^2)^3 (square - slope^2 s^2).
     """
-    lib = library(noise, spread)
-    rest = lib.largest(residual.inefficiency - spread**2, 0 * spread)
-    return (noise / spread**2) ** 3 * rest
+    rest = library(noise, spread).largest(residual.surplus, 0 * spread)
+    return (noise / spread**2) ** 3 * rest * (spread / residual.slope) ** 2
 
 
 def symmetric_bias(sixth_moment: Number, sigma: Number, slope: Number) -> Number:

@@ -51,11 +51,31 @@ class SelectionPhase(NamedTuple):
     """E<x, b - beta>^2 after it for the worst coefficients, as predicted."""
     missed: float
     """What coefficients that were not chosen have in it."""
+    settled: float | None = None
+    """Above it a released coefficient is not chosen again; None: by deviations of its error."""
 
     @property
     def aim(self) -> float:
         """What is minimised: most coefficients are far from the threshold."""
         return self.risk - (1 - CAUTION) * self.missed
+
+
+class SparsePlan(NamedTuple):
+    """What a fit does: `print(model.plan_)` shows it."""
+
+    phases: tuple[SelectionPhase, ...]
+    moment_share: float
+    """Part of the budget for second moments."""
+    scale_share: float
+    """Part of the budget for the residuals' scale."""
+
+    def __str__(self) -> str:
+        shares = (("second moment", self.moment_share), ("scale", self.scale_share))
+        lines = [f"{name}: {share:.1%} of the budget" for name, share in shares if share]
+        for k, p in enumerate(self.phases, 1):
+            chosen = f"{p.selection:.1%} to choose, " if p.selection else ""
+            lines.append(f"phase {k}: clip {p.clip:.4g}, {chosen}{p.values:.1%} for the values")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)

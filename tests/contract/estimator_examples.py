@@ -81,15 +81,16 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     ],
     "StableSparseMean": [{"privacy": LOUD, "s": 2, "R": "quantile"}, {"privacy": LOUD, "R": 1.0}],
     "NoisyGradientRegression": [
+        {"privacy": LOUD, "radius": 10.0},
         {"privacy": LOUD, "R": "quantile"},
         {"steps": 8, "composition": "basic"},
         {"schedule": "theorem"},
     ],
     "ResidualClippedRegression": [
-        {"privacy": LOUD_PURE},
-        {"privacy": LOUD, "second_moment": "private"},
-        {"privacy": LOUD_CONCENTRATED, "sigma": None},
-        {"privacy": LOUD_PURE, "sigma": None, "second_moment": "private"},
+        {"privacy": LOUD_PURE, "second_moment": "isotropic"},
+        {"privacy": LOUD},
+        {"privacy": LOUD_CONCENTRATED, "sigma": None, "second_moment": "isotropic"},
+        {"privacy": LOUD_PURE, "sigma": None},
         {"privacy": Gaussian(1e3), "second_moment": np.eye(3) / 3, "start": np.full(3, 0.1)},
     ],
     "SparseResidualClippedRegression": [

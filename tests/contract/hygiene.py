@@ -10,19 +10,23 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
+from estimators.core.base import PlanWarning
 from tests.contract.estimator_examples import Data
 
 HUGE = 1e300
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState)
 
 
-def fitted(estimator: BaseEstimator, data: Data, seed: int | None = 0) -> Any:
-    """A copy fitted to the data; a warning is an error."""
+def fitted(
+    estimator: BaseEstimator, data: Data, seed: int | None = 0, *, few_records: Any = "ignore"
+) -> Any:
+    """A copy fitted to the data; a warning is an error, but for one that records are too few."""
     copy: Any = clone(estimator)
     if seed is not None and "random_state" in copy.get_params():
         copy.set_params(random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter(few_records, PlanWarning)
         return copy.fit(*data)
 
 
@@ -33,6 +37,15 @@ def outcome(estimator: BaseEstimator, data: Data) -> str:
     except Exception as problem:
         return repr(problem)
     return "well"
+
+
+def warned_of_few_records(estimator: BaseEstimator, data: Data) -> str:
+    """What a fit says about the number of records, if anything."""
+    try:
+        fitted(estimator, data, few_records="error")
+    except PlanWarning as said:
+        return str(said)
+    return ""
 
 
 def same(here: Any, there: Any) -> bool:

@@ -14,7 +14,10 @@ from sklearn.utils.estimator_checks import check_estimator
 from estimators.core.base import PrivateEstimator
 from tests.contract.estimator_examples import exported, made, sample
 
-pytestmark = pytest.mark.oldest
+pytestmark = [
+    pytest.mark.oldest,
+    pytest.mark.filterwarnings("ignore::estimators.core.base.PlanWarning"),
+]
 
 KINDS = exported()
 SUPERVISED = [name for name, kind in KINDS.items() if get_tags(kind()).target_tags.required]

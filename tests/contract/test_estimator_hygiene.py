@@ -15,7 +15,7 @@ import pytest
 
 import estimators
 from estimators import NoisyMean
-from estimators.core.base import SECRET_SEED, PrivateEstimator
+from estimators.core.base import SECRET_SEED, PlanWarning, PrivateEstimator
 from tests.contract.estimator_examples import FURTHER, examples, exported, sample
 from tests.contract.hygiene import (
     differing,
@@ -25,6 +25,7 @@ from tests.contract.hygiene import (
     generators_held,
     outcome,
     records_held,
+    warned_of_few_records,
 )
 
 pytestmark = pytest.mark.oldest
@@ -57,6 +58,12 @@ class Warns(Leaky):
     def _leak(self, X: np.ndarray) -> None:
         if X.max() > 5:
             warnings.warn("X is large", stacklevel=2)
+
+
+class WarnsOfFew(Leaky):
+    def _leak(self, X: np.ndarray) -> None:
+        if X.max() > 5:
+            warnings.warn("n is too small", PlanWarning, stacklevel=2)
 
 
 class Publishes(Leaky):
@@ -135,6 +142,22 @@ def followers(estimator: Any) -> set[str]:
 @pytest.mark.parametrize("name", PRIVATE)
 def test_no_record_decides_an_error_or_a_warning(name: str) -> None:
     assert endings(EXAMPLES[name]) == {"well"}
+
+
+def few_records_told(estimator: Any) -> set[str]:
+    """What fits to the sample and to its neighbours say about the number of records."""
+    data = sample(estimator)
+    every = [data, *extreme_neighbours(estimator, data), *far_away(estimator, data)]
+    return {warned_of_few_records(estimator, one) for one in every}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_no_record_decides_whether_records_are_too_few(name: str) -> None:
+    assert len(few_records_told(EXAMPLES[name])) == 1
+
+
+def test_a_warning_of_few_records_that_follows_them_is_noticed() -> None:
+    assert len(few_records_told(WarnsOfFew(R=1.0))) == 2
 
 
 @pytest.mark.parametrize("leak", [Raises, Warns])

@@ -47,6 +47,7 @@ from minimax.problems.regression.problem import RegressionProblem
 from minimax.problems.regression.residual_clipped import residual_clipped_upper
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
+from minimax.problems.sparse_regression.residual_clipped import sparse_residual_clipped_upper
 from tests.contract.walk import (
     Draw,
     held_against_balls,
@@ -93,6 +94,12 @@ def made() -> Iterator[Made]:
         yield (
             f"clipped residuals {privacy}",
             lambda p=privacy: residual_clipped_upper(RegressionProblem(10**6, 20, 0.1), p),
+        )
+        yield (
+            f"clipped residuals and a choice {privacy}",
+            lambda p=privacy: sparse_residual_clipped_upper(
+                SparseRegressionProblem(10**7, 100, 5, 0.1), p
+            ),
         )
         yield (
             f"bounded mean {privacy}",

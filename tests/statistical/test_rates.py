@@ -48,7 +48,7 @@ def check(claim: Claim, trials: int = 60) -> Run:
 def test_a_non_private_twin_is_found_out(name: str) -> None:
     """In place of the private estimator it violates the lower bound: exit code 1."""
     claim = CLAIMS[name]
-    weight = max(sweep.weight for sweep in claim.sweeps)
+    weight = max(sweep.weight_at(sweep.base) for sweep in claim.sweeps)
     cheating = replace(claim, estimator_at=claim.non_private, upper=None)
     found = check(cheating, round(60 / weight))
     assert found.exit_code == 1

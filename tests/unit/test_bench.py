@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minimax
@@ -88,12 +89,15 @@ def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> No
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)
     monkeypatch.setattr(bench, "CHUNK", 200)
-    rows = bench.time_rows(600, 10) + bench.memory_rows(2_000, 10)
-    assert len(rows) == 8
-    assert all(row.figure > 0 for row in rows)
-    assert all(row.figure < row.goal for row in rows[4:])
+    names = [f"{each.name}, {each.guarantee}" for each in bench.randomisers(10)]
+    assert len(set(names)) == 7
+    times, memory = bench.time_rows(600, 10), bench.memory_rows(2_000, 10)
+    for rows in (times, memory):
+        assert all(name in row.what for name, row in zip(names, rows, strict=True))
+    assert all(row.figure > 0 for row in times)
+    assert all(0 < row.figure < row.goal for row in memory)
     fits = bench.fit_rows(50_000, 10)
-    assert len(fits) == 4
+    assert len(fits) == 6
     assert all(row.figure > 0 for row in fits)
 
 
@@ -109,9 +113,40 @@ def loaded(name: str) -> Any:
 
 def test_the_bench_counts_passes() -> None:
     rows = loaded("passes").measured(2_000)
-    assert len(rows) == 4
+    assert len(rows) == 6
     assert all(0 < row.passes < float("inf") for row in rows)
     assert all(row.goal > 1 for row in rows)
+
+
+def test_the_bench_tunes_a_dense_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    bench = loaded("peers_dense")
+    monkeypatch.setattr(bench, "TUNING_SETS", 1)
+    rows = bench.measured(1_000, 2, 5)
+    ours, *tuned = rows[: 1 + bench.FINALISTS]
+    assert ours.ratio == pytest.approx((1, 1, 1))
+    assert [row.rival for row in tuned].count(True) == 1
+    assert min(tuned, key=lambda row: row.error).rival
+    assert not ours.rival
+    for row in rows[1:]:
+        found, low, high = row.ratio
+        assert low < found < high
+        assert found == pytest.approx(ours.error / row.error)
+
+
+def test_the_interval_of_a_ratio_covers_and_pairs_make_it_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    rng, covered, ratio = np.random.default_rng(0), 0, loaded("peers_dense").ratio
+    for _ in range(400):
+        common, noise = rng.gamma(4.0, size=300), rng.gamma(4.0, size=(2, 300))
+        a, b = common + noise[0] / 4, 2 * common + noise[1] / 2
+        _, low, high = ratio(a, b)
+        covered += low <= 0.5 <= high
+        shuffled = ratio(a, rng.permutation(b))
+        assert high / low < shuffled[2] / shuffled[1]
+    assert 360 <= covered <= 395  # 95 % of 400 is 380; P(outside) < 1e-4
 
 
 def test_the_bench_runs_every_theorem() -> None:

@@ -35,6 +35,24 @@ class Sweep:
     """Parameters whose slope is fitted; with none, only the base point is checked."""
     weight: float = 1
     """How many times the profile's trials: more where bounds are tight or losses heavy-tailed."""
+    base_weight: float | None = None
+    """That of the base alone, in the middle of every sweep, where it has no leverage on the slope:
+    what its level needs. None: the same."""
+    control_weight: float | None = None
+    """That of the control with more noise. None: see `loud_weight`."""
+
+    def weight_at(self, point: Point) -> float:
+        """The weight of a cell of the sweep."""
+        if self.base_weight is not None and dict(point) == dict(self.base):
+            return self.base_weight
+        return self.weight
+
+    @property
+    def loud_weight(self) -> float:
+        """The weight of the control with more noise: losses that vary much do so there too."""
+        if self.control_weight is not None:
+            return self.control_weight
+        return max(self.weight / 4, min(self.weight, 1))
 
 
 @dataclass(frozen=True)

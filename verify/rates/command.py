@@ -31,6 +31,7 @@ from verify.rates.run import run
 from verify.rates.special import (
     Extra,
     Special,
+    coverage,
     randomised_response_exact,
     sandwich,
     sandwich_logistic,
@@ -49,6 +50,7 @@ EXTRAS: tuple[Extra, ...] = (
     randomised_response_exact.SPECIAL,
     sandwich.SPECIAL,
     sandwich_logistic.SPECIAL,
+    coverage.SPECIAL,
     ORDERING,
 )
 """What is run besides the claims."""

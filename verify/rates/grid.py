@@ -49,6 +49,8 @@ class Cell:
     regime: Regime
     point: Point
     weight: float = 1
+    loud_weight: float = 1
+    """That of its control with more noise."""
 
     @property
     def label(self) -> str:
@@ -115,7 +117,8 @@ def _claim_grid(claim: Claim, profile: Profile) -> Grid:
         for variable in sweep.variables or (None,):
             row = []
             for point in _points(sweep, variable, profile):
-                cell = Cell(claim, sweep.regime, point, sweep.weight)
+                weights = sweep.weight_at(point), sweep.loud_weight
+                cell = Cell(claim, sweep.regime, point, *weights)
                 broken = claim.lower.broken(**point)
                 if broken:
                     dropped[cell.label] = Dropped(claim.name, point, "; ".join(broken))

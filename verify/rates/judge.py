@@ -51,6 +51,17 @@ def judge_level(measured: Measurement, lower: float | None, upper: float | None)
     return Verdict.CONSISTENT
 
 
+def judge_coverage(measured: Measurement, level: float, tolerance: float) -> Verdict:
+    """Is coverage within the tolerance of the level?
+
+    VIOLATED: the whole interval is outside. INCONCLUSIVE: it reaches beyond twice the tolerance.
+    """
+    if abs(min(max(level, measured.ci_low), measured.ci_high) - level) > tolerance:
+        return Verdict.VIOLATED
+    reach = max(level - measured.ci_low, measured.ci_high - level)
+    return Verdict.CONSISTENT if reach <= 2 * tolerance else Verdict.INCONCLUSIVE
+
+
 @dataclass(frozen=True)
 class ZeroRelease:
     """What releasing 0 risks, whatever the data, at a cell."""

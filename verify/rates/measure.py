@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.intervals import student_half_width
+from attacks.intervals import clopper_pearson, student_half_width
 from minimax.core.bound import Point, Prior, fit_arguments
 
 if TYPE_CHECKING:
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A mean over independent trials, with a Student interval at the level asked for."""
+    """A mean over independent trials, with an interval at the level asked for.
+
+    Student's for losses, the exact one for the share of trials in which something is so.
+    """
 
     risk: float
     ci_low: float
@@ -62,6 +65,11 @@ def interval(values: NDArray[np.float64], alpha: float, seed: int) -> Measuremen
     """Mean and two-sided Student interval of level 1 - alpha, of values that are not negative."""
     mean, half = float(np.mean(values)), student_half_width(values, alpha)
     return Measurement(mean, max(mean - half, 0.0), mean + half, len(values), seed)
+
+
+def proportion(successes: int, trials: int, alpha: float, seed: int) -> Measurement:
+    """The share of trials that succeeded, with its exact interval of level 1 - alpha."""
+    return Measurement(successes / trials, *clopper_pearson(successes, trials, alpha), trials, seed)
 
 
 def exactly(risk: float) -> Measurement:

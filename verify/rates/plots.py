@@ -19,7 +19,8 @@ from verify.figures import (
     write_figure,
 )
 from verify.rates.report import numbers
-from verify.rates.rows import Run, SlopeRow, WorstCaseRow
+from verify.rates.rows import LevelControl, Run, SlopeRow, WorstCaseRow
+from verify.rates.special.coverage import coverage_figure
 from verify.rates.special.price_of_dimension import dimension_figure
 from verify.rates.special.sandwich import sandwich_figure
 
@@ -46,6 +47,10 @@ def write_plots(folder: Path, found: Run) -> list[Path]:
     sandwich = sandwich_figure(found.cells)
     if sandwich is not None:
         written.append(write_figure(folder / "sandwich.png", sandwich))
+    controls = [control for control in found.controls if isinstance(control, LevelControl)]
+    covered = coverage_figure(found.coverage, controls)
+    if covered is not None:
+        written.append(write_figure(folder / "coverage.png", covered))
     return written
 
 

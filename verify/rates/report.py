@@ -11,6 +11,7 @@ from verify.rates.claim import Ceiling, Claim
 from verify.rates.judge import SLOPE_TOLERANCE, Verdict
 from verify.rates.rows import Control, Row, Run, SlopeRow
 from verify.rates.special import Extra
+from verify.rates.special.coverage import CoverageRow
 from verify.rates.special.ordering.rows import Ordering
 
 STYLE = {
@@ -43,13 +44,15 @@ def print_report(found: Run, console: Console) -> None:
         console.print(_cell_table(found.cells))
     if found.slopes:
         console.print(_slope_table(found.slopes))
+    if found.coverage:
+        console.print(_coverage_table(found.coverage))
     if found.controls:
         console.print(_control_table(found.controls))
     for point in found.dropped:
         console.print(f"dropped {point.claim} at {numbers(point.point)}: {point.reason}")
     s = found.summary
     console.print(
-        f"{s.cells} cells, {s.slopes} slopes: {s.consistent} consistent,"
+        f"{s.cells} cells, {s.slopes} slopes, {s.coverage} coverages: {s.consistent} consistent,"
         f" {s.violated} violated, {s.inconclusive} inconclusive; {s.controls} controls,"
         f" {s.controls_unbroken} of them unbroken; {s.worse_than_zero} cells worse than"
         f" releasing 0; {s.dropped} points outside a regime."
@@ -138,6 +141,28 @@ def _slope_table(rows: Sequence[SlopeRow]) -> Table:
             f"{row.slope.fitted:+.2f}",
             f"{row.slope.ci_low:+.2f} … {row.slope.ci_high:+.2f}",
             f"{row.expected:+.2f} ± {SLOPE_TOLERANCE:g}",
+            _verdict_text(row.verdict),
+        )
+    return table
+
+
+def _coverage_table(rows: Sequence[CoverageRow]) -> Table:
+    table = Table(title="coverage of confidence intervals, one coordinate of each fit")
+    table.add_column("claim / estimator")
+    for column in ("level", "coverage", "exact interval", "fits"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    previous = None
+    for row in rows:
+        name = "" if row.claim == previous else f"{row.claim}\n[dim]{row.estimator}[/dim]"
+        previous = row.claim
+        found = row.measured
+        table.add_row(
+            name,
+            f"{row.level:g} ± {row.tolerance:g}",
+            f"{found.risk:.4f}",
+            f"{found.ci_low:.4f} … {found.ci_high:.4f}",
+            f"{found.trials}",
             _verdict_text(row.verdict),
         )
     return table

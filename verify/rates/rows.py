@@ -27,6 +27,7 @@ from verify.rates.judge import (
 from verify.rates.measure import Measurement
 
 if TYPE_CHECKING:
+    from verify.rates.special.coverage import CoverageRow
     from verify.rates.special.ordering.rows import Ordering
 
 ALPHA = 1e-6
@@ -242,6 +243,7 @@ class Summary:
     seed: int
     cells: int
     slopes: int
+    coverage: int
     consistent: int
     violated: int
     inconclusive: int
@@ -269,22 +271,26 @@ class Run:
     dropped: Sequence[Dropped]
     ordering: Ordering | None = None
     """Orderings that papers report, as measured; they do not touch the exit code."""
+    coverage: Sequence[CoverageRow] = ()
 
     @property
     def unseen(self) -> list[str]:
         """Claims all of whose cells were inconclusive or violated: nothing was shown for them."""
-        seen = {row.claim for row in self.cells if row.verdict is Verdict.CONSISTENT}
-        return sorted({row.claim for row in self.cells} - seen)
+        rows: list[Row | CoverageRow] = [*self.cells, *self.coverage]
+        seen = {row.claim for row in rows if row.verdict is Verdict.CONSISTENT}
+        return sorted({row.claim for row in rows} - seen)
 
     @property
     def summary(self) -> Summary:
         """The run in numbers."""
-        verdicts = [row.verdict for row in self.cells] + [row.verdict for row in self.slopes]
+        judged: list[Row | SlopeRow | CoverageRow] = [*self.cells, *self.slopes, *self.coverage]
+        verdicts = [row.verdict for row in judged]
         return Summary(
             profile=self.profile.name,
             seed=self.seed,
             cells=len(self.cells),
             slopes=len(self.slopes),
+            coverage=len(self.coverage),
             consistent=verdicts.count(Verdict.CONSISTENT),
             violated=verdicts.count(Verdict.VIOLATED),
             inconclusive=verdicts.count(Verdict.INCONCLUSIVE),
@@ -313,5 +319,6 @@ class Run:
             "slopes": [row.as_json() for row in self.slopes],
             "controls": [row.as_json() for row in self.controls],
             "dropped": [row.as_json() for row in self.dropped],
+            "coverage": [row.as_json() for row in self.coverage],
             "ordering": self.ordering.as_json() if self.ordering else None,
         }

@@ -95,6 +95,7 @@ def run(
             *(control for part in found for control in part.controls),
         ],
         dropped=dropped,
+        coverage=[row for part in found for row in part.coverage],
     )
 
 
@@ -109,12 +110,13 @@ def _tasks(cells: list[Cell], profile: Profile) -> list[Task]:
     trials = max(profile.trials // 2, 60)
     for cell in (cell for cell in cells if cell.has_controls):
         claim, point = cell.claim, cell.point
-        tasks.append(Task(_twin(cell), claim, point, point, False, trials))
+        few = round(trials * min(cell.weight, 1))
+        tasks.append(Task(_twin(cell), claim, point, point, False, few))
         ceiling = claim.ceiling(point)
         if ceiling and not ceiling.vacuous:
             noisier = weakened(point, claim.noise_factor)
-            heavy = max(cell.weight / 4, 1)  # losses that vary so much do so with more noise too
-            tasks.append(Task(_noisier(cell), claim, point, noisier, True, round(trials * heavy)))
+            many = round(trials * cell.loud_weight)
+            tasks.append(Task(_noisier(cell), claim, point, noisier, True, many))
     return tasks
 
 

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import optimize
 
-from minimax.core.bound import Optimum, Point, Terms, UpperBound
+from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
 from minimax.core.privacy import Privacy, Pure, check_privacy
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
@@ -53,6 +53,10 @@ class Course(NamedTuple):
     """Variance of the noise on a coordinate of the last centre."""
     root_risk: Number
     """A bound on the root of the risk."""
+    sampling: Number
+    """Variance of the sampling error on a coordinate of the last centre, to leading order in n."""
+    cut: Number
+    """A bound on what was cut off: root mean square of a coordinate, over all of them."""
 
 
 def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "vectors") -> UpperBound:
@@ -96,6 +100,7 @@ def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "vectors")
         optimise=optimise,
         expression=expression,
         closed_formula=lambda at, found: formula(at, found).total,
+        assumptions=(Assumption(LAWS[tails], lambda at: True),),
         defaults={**point, **budget},
         estimator="NoisyMean",
         settings=lambda at, found: {"sigma": at["sigma"], "radius": at["radius"], "tails": tails},
@@ -137,10 +142,10 @@ def tails_course(at: Point, pure: bool, found: Optimum) -> Course:
     n, d, sigma = at["n"], at["d"], at["sigma"]
     lib = library(n, d)
     phases, precision, lost = _centred(at, pure, found, int(found["phases"]))
-    noise = 1 / precision
+    noise, law = 1 / precision, (sigma**2 / n, lost / lib.sqrt(d))
     if len(phases) == 1:
-        return Course(phases, noise, lib.sqrt(sigma**2 * d / n + lost**2 + d * noise))
-    return Course(phases, noise, lib.sqrt(sigma**2 * d / n + d * noise) + lost)
+        return Course(phases, noise, lib.sqrt(sigma**2 * d / n + lost**2 + d * noise), *law)
+    return Course(phases, noise, lib.sqrt(sigma**2 * d / n + d * noise) + lost, *law)
 
 
 def _centred(
@@ -190,6 +195,10 @@ def gaussian_course(at: Point, pure: bool, found: Optimum) -> Course:
     most B but on an event of chance 4 e^{-z^2/2}, where E|xbar - mu|^4 = (sigma^2/n)^2 d (d + 2)
     and the inequality of Cauchy and Schwarz give F.
 
+    *The sampling error to leading order* is (1 - w)(xbar - mu) + (w/a) [mean of short(y) less
+    its mean given zeta]: their covariance is a sigma^2/n (Stein), so a coordinate has variance
+    [sigma^2 + w^2 (q/(a^2 d) - s^2)]/n. The bias orthogonal to zeta is counted with it.
+
     **Constants.** For R -> 0 this is the mean of directions: R/a tends to s sqrt(pi/2) for d = 1
     and to s sqrt(d) (1 + O(1/d)) in general, and this phase needs no tail at all.
     """
@@ -211,7 +220,9 @@ def gaussian_course(at: Point, pure: bool, found: Optimum) -> Course:
     fourth = sigma / lib.sqrt(n) * lib.sqrt(lib.sqrt(d * (d + 2)))
     noise = 1 / (precision + 1 / phase.variance)
     root = lib.sqrt(d * noise + spared) + typical + w * rare * fourth + most * lost
-    return Course((*phases, phase), noise, root)
+    excess = lib.largest(scaled / d - spread**2, 0 * d)
+    sampling = sigma**2 / n + w**2 * (excess / n + bias / d)
+    return Course((*phases, phase), noise, root, sampling, (1 - w) * lost / lib.sqrt(d))
 
 
 RARE = 8.0
@@ -303,9 +314,14 @@ COARSE, FINE = 5e-3, 5e-4
 
 def best_course(at: Point, privacy: Privacy, tails: Tails) -> Course:
     """The phases of least proven risk at a point of numbers: what an estimator runs."""
-    pure = isinstance(privacy, Pure)
-    full = {**at, **privacy.parameters}
-    return course(full, pure, _settings(full, type(privacy), tails))
+    return _planned(tuple(at.items()), privacy, tails)
+
+
+@lru_cache(maxsize=256)
+def _planned(numbers: tuple[tuple[str, Number], ...], privacy: Privacy, tails: Tails) -> Course:
+    """`best_course`: fits to tables of one size ask for the same one again and again."""
+    at = {**dict(numbers), **privacy.parameters}
+    return course(at, isinstance(privacy, Pure), _settings(at, type(privacy), tails))
 
 
 def _settings(at: Point, model: type[Privacy], tails: Tails) -> dict[str, float]:

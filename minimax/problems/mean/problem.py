@@ -35,6 +35,7 @@ class MeanProblem(Problem):
         """A radius that is not given is sigma."""
         if self.radius is AS_SIGMA:
             object.__setattr__(self, "radius", self.sigma)
+        super().__post_init__()
 
     def instance(self, theta: Array) -> Instance:
         """N(theta, sigma^2 I)."""

@@ -21,10 +21,11 @@ from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
 from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
 from minimax.core.privacy import Privacy, Pure
-from minimax.core.symbolic import FLOATS, LETTERS, Expression, Library, Number, library, lift
-from minimax.methods.recursion import Interval, chernoff_interval, contraction
+from minimax.core.symbolic import FLOATS, LETTERS, Expression, Number, library, lift
+from minimax.methods.recursion import Interval, contraction, isotropic_deviation
 from minimax.methods.residual_clip import (
     clipped_normal,
+    excess_square,
     normal_bias,
     slope_window,
     symmetric_bias,
@@ -131,6 +132,7 @@ def residual_clipped_upper(problem: RegressionProblem, privacy: Privacy) -> Uppe
                 "row_bound": 1.0,
                 "radius": at["radius"],
                 "sigma": at["sigma"],
+                "second_moment": "isotropic",
             },
             zero_release_risk=problem.zero_release_risk,
             resolve=True,
@@ -141,8 +143,8 @@ def residual_clipped_upper(problem: RegressionProblem, privacy: Privacy) -> Uppe
 def course(at: Point, pure: bool, found: Optimum) -> Course:
     r"""The phases and their risk.
 
-    **Statement.** Let x > 0, delta the deviation of d H from I by `chernoff_interval` at the chance
-    e^{-x}, H = (1/n) sum x_i x_i', h = 1 + delta. Phase k has noise of variance v_k a coordinate,
+    **Statement.** Let x > 0, delta the `isotropic_deviation` of d H from I at the chance e^{-x},
+    H = (1/n) sum x_i x_i', h = 1 + delta. Phase k has noise of variance v_k a coordinate,
     zeta_k = (d/slope_k) w_k, t_k = (d/slope_k)^2 v_k. Before the last phase slopes are 1 and clips
     c_1 = a + sigma y and c_k = R_{k-1} + y s_k, s_k^2 = sigma^2 + t_{k-1}, for any y > 0. Then
     b_k = beta + zeta_k + good + cut, where in root mean square, surely, and in root mean square
@@ -152,7 +154,7 @@ def course(at: Point, pure: bool, found: Optimum) -> Course:
         R_k = delta (Z_{k-1} + R_{k-1}) + D,
         k_k = (h + delta) k_{k-1} + sqrt(d h) s_k e(y),
 
-    e(y)^2 = 2 E((g - y)^+)^2, g ~ N(0, 1), D = sigma d (1 + sqrt(2 x h/d))/sqrt(n),
+    e(y)^2 of `excess_square`, D = sigma d (1 + sqrt(2 x h/d))/sqrt(n),
     Z = sqrt(t) (sqrt d + sqrt(2x)). The last phases, as many as are to be, clip at c_k = z_k s_k
     with the slope and square of N(0, s_k^2) instead, and
 
@@ -228,29 +230,18 @@ class _Gram:
         if lib.is_symbolic:
             self.delta = found["delta"]
         else:
-            deviation = _known_deviation if lib is FLOATS else _deviation
+            deviation = _known_deviation if lib is FLOATS else isotropic_deviation
             self.delta = deviation(n, d, lib.exp(-self.x))
         self.high = 1 + self.delta
         spread = 1 + lib.sqrt(2 * self.x * self.high / d)
         self.statistics = sigma * d * spread / lib.sqrt(n)
-        self.beyond = lib.sqrt(d * self.high * _excess(self.y, lib))
-
-
-def _excess(y: Number, lib: Library) -> Number:
-    """2 E((g - y)^+)^2 = 2 [(1 + y^2) Phi(-y) - y phi(y)], g ~ N(0, 1)."""
-    density = lib.exp(-y * y / 2) / lib.sqrt(2 * lib.pi)
-    return 2 * ((1 + y * y) * lib.ndtr(-y) - y * density)
-
-
-def _deviation(n: Number, d: Number, failure: Number) -> Number:
-    window = chernoff_interval(n, d, d / d, Interval(1 / d, 1 / d), failure)
-    return contraction(d, window)
+        self.beyond = lib.sqrt(d * self.high * excess_square(self.y))
 
 
 @lru_cache(maxsize=256)
 def _known_deviation(n: float, d: float, failure: float) -> float:
-    """`_deviation` in floats: a search asks for the same one again and again."""
-    return float(_deviation(n, d, failure))
+    """`isotropic_deviation` in floats: a search asks for the same one again and again."""
+    return float(isotropic_deviation(n, d, failure))
 
 
 def _share(found: Optimum, k: int, like: Number) -> Number:
@@ -410,7 +401,7 @@ def _improved(
     """The settings of least proven risk next to those with a phase less."""
     last = int(fixed["phases"])
     fixed = {**fixed, "x": _rarity(at, pure, fixed["strength"], fixed["phases"])}
-    fixed["delta"] = float(_deviation(at["n"], at["d"], math.exp(-fixed["x"])))
+    fixed["delta"] = _known_deviation(at["n"], at["d"], math.exp(-fixed["x"]))
     ratios = ["y", *(f"z_{k}" for k in range(last - int(fixed["clipping"]) + 1, last + 1))]
     names = [f"share_{k}" for k in range(1, last)] + ratios
 

@@ -38,6 +38,7 @@ class SparseMeanProblem(Problem):
         """A radius that is not given is sigma."""
         if self.radius is AS_SIGMA:
             object.__setattr__(self, "radius", self.sigma)
+        super().__post_init__()
 
     def instance(self, theta: Array) -> Instance:
         """N(theta, sigma^2 I)."""
@@ -64,7 +65,7 @@ class SparseMeanProblem(Problem):
         return []
 
     def best_upper(self, privacy: Privacy) -> Best:
-        """SparseMean, or releasing 0."""
+        """SparseMean, NoisyMean, or releasing 0."""
         check_privacy(privacy)
         from minimax.problems.sparse_mean.upper import best_upper
 

@@ -9,7 +9,8 @@ from minimax.core.bound import Assumption, Optimum, Point, Rule, Terms, UpperBou
 from minimax.core.calibration import Scales, laplace_maximum_rms
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import LETTERS, Number, library
-from minimax.problems.mean.upper import Law, clip_bias
+from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.mean.upper import Law, best_noisy_mean, clip_bias
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.selection import selected_mean_upper
 
@@ -102,7 +103,9 @@ def sparse_mean_upper(
 
 
 def best_upper(problem: SparseMeanProblem, privacy: Privacy) -> Best:
-    """The least risk proven for SparseMean, for the sub-Gaussian class, or releasing 0, of risk at
-    most s radius^2."""
-    bound = selected_mean_upper(problem, privacy, s=problem.s)
-    return Best.of(bound).or_zero(problem.zero_release_risk(), VACUOUS)
+    """The least risk proven for SparseMean, for NoisyMean, which needs no sparsity and may win if s
+    is near d, or for releasing 0, of risk at most s radius^2; all for the sub-Gaussian class."""
+    dense = MeanProblem(problem.n, problem.d, problem.sigma, problem.radius)
+    bounds = (selected_mean_upper(problem, privacy, s=problem.s), best_noisy_mean(dense, privacy))
+    best = min(map(Best.of, bounds), key=lambda found: found.risk)
+    return best.or_zero(problem.zero_release_risk(), VACUOUS)

@@ -67,7 +67,7 @@ class SparseRegressionProblem(Problem):
         return self.stated(stated_bounds(self, privacy), privacy)
 
     def best_upper(self, privacy: Privacy) -> Best:
-        """PrivateHardThresholding, or releasing 0."""
+        """SparseResidualClippedRegression, PrivateHardThresholding, or releasing 0."""
         check_privacy(privacy)
         from minimax.problems.sparse_regression.upper import best_upper
 

@@ -51,6 +51,7 @@ from minimax.problems.erm.upper import claimed_theorem_8
 from minimax.problems.mean.upper import clip_bias
 from minimax.problems.regression.problem import LOSS
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
+from minimax.problems.sparse_regression.residual_clipped import sparse_residual_clipped_upper
 from minimax.problems.sparse_regression.thresholded import (
     Choice,
     StepTerms,
@@ -167,10 +168,10 @@ def _private_terms(point: Point, s: int, method: str, chosen: Choice) -> StepTer
 
 
 def best_upper(problem: SparseRegressionProblem, privacy: Privacy) -> Best:
-    """The least risk proven for PrivateHardThresholding, Gumbel selection.
+    """The least risk proven for PrivateHardThresholding, Gumbel selection, or clipped residuals.
 
-    Over R, step_size, steps, and for L = 1 a few s from s* to d; never more than releasing 0,
-    (L/s*) radius^2.
+    Over R, step_size, steps, and for L = 1 a few s from s* to d, and the phases of
+    SparseResidualClippedRegression; never more than releasing 0, (L/s*) radius^2.
     """
     d, s_star = problem.d, problem.s
     best = Best(problem.zero_release_risk(), note=VACUOUS)
@@ -179,6 +180,9 @@ def best_upper(problem: SparseRegressionProblem, privacy: Privacy) -> Best:
         tried |= {d, *(min(math.ceil(s_star * f), d) for f in (1.5, 2, 3, 5))}
     for s in sorted(tried):
         found = Best.of(_best_bound(problem, privacy, s))
+        best = found if found.risk < best.risk else best
+    if problem.L == 1:
+        found = Best.of(sparse_residual_clipped_upper(problem, privacy))
         best = found if found.risk < best.risk else best
     return best
 

@@ -60,6 +60,48 @@ def test_gram_counts_each_row_with_its_weight_squared(layout, weights):
     assert Design(LAYOUTS[layout](X)).gram(np.array(weights)) == pytest.approx(X.T @ W @ X)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("bound", [0.5, 3.0, 1e9])
+def test_norms_and_gram_of_one_pass_are_those_of_two(layout, bound):
+    X = np.random.default_rng(0).standard_normal((9_000, 40))  # three chunks
+    given, asked = LAYOUTS[layout](X), []
+    design, gram = Design.with_gram(given, bound, lambda Z: asked.append(1) or clamped(Z))
+    assert design.norms == pytest.approx(np.linalg.norm(X, axis=1))
+    shortened = X * np.minimum(1, bound / np.linalg.norm(X, axis=1))[:, None]
+    assert gram == pytest.approx(shortened.T @ shortened, rel=1e-9, abs=1e-9)
+    assert design.X is given
+    assert len(asked) == (layout == "CSR")
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, 1e101, -1.7e308])
+def test_one_pass_asks_again_about_what_is_not_finite_or_huge(entry):
+    X = np.ones((20_000, 30))
+    X[15_000, 3] = entry
+
+    def settled(Z):
+        if not np.isfinite(Z).all():
+            raise ValueError("not finite")
+        return clamped(Z)
+
+    if not np.isfinite(entry):
+        with pytest.raises(ValueError, match="not finite"):
+            Design.with_gram(X, 1.0, settled)
+        return
+    design, gram = Design.with_gram(X, 1.0, settled)
+    assert design.X[15_000, 3] == np.clip(entry, -LARGEST, LARGEST)
+    assert np.trace(gram) == pytest.approx(20_000)
+
+
+@pytest.mark.parametrize("start", [np.zeros(3), np.array([0.5, -1.0, 2.0])])
+def test_clipped_correlation_by_hand(start):
+    rng = np.random.default_rng(0)
+    X, y, shorten, weights = (rng.uniform(0.1, 1, s) for s in ((50, 3), 50, 50, 50))
+    kept = y.copy()
+    expected = X.T @ (weights * np.clip(y - shorten * (X @ start), -0.4, 0.4))
+    assert Design(X).clipped_correlation(y, start, shorten, weights, 0.4) == pytest.approx(expected)
+    assert np.array_equal(y, kept)  # the data themselves are left alone
+
+
 def test_gram_is_the_same_in_many_chunks():
     rng = np.random.default_rng(0)
     X, weights = rng.standard_normal((600, 1000)), rng.uniform(0.5, 1, 600)

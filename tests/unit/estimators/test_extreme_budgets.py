@@ -13,6 +13,7 @@ from estimators.core.accounting import LedgerEntry, LossLaw, compose
 from estimators.core.base import PrivateEstimator
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 
+pytestmark = pytest.mark.filterwarnings("ignore::estimators.core.base.PlanWarning")
 X = np.random.default_rng(0).choice([-1.0, 1.0], size=(60, 4))
 Y = np.sign(X @ [0.5, 0.3, 0.0, 0.0] + 0.1 * np.random.default_rng(1).normal(size=60))
 PRIVATE = [

@@ -12,7 +12,7 @@ from scipy import sparse
 from estimators import ResidualClippedRegression
 from estimators.core.design import Design
 from estimators.core.mechanisms import bisected_quantile
-from estimators.residual_clipped import _flat, _unflat
+from estimators.core.second_moment import flat, unflat
 from minimax.core.calibration import Budget
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.regression.problem import RegressionProblem
@@ -35,13 +35,16 @@ def records(n: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         ({"row_bound": -1.0}, "row_bound must be positive"),
         ({"radius": 0.0}, "radius must be positive"),
         ({"sigma": -0.1}, "sigma must be positive"),
-        ({"second_moment": "known"}, "second_moment must be 'isotropic', 'private' or a matrix"),
+        ({"second_moment": "known"}, "second_moment must be 'private', 'isotropic' or a matrix"),
         ({"second_moment": np.eye(2)}, r"second_moment must be a finite matrix of shape \(3, 3\)"),
         ({"second_moment": -np.eye(3)}, "second_moment must be positive definite"),
         ({"second_moment": np.triu(np.ones((3, 3)))}, "second_moment must be symmetric"),
-        ({"start": np.zeros(2)}, "start must be 3 finite numbers"),
-        ({"start": np.full(3, np.nan)}, "start must be 3 finite numbers"),
-        ({"start": np.ones(3)}, "start must lie in the ball"),
+        (
+            {"start": np.zeros(2)},
+            r"start must have shape \(3,\), one entry per feature, got \(2,\)",
+        ),
+        ({"start": np.full(3, np.nan)}, "start must be finite"),
+        ({"start": np.ones(3)}, "start must have l2 norm at most 1, got 1.73"),
     ],
 )
 def test_what_is_wrong_is_named_before_anything_is_drawn(
@@ -55,17 +58,18 @@ def test_what_is_wrong_is_named_before_anything_is_drawn(
 
 
 BUDGETS = [Pure(5.0), Approximate(1.0, 1e-6), ZeroConcentrated(0.5), Gaussian(1.0)]
+ISOTROPIC = {**GIVEN, "second_moment": "isotropic"}
 KINDS: list[dict[str, Any]] = [
+    {"second_moment": "isotropic"},
+    {"second_moment": "isotropic", "sigma": None},
     {},
     {"sigma": None},
-    {"second_moment": "private"},
-    {"second_moment": "private", "sigma": None},
     {"second_moment": np.diag([0.2, 0.3, 0.5]), "start": np.array([0.4, 0.0, 0.0])},
 ]
 
 
 @pytest.mark.parametrize("privacy", BUDGETS, ids=str)
-@pytest.mark.parametrize("options", KINDS, ids=lambda options: ", ".join(options) or "isotropic")
+@pytest.mark.parametrize("options", KINDS, ids=lambda options: ", ".join(options) or "private")
 def test_the_ledger_adds_up_to_the_budget(
     privacy: SpendablePrivacy, options: dict[str, Any]
 ) -> None:
@@ -112,8 +116,8 @@ def test_the_norm_of_a_flat_matrix_is_its_own_and_opposite_rows_are_the_worst() 
     rng = np.random.default_rng(0)
     A = rng.standard_normal((4, 4))
     A = A + A.T
-    assert np.linalg.norm(_flat(A)) == pytest.approx(np.linalg.norm(A))
-    assert np.allclose(_unflat(_flat(A), 4), A)
+    assert np.linalg.norm(flat(A)) == pytest.approx(np.linalg.norm(A))
+    assert np.allclose(unflat(flat(A), 4), A)
     x, z = np.array([2.0, 0.0]), np.array([0.0, 2.0])
     assert np.linalg.norm(np.outer(x, x) - np.outer(z, z)) == pytest.approx(math.sqrt(2) * 4)
     rows = rng.standard_normal((500, 2, 3))
@@ -125,14 +129,17 @@ def test_the_norm_of_a_flat_matrix_is_its_own_and_opposite_rows_are_the_worst() 
 def test_units_do_not_matter() -> None:
     """X in other units, with row_bound and radius in them: the same coefficients in theirs."""
     X, y = records()
-    model = ResidualClippedRegression(ZeroConcentrated(0.1), **GIVEN, random_state=0).fit(X, y)
-    other = ResidualClippedRegression(
-        ZeroConcentrated(0.1), row_bound=8.0, radius=1 / 8, sigma=0.1, random_state=0
-    ).fit(8 * X, y)
-    assert other.coef_ * 8 == pytest.approx(model.coef_)
-    assert other.plan_.proven == pytest.approx(model.plan_.proven)
+    for options in KINDS[:4]:
+        given = {**GIVEN, **options, "random_state": 0}
+        model = ResidualClippedRegression(ZeroConcentrated(0.1), **given).fit(X, y)
+        scaled = {**given, "row_bound": 8.0, "radius": 1 / 8}
+        other = ResidualClippedRegression(ZeroConcentrated(0.1), **scaled).fit(8 * X, y)
+        assert other.coef_ * 8 == pytest.approx(model.coef_)
+        assert other.plan_.risk == pytest.approx(model.plan_.risk)
+        assert other.plan_.proven == pytest.approx(model.plan_.proven)
 
 
+@pytest.mark.filterwarnings("ignore::estimators.core.base.PlanWarning")
 def test_degenerate_data_release_something_finite() -> None:
     rng = np.random.default_rng(0)
     for X, y in (
@@ -176,11 +183,18 @@ def test_a_bisected_quantile_is_near_and_its_budget_is_divided() -> None:
 
 def test_the_bound_is_that_of_the_plan_and_is_refused_elsewhere() -> None:
     problem = RegressionProblem(2000, 3, 0.1)
-    model = ResidualClippedRegression(ZeroConcentrated(0.1), **GIVEN, random_state=0)
-    bound = model.risk_bound(problem).value()
-    assert model.fit(*records()).plan_.proven == pytest.approx(bound, rel=1e-6)
-    for options in ({"sigma": None}, {"second_moment": "private"}, {"start": BETA}):
-        with pytest.raises(ValueError, match="risk_bound covers"):
-            ResidualClippedRegression(**{**GIVEN, **options}).risk_bound(problem)
-    with pytest.raises(ValueError, match="sigma must be that of the problem"):
-        ResidualClippedRegression(**{**GIVEN, "sigma": 1.0}).risk_bound(problem)
+    model = ResidualClippedRegression(ZeroConcentrated(0.1), **ISOTROPIC, random_state=0)
+    bound = model.risk_bound(problem)
+    assert model.fit(*records()).plan_.proven == pytest.approx(bound.value(), rel=1e-6)
+    again = ResidualClippedRegression(ZeroConcentrated(0.1), **bound.keywords())
+    assert again.risk_bound(problem).value() == bound.value()
+    with pytest.raises(ValueError, match="covers second_moment='isotropic', got 'private'"):
+        ResidualClippedRegression(**GIVEN).risk_bound(problem)
+    for options, text in (
+        ({"second_moment": np.eye(3) / 3}, "covers second_moment='isotropic', got 'a matrix'"),
+        ({"sigma": None}, "covers a sigma that is given, got sigma=None"),
+        ({"start": BETA}, "covers start=None"),
+        ({"sigma": 1.0}, "sigma must be that of the problem"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            ResidualClippedRegression(**{**ISOTROPIC, **options}).risk_bound(problem)

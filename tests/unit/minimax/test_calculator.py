@@ -15,6 +15,8 @@ from minimax.catalogue import PROBLEMS
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.plan import plan
+from minimax.problems.mean import MeanProblem
+from minimax.problems.sparse_mean import SparseMeanProblem
 from minimax.problems.sparse_regression import upper as sparse_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from tests.commands import usage_error
@@ -271,3 +273,12 @@ def test_bad_usage_names_the_option(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in usage_error(main, arguments, capsys)
+
+
+def test_the_best_for_a_sparse_mean_may_need_no_sparsity() -> None:
+    few, all_of_them = SparseMeanProblem(30_000, 100, 5), SparseMeanProblem(30_000, 100, 100)
+    budget = ZeroConcentrated(1e-3)
+    assert few.best_upper(budget).estimator == "SparseMean"
+    found = all_of_them.best_upper(budget)
+    assert found.estimator == "NoisyMean"
+    assert found.risk == MeanProblem(30_000, 100).best_upper(budget).risk

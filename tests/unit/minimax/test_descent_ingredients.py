@@ -94,6 +94,17 @@ def test_chernoff_interval_solves_its_equation(cost: float) -> None:
     assert k[0] == pytest.approx(min(cost, 1.0), rel=1e-6)
 
 
+@pytest.mark.parametrize("n", [30.0, 1e3, 1e7, 1e15])
+def test_isotropic_deviation_is_the_wider_end(n: float) -> None:
+    with mpmath.workdps(50):
+        exact = [mpmath.mpf(x) for x in (n, 20, 1e-3)]
+        level = descent.Interval(1 / exact[1], 1 / exact[1])
+        low, high = descent.chernoff_interval(exact[0], exact[1], mpmath.mpf(1), level, exact[2])
+        true = max(1 - 20 * low, 20 * high - 1)
+    found = descent.isotropic_deviation(n, 20.0, 1e-3)
+    assert found == pytest.approx(float(true), rel=1e-13, abs=0)
+
+
 def test_chernoff_interval_hand_value() -> None:
     # d e^{-(n l/c) k(u)} = p/2 on both sides, n = 10^4, l = h = 1/20
     low, high = descent.chernoff_interval(1e4, 20, 1.0, descent.Interval(0.05, 0.05), 1e-3)

@@ -34,6 +34,17 @@ def test_the_moments_are_the_integrals(c: float, sigma: float) -> None:
     assert found.square == pytest.approx(sigma**2 * float(square), rel=1e-10)
 
 
+@pytest.mark.parametrize("z", [0.05, 0.5, 2.0, 5.0, 8.0])
+def test_the_surplus_is_not_lost_in_rounding(z: float) -> None:
+    found = clipped_normal(3 * z, 3.0)
+    with mpmath.workdps(50):
+        exact = clipped_normal(mpmath.mpf(3 * z), mpmath.mpf(3))
+        true = exact.square / 9 - exact.slope**2
+    assert found.surplus == pytest.approx(float(true), rel=1e-10, abs=0)
+    if z >= 5:  # the control: a difference of numbers near one
+        assert found.square / 9 - found.slope**2 != pytest.approx(float(true), rel=1e-10, abs=0)
+
+
 def test_a_small_clip_is_the_sign_and_a_wide_one_nothing() -> None:
     small, wide = clipped_normal(1e-4, 1.0), clipped_normal(40.0, 1.0)
     assert 1e-4 / small.slope == pytest.approx(math.sqrt(math.pi / 2), rel=1e-8)

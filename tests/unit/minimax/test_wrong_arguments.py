@@ -14,7 +14,7 @@ import minimax.problems
 from estimators import NoisyMean, OneShotThreshold, SparseMean
 from minimax.calculator import rows, upper_rows
 from minimax.catalogue import PROBLEMS
-from minimax.core.bound import SHARED
+from minimax.core.bound import COUNTS, SHARED
 from minimax.core.privacy import Privacy, Pure, ZeroConcentrated, parameter_names
 from minimax.core.problem import Problem
 from minimax.plan import plan
@@ -150,3 +150,26 @@ def test_a_bound_is_about_one_class() -> None:
     problem = RegressionProblem(1000, 5, 1.0, 1.0)
     with pytest.raises(TypeError, match="problem must be a MeanProblem, got RegressionProblem"):
         NoisyMean(ZeroConcentrated(0.05), sigma=1.0, radius=1.0).risk_bound(problem)  # type: ignore[arg-type]
+
+
+# --- Numbers of a problem -------------------------------------------------------------------------
+
+WRONG_COUNTS = [("a", TypeError), (True, TypeError), (0, ValueError), (-1, ValueError)]
+WRONG_COUNTS += [(2.5, ValueError), (float("nan"), ValueError), (float("inf"), ValueError)]
+WRONG_SIZES = [("a", TypeError), (0.0, ValueError), (-1.0, ValueError), (float("inf"), ValueError)]
+
+
+@pytest.mark.parametrize("kind", PROBLEMS.values(), ids=list(PROBLEMS))
+def test_a_problem_refuses_a_wrong_number_by_name(kind: type[Problem]) -> None:
+    numbers = {name: NUMBERS[name] for name, needed in kind.parameters().items() if needed}
+    right = kind(**numbers)  # type: ignore[arg-type]
+    assert right == kind(**{name: float(value) for name, value in numbers.items()})  # type: ignore[arg-type]
+    for name in right.point:
+        if name not in kind.parameters():
+            continue  # the radius of bounded records
+        for wrong, error in WRONG_COUNTS if name in COUNTS else WRONG_SIZES:
+            with pytest.raises(error, match=f"^{name} must be "):
+                kind(**{**numbers, name: wrong})  # type: ignore[arg-type]
+    if "s" in numbers:
+        with pytest.raises(ValueError, match=r"^s must be at most [dp] = 10, got 11"):
+            kind(**{**numbers, "s": 11})  # type: ignore[arg-type]

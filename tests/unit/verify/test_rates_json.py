@@ -10,6 +10,7 @@ from verify.rates.grid import PROFILES, Dropped
 from verify.rates.judge import Slope
 from verify.rates.measure import Measurement
 from verify.rates.rows import LevelControl, Row, Run, SlopeControl, SlopeRow, WorstCaseRow
+from verify.rates.special.coverage import CoverageRow
 from verify.rates.special.ordering.experiments import Setting
 from verify.rates.special.ordering.rows import Comparison, Gap, MethodRow, Ordering, Pair, Tally
 
@@ -48,7 +49,15 @@ RECORDED = {
 }
 """As of 0.3, in the file's order."""
 CELL_ADDED = {"upper_vacuous", "zero_release", "zero_release_under_prior", "against_zero"}
-ADDED = {"cell": CELL_ADDED, "worst case": CELL_ADDED, "summary": {"worse_than_zero"}}
+ADDED = {
+    "run": {"coverage"},
+    "summary": {"coverage", "worse_than_zero"},
+    "cell": CELL_ADDED,
+    "worst case": CELL_ADDED,
+}
+COVERAGE = (
+    "claim point estimator privacy level tolerance trials seed coverage ci_low ci_high verdict"
+)
 
 
 def example() -> Run:
@@ -68,7 +77,9 @@ def example() -> Run:
     )
     controls = [LevelControl("c", "k", point, found, "lower", 1.0), SlopeControl(slope)]
     dropped = [Dropped("c", point, "n >= 1")]
-    return Run(PROFILES["quick"], 0, 1e-8, [row, worst], [slope], controls, dropped, ordering)
+    covered = [CoverageRow("coverage/x", point, "E", "pure", 0.9, 0.03, found)]
+    rows = [row, worst], [slope], controls, dropped, ordering, covered
+    return Run(PROFILES["quick"], 0, 1e-8, *rows)
 
 
 def parts(run: JSON) -> dict[str, JSON]:
@@ -94,6 +105,13 @@ def parts(run: JSON) -> dict[str, JSON]:
 def test_keys_are_the_recorded_ones(kind: str) -> None:
     keys = list(parts(example().as_json())[kind])
     assert [key for key in keys if key not in ADDED.get(kind, ())] == RECORDED[kind].split()
+
+
+def test_coverage_has_keys_of_its_own() -> None:
+    run = example().as_json()
+    assert list(run["coverage"][0]) == COVERAGE.split()
+    assert run["summary"]["coverage"] == 1
+    assert run["summary"]["violated"] == 1  # a third of the intervals is far below 90 %
 
 
 def test_without_orderings_the_key_stays() -> None:

@@ -175,7 +175,14 @@ def _record_claims() -> list[Claim]:
         ),
         _interactive_claim(
             "duchi",
-            Sweep("privacy", {**BASE, "p": 4, "epsilon": 0.7}, ASYMPTOTIC, ("n",), weight=3),
+            Sweep(
+                "privacy",
+                {**BASE, "p": 4, "epsilon": 0.7},
+                ASYMPTOTIC,
+                ("n",),
+                weight=3,
+                base_weight=1,
+            ),
         ),
         _interactive_claim("privunit", Sweep("privacy", {**BASE, "epsilon": 1.0})),
         _record_claim(
@@ -188,7 +195,14 @@ def _record_claims() -> list[Claim]:
             # p that can be simulated record by record is of the size of the bound's p/n. Nor in
             # epsilon: where coth(eps/2) is 2/eps, many more users are needed for estimates that
             # are not clipped.
-            Sweep("privacy", {**BASE, "n": 20_000, "epsilon": 0.7}, ASYMPTOTIC, ("n",), weight=7),
+            Sweep(
+                "privacy",
+                {**BASE, "n": 20_000, "epsilon": 0.7},
+                ASYMPTOTIC,
+                ("n",),
+                weight=7,
+                base_weight=2,
+            ),
             upper=proven(_halving, LocalRegressionProblem.at),
         ),
         _one_shot_claim(
@@ -229,6 +243,7 @@ def _record_claims() -> list[Claim]:
                 {**ASYMPTOTIC, "alpha": 2.0, "epsilon": 1e-4},
                 ("epsilon",),
                 weight=3,
+                base_weight=1.5,
             ),
         ),
     ]
@@ -254,6 +269,7 @@ def _label_claims() -> list[Claim]:
                 ASYMPTOTIC_LABELS,
                 ("epsilon",),
                 weight=4,
+                base_weight=1,
             ),
             Sweep(
                 "privacy",
@@ -261,6 +277,7 @@ def _label_claims() -> list[Claim]:
                 ASYMPTOTIC_LABELS,
                 ("n", "p"),
                 weight=3,
+                base_weight=1,
             ),
         ),
         Claim(
@@ -302,6 +319,7 @@ def _label_claims() -> list[Claim]:
                 {"n": 30_000, "p": 32, "s": 2, "C": 40.0, "b": 9.0, "epsilon": 0.6},
                 {**ASYMPTOTIC_LABELS, "p": 32, "s": 2, "C": 40.0, "b": 9.0},
                 ("n",),
+                base_weight=0.5,
             ),
             link=PAPER_LINK,
         ),

@@ -108,7 +108,12 @@ def claims() -> list[Claim]:
         _descent(
             ZeroConcentrated,
             2,
-            Sweep("privacy", {"n": 50_000, "d": 8, "radius": 4.0, "rho": 5e-5}, weight=12),
+            Sweep(
+                "privacy",
+                {"n": 50_000, "d": 8, "radius": 4.0, "rho": 5e-5},
+                weight=2,
+                control_weight=3,
+            ),
         ),
         _descent(Gaussian, 2, Sweep("privacy", {**SMALL, "mu": 2e-3})),
     ]

@@ -25,7 +25,11 @@ ASYMPTOTIC = {"n": 1e16, "d": 1e4, "sigma": 1e-3, "radius": 1.0}
 
 def _phases(model: type[Privacy]) -> Factory:
     return lambda p: ResidualClippedRegression(
-        privacy=at_point(model, p), row_bound=1.0, radius=p["radius"], sigma=p["sigma"]
+        privacy=at_point(model, p),
+        row_bound=1.0,
+        radius=p["radius"],
+        sigma=p["sigma"],
+        second_moment="isotropic",
     )
 
 
@@ -108,7 +112,7 @@ def claims() -> list[Claim]:
             ),
         ),
         # Its risk falls faster than the bound here: phases that come in time with a larger budget.
-        _tracing(Approximate, Sweep("privacy", approximate, weight=7)),
+        _tracing(Approximate, Sweep("privacy", approximate, weight=2, control_weight=2)),
         _tracing(
             Gaussian,
             Sweep("privacy", {**BASE, "mu": 0.014}, {**ASYMPTOTIC, "mu": 1e-7}, ("mu",), weight=2),

@@ -87,8 +87,9 @@ def claims() -> list[Claim]:
             _gumbel(ZeroConcentrated),
             # In d the bound is constant, and the risk grows like d^.22 here as selection does: it
             # takes more trials to see that this is within the tolerance.
-            Sweep("privacy", base, deep, ("d",), weight=6),
-            Sweep("privacy", base, deep, ("n", "s", "rho"), weight=2),
+            Sweep("privacy", base, deep, ("d",), weight=6, base_weight=1),
+            Sweep("privacy", base, deep, ("s",), weight=2, base_weight=1),
+            Sweep("privacy", base, deep, ("n", "rho")),
         ),
         _claim(
             "known support/approximate",
@@ -102,6 +103,7 @@ def claims() -> list[Claim]:
                 {**WIDE, "n": 1e12, "d": 1e10, "s": 1e9, "epsilon": 1e-3, "delta": 1e-30},
                 ("epsilon",),
                 weight=2,
+                base_weight=1,
             ),
         ),
         _claim(
@@ -129,6 +131,7 @@ def claims() -> list[Claim]:
                 {**WIDE, "n": 1e25, "d": 1e12, "s": 1e4, "epsilon": 1e-2},
                 ("n", "s", "epsilon"),
                 weight=12,
+                base_weight=3,
             ),
         ),
         _claim(
@@ -142,6 +145,7 @@ def claims() -> list[Claim]:
                 {**UNIT, "n": 1000, "d": 1000, "s": 10, "rho": 500.0},
                 {**UNIT, "n": 1e9, "d": 1e5, "s": 1e3, "rho": 500.0},
                 ("n", "s"),
+                weight=0.4,
             ),
         ),
         # No upper bound: at this n every test refuses, and the worst of the class loses what

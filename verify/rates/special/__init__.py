@@ -12,6 +12,7 @@ from verify.rates.grid import Profile
 
 if TYPE_CHECKING:
     from verify.rates.rows import Control, Row, SlopeRow
+    from verify.rates.special.coverage import CoverageRow
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Found:
     cells: Sequence[Row]
     slopes: Sequence[SlopeRow] = ()
     controls: Sequence[Control] = ()
+    coverage: Sequence[CoverageRow] = ()
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,11 @@ LINEAR = Kind(
     RegressionProblem.at,
     regression_lower_bounds,
     lambda privacy, p: ResidualClippedRegression(
-        privacy, row_bound=1.0, radius=p["radius"], sigma=p["sigma"]
+        privacy,
+        row_bound=1.0,
+        radius=p["radius"],
+        sigma=p["sigma"],
+        second_moment="isotropic",
     ),
     non_private="least squares",
     louder=8.0,

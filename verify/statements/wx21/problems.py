@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from estimators.core.design import Design
 from estimators.core.links import IDENTITY, Link, best_step
-from estimators.label_regression import thresholded_descent
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
+from estimators.thresholding import thresholded_descent
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.rates.claims.local import PAPER_LINK
 

@@ -1,0 +1,82 @@
+"""The second moment of rows, E x x', known or released with noise."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from estimators.core.base import Array
+from estimators.core.purse import Purse
+
+
+class SecondMoment(NamedTuple):
+    """S, and what steps that are preconditioned with its inverse depend on."""
+
+    matrix: Array
+    inverse: Array
+    trace: float
+    largest: float
+    inverse_trace: float
+    mismatch: float
+    """Its relative error in root mean square, 0 if it is known."""
+
+    @classmethod
+    def of(cls, matrix: Array, floor: float = 0.0, noise: float = 0.0) -> SecondMoment:
+        """From a symmetric matrix whose eigenvalues are raised to the floor for the inverse."""
+        values, vectors = np.linalg.eigh(matrix)
+        values = np.maximum(values, floor)
+        inverse = (vectors / values) @ vectors.T
+        relative = noise * math.sqrt((len(values) + 1) / 2 * float(np.mean(values**-2.0)))
+        sums = float(values.sum()), float(values.max()), float((1 / values).sum())
+        return cls(matrix, inverse, *sums, relative)
+
+    @classmethod
+    def isotropic(cls, d: int, square: float, noise: float = 0.0) -> SecondMoment:
+        """square/d on every axis, square = E|x|^2."""
+        level = square / d
+        sums = square, level, d / level
+        return cls(
+            np.eye(d) * level, np.eye(d) / level, *sums, noise * math.sqrt((d + 1) / 2) / level
+        )
+
+
+def moment_sensitivity(bound: float, n: int) -> float:
+    """How far X'X/n moves in Frobenius' norm if a row of length `bound` at most is replaced.
+
+    |xx' - zz'|^2 = |x|^4 + |z|^4 - 2 <x, z>^2, which is largest for orthogonal rows.
+    """
+    return math.sqrt(2) * bound**2 / n
+
+
+def moment_noise(purse: Purse, bound: float, d: int, share: float) -> float:
+    """The deviation of the noise on an entry of the diagonal, if released with this share."""
+    return purse.deviation(moment_sensitivity(bound, purse.n), d * (d + 1) // 2, share)
+
+
+def released_moment(gram: Array, bound: float, share: float, purse: Purse) -> SecondMoment:
+    """X'X/n with noise, from X'X of rows of length `bound` at most.
+
+    Eigenvalues are raised to sqrt(2 d) noise, about half the norm of the noise: directions in which
+    the rows hardly vary, or not at all, are then moved by little more than noise.
+    """
+    d = len(gram)
+    sensitivity = moment_sensitivity(bound, purse.n)
+    noisy = purse.release(flat(gram / purse.n), sensitivity, share, "second moment")
+    noise = moment_noise(purse, bound, d, share)
+    return SecondMoment.of(unflat(noisy, d), math.sqrt(2 * d) * noise, noise)
+
+
+def flat(matrix: Array) -> Array:
+    """The upper triangle, off the diagonal times sqrt(2): its norm is that of the matrix."""
+    rows, columns = np.triu_indices(len(matrix))
+    return matrix[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2))
+
+
+def unflat(values: Array, d: int) -> Array:
+    """The symmetric matrix of `flat`."""
+    rows, columns = np.triu_indices(d)
+    matrix = np.zeros((d, d))
+    matrix[rows, columns] = values / np.where(rows == columns, 1.0, math.sqrt(2))
+    return matrix + np.triu(matrix, 1).T

@@ -1,0 +1,148 @@
+"""What clipped residuals release moves by no more than the ledger says, whatever the records.
+
+A fit is run on two neighbouring data sets with answers that no record decides, so that its path is
+the same; what it would have released with noise is compared. The check is asked twice: it must hold
+of the code, and fail for a smaller sensitivity or where a clip is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from estimators import ResidualClippedRegression, residual_clipped
+from estimators.core import design
+from estimators.core.base import Array
+from estimators.core.design import Design
+from estimators.core.purse import Purse
+from minimax.core.privacy import Gaussian, Pure, SpendablePrivacy
+from tests.strategies import Data, neighbours
+
+pytestmark = pytest.mark.filterwarnings("ignore::estimators.core.base.PlanWarning")
+QUICK = settings(max_examples=60, deadline=None, derandomize=True)
+EXTREME = [0.0, 5e-324, 1e-200, 1e6, -1e6, 1e300, -1e300, 1.7976931348623157e308]
+numbers = st.one_of(st.floats(-3, 3), st.sampled_from(EXTREME))
+levels = st.sampled_from([1e-25, 1e-3, 0.7, 5.0, 1e6, 1e25])
+Seen = list[tuple[Array, float]]
+"""What would be released, with its sensitivity, in order."""
+
+
+def seen(data: Data, privacy: SpendablePrivacy, **options: Any) -> Seen:
+    """The values and sensitivities of a fit whose answers are noise alone."""
+    found: Seen = []
+
+    class Deaf(Purse):
+        def release(self, value: Array, sensitivity: float, share: float, about: str) -> Array:
+            found.append((value.copy(), sensitivity))
+            return super().release(np.zeros_like(value), sensitivity, share, about)
+
+        def scale(self, sizes: Array, low: float, high: float, share: float) -> float:
+            return super().scale(np.full_like(sizes, math.sqrt(low * high)), low, high, share)
+
+    with patch.object(residual_clipped, "Purse", Deaf):
+        model = ResidualClippedRegression(privacy, **options, random_state=0).fit(*data)
+    told = [entry.sensitivity for entry in model.ledger_ if "scale" not in entry.about]
+    assert told == [sensitivity for _, sensitivity in found]
+    return found
+
+
+def movements(pair: tuple[Data, Data], **options: Any) -> list[float]:
+    """How far each release moves, in units of its sensitivity."""
+    here, there = (seen(data, options["privacy"], **_without(options)) for data in pair)
+    assert [s for _, s in here] == [s for _, s in there]
+    return [
+        float(np.linalg.norm((a - b) / sensitivity))
+        for (a, sensitivity), (b, _) in zip(here, there, strict=True)
+    ]
+
+
+def _without(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "privacy"}
+
+
+def within(moved: list[float], factor: float = 1.0) -> bool:
+    """No further than the factor, up to the rounding of a sum of a few terms."""
+    return max(moved) <= factor * (1 + 1e-9)
+
+
+@QUICK
+@given(
+    pair=neighbours(numbers, records=(1, 5)),
+    privacy=st.sampled_from([Gaussian(1.0), Gaussian(1e3), Pure(1.0)]),
+    row_bound=levels,
+    radius=levels,
+    sigma=st.one_of(levels, st.none()),
+)
+def test_no_release_moves_further_than_its_sensitivity(
+    pair: tuple[Data, Data],
+    privacy: SpendablePrivacy,
+    row_bound: float,
+    radius: float,
+    sigma: float | None,
+) -> None:
+    moved = movements(pair, privacy=privacy, row_bound=row_bound, radius=radius, sigma=sigma)
+    assert len(moved) > 1  # the second moment and a phase
+    assert within(moved)
+
+
+@settings(QUICK, max_examples=20)
+@given(pair=neighbours(numbers, records=(1, 5), columns=(2, 2)), start=st.booleans())
+def test_nor_where_the_second_moment_is_known(pair: tuple[Data, Data], start: bool) -> None:
+    options = {"row_bound": 2.0, "radius": 1.0, "sigma": 0.3, "privacy": Gaussian(2.0)}
+    first = {"start": np.array([0.6, -0.8])} if start else {}
+    matrix = np.array([[0.5, 0.1], [0.1, 0.3]])
+    assert within(movements(pair, second_moment=matrix, **options, **first))
+    assert within(movements(pair, second_moment="isotropic", **options, **first))
+
+
+OPTIONS = {"row_bound": 1.0, "radius": 1.0, "sigma": 0.3, "privacy": Gaussian(5.0)}
+
+
+def worst_pairs(n: int, outside: float) -> list[tuple[Data, Data]]:
+    """Orthogonal rows, which X'X feels most; one row with opposite responses, which phases do."""
+    X, y = np.zeros((n, 3)), np.zeros(n)
+    other, shifted = X.copy(), y.copy()
+    X[0, 0], other[0, 1] = outside, outside
+    rows = (X, y), (other, y)
+    y = y.copy()
+    y[0], shifted[0] = 1e9, -1e9
+    return [rows, ((X, y), (X, shifted))]
+
+
+@pytest.mark.parametrize("n", [1, 4])
+@pytest.mark.parametrize("outside", [1.0, 1e6, 1e120])
+def test_the_sensitivities_are_reached(n: int, outside: float) -> None:
+    rows, responses = (movements(pair, **OPTIONS) for pair in worst_pairs(n, outside))
+    assert within([*rows, *responses])
+    assert rows[0] == pytest.approx(1, rel=1e-9)
+    assert responses[0] == 0
+    assert responses[1:] == pytest.approx(np.ones(len(responses) - 1), rel=1e-9)
+    assert not within(rows, 0.999)
+    assert not within(responses, 0.999)
+
+
+def _unshortened(part: Array, weights: Array, spare: Array) -> Array:
+    return np.asarray(part.T @ part)
+
+
+def _unclipped(
+    self: Design, y: Array, coef: Array, shorten: Array, weights: Array, c: float
+) -> Any:
+    return self.X.T @ (weights * (y - shorten * (self.X @ coef)))
+
+
+def test_each_clip_that_is_left_out_breaks_it() -> None:
+    rows, responses = worst_pairs(4, 1e6)
+    with patch.object(design, "_weighted_gram", _unshortened):
+        assert not within(movements(rows, **OPTIONS)[:1])
+    with patch.object(Design, "shortening", lambda self, bound: np.ones(self.n)):
+        assert not within(movements(responses, **OPTIONS)[1:])
+    with patch.object(Design, "clipped_correlation", _unclipped):
+        assert not within(movements(responses, **OPTIONS)[1:])
+    assert within([*movements(rows, **OPTIONS), *movements(responses, **OPTIONS)])

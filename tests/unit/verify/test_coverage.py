@@ -1,0 +1,88 @@
+"""Coverage in verify.rates: verdicts, what a trial is, the figure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from attacks.intervals import clopper_pearson
+from estimators.mean import NoisyMean
+from minimax.core.privacy import Pure, ZeroConcentrated
+from verify.rates.grid import PROFILES
+from verify.rates.judge import Verdict, judge_coverage
+from verify.rates.measure import Measurement
+from verify.rates.special import coverage
+from verify.rates.special.coverage import CELLS, KNOWN, RESPONSES, Cell, fitted_trials
+
+SMALL = (
+    Cell("mean", coverage.gaussian_records, NoisyMean, KNOWN, ZeroConcentrated(0.02), 300, 2),
+    Cell("signs", coverage.signs, NoisyMean, {"R": 1.0}, Pure(0.2), 300, 2),
+    Cell(
+        "gradient",
+        coverage.responses,
+        coverage.GRADIENT,
+        RESPONSES,
+        ZeroConcentrated(0.5),
+        300,
+        2,
+    ),
+)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 10), (10, 10), (7, 10), (950, 1000)])
+def test_the_interval_of_a_share_is_scipys(successes: int, trials: int) -> None:
+    exact = stats.binomtest(successes, trials).proportion_ci(0.999, "exact")
+    assert clopper_pearson(successes, trials, 0.001) == pytest.approx((exact.low, exact.high))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.88, 0.92, Verdict.CONSISTENT),
+        (0.85, 0.88, Verdict.CONSISTENT),
+        (0.80, 0.89, Verdict.INCONCLUSIVE),
+        (0.91, 0.97, Verdict.INCONCLUSIVE),
+        (0.80, 0.86, Verdict.VIOLATED),
+        (0.94, 0.95, Verdict.VIOLATED),
+    ],
+)
+def test_verdicts(low: float, high: float, verdict: Verdict) -> None:
+    found = Measurement((low + high) / 2, low, high, 100, 0)
+    assert judge_coverage(found, 0.9, 0.03) is verdict
+
+
+@pytest.mark.parametrize("cell", SMALL, ids=lambda cell: cell.name)
+def test_one_law_for_all_is_that_of_every_fit(cell: Cell) -> None:
+    """What is counted is what `confidence_interval` says of each fit."""
+    found = fitted_trials(cell, 20, 5)
+    held = 0
+    for child in np.random.SeedSequence(5).spawn(20):
+        rng = np.random.default_rng(child)
+        drawn = cell.draw(cell.n, cell.d, rng)
+        fit = cell.estimator(cell.privacy, random_state=rng, **cell.options).fit(*drawn.data)
+        j = int(rng.integers(cell.d))
+        low, high = fit.confidence_interval(0.5)
+        held += bool(low[j] <= drawn.target[j] <= high[j])
+    assert found.covered(0.5, noise=True) == held
+    assert 0 < held < 20
+    assert found.covered(0.5, noise=False) <= held
+
+
+def test_rows_controls_and_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "CELLS", SMALL)
+    monkeypatch.setattr(coverage, "TRIALS", {"quick": 400})
+    found = coverage.check(PROFILES["quick"], 0, 1e-3, None)
+    assert [row.level for row in found.coverage] == [0.9, 0.99] * 3
+    assert all(row.verdict is not Verdict.VIOLATED for row in found.coverage)
+    assert {row.as_json()["trials"] for row in found.coverage} == {400}
+    assert len(found.controls) == 6
+    assert all(control.broke for control in found.controls)
+    controls = [c for c in found.controls if isinstance(c, coverage.LevelControl)]
+    assert coverage.coverage_figure(found.coverage, controls) is not None
+    assert coverage.coverage_figure([], []) is None
+
+
+def test_cells_have_names_of_their_own() -> None:
+    assert len({cell.claim for cell in CELLS}) == len(CELLS)
+    assert coverage.SPECIAL.intervals == 4 * len(CELLS)

@@ -1,0 +1,302 @@
+"""Whether confidence intervals hold what they promise: coverage, with exact intervals.
+
+In each cell an estimator is fitted many times to fresh records of fresh parameters. Of each fit one
+coordinate, drawn at random, counts, so that trials are independent and the number of intervals that
+hold the parameter is binomial: its interval is Clopper and Pearson's. Coverage must lie within the
+tolerance of the level. Control: with the privacy noise left out of their law the intervals must
+cover less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from estimators.baselines.regression import AdaptiveSufficientStatistics
+from estimators.core.intervals import ErrorLaw, NoLaw, NormalNoise
+from estimators.mean import NoisyMean
+from estimators.regression import NoisyGradientRegression
+from estimators.residual_clipped import ResidualClippedRegression
+from minimax.core.bound import Point
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Pure,
+    SpendablePrivacy,
+    ZeroConcentrated,
+)
+from verify.console import track
+from verify.figures import new_figure
+from verify.files import JSON
+from verify.rates.grid import Profile
+from verify.rates.judge import Verdict, judge_coverage
+from verify.rates.measure import Measurement, proportion
+from verify.rates.rows import LevelControl
+from verify.rates.special import Found, Special
+from verify.seeds import cell_seed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+Rng = np.random.Generator
+CLAIM = "coverage"
+TOLERANCE = {0.9: 0.03, 0.99: 0.01}
+"""How far from a level coverage may be."""
+TRIALS = {"quick": 6_000, "standard": 12_000, "full": 48_000}
+LEFT_OUT = "privacy noise left out"
+
+
+class Drawn(NamedTuple):
+    """Records and the parameter behind them."""
+
+    data: tuple[Array, ...]
+    target: Array
+
+
+def gaussian_records(n: int, d: int, rng: Rng) -> Drawn:
+    """N(mean, I) about a mean drawn from [-1, 1]^d."""
+    mean = rng.uniform(-1, 1, d)
+    return Drawn((mean + rng.standard_normal((n, d)),), mean)
+
+
+def signs(n: int, d: int, rng: Rng) -> Drawn:
+    """Signs about a mean drawn from [-0.9, 0.9]^d: the largest variance that a bound allows."""
+    mean = rng.uniform(-0.9, 0.9, d)
+    return Drawn((np.where(rng.random((n, d)) < (1 + mean) / 2, 1.0, -1.0),), mean)
+
+
+NOISE = 0.3
+"""Deviation of the responses' noise."""
+
+
+def responses(n: int, d: int, rng: Rng) -> Drawn:
+    """Rows of signs of length 1, coefficients of length 0.7 in a direction drawn at random."""
+    direction = rng.standard_normal(d)
+    coef = 0.7 * direction / np.linalg.norm(direction)
+    X = np.where(rng.random((n, d)) < 0.5, 1.0, -1.0) / math.sqrt(d)
+    return Drawn((X, X @ coef + NOISE * rng.standard_normal(n)), coef)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An estimator on records of a kind, at a size and a budget."""
+
+    name: str
+    draw: Callable[[int, int, Rng], Drawn]
+    estimator: Callable[..., Any]
+    options: dict[str, Any]
+    privacy: SpendablePrivacy
+    n: int
+    d: int
+
+    @property
+    def claim(self) -> str:
+        return f"{CLAIM}/{self.name}, {type(self.privacy).name}"
+
+    @property
+    def point(self) -> Point:
+        return {"n": self.n, "d": self.d, **self.privacy.parameters}
+
+
+KNOWN = {"sigma": 1.0, "radius": 1.0}
+RESPONSES = {"sigma": NOISE, "row_bound": 1.0, "radius": 2.0}
+ISOTROPIC = {**RESPONSES, "second_moment": "isotropic"}
+STATISTICS = {"sigma": NOISE, "row_bound": 1.0, "R": 2.0}
+GRADIENT, RESIDUALS = NoisyGradientRegression, ResidualClippedRegression
+# Budgets so small that noise is a large part of the error, and large enough that what intervals
+# add for a bias that is only bounded (of clipping, for pure budgets) is a small part of it.
+CELLS = (
+    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, ZeroConcentrated(0.1), 300, 3),
+    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Approximate(2.0, 1e-6), 300, 3),
+    Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Pure(2.0), 300, 3),
+    Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, ZeroConcentrated(0.01), 300, 3),
+    Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, Pure(0.2), 300, 1),
+    Cell("gradient steps", responses, GRADIENT, RESPONSES, Gaussian(1.0), 300, 3),
+    Cell("clipped residuals", responses, RESIDUALS, ISOTROPIC, ZeroConcentrated(0.002), 1000, 3),
+    Cell("clipped residuals", responses, RESIDUALS, ISOTROPIC, Approximate(0.3, 1e-6), 1000, 3),
+    Cell(
+        "AdaSSP",
+        responses,
+        AdaptiveSufficientStatistics,
+        STATISTICS,
+        Approximate(2.0, 1e-6),
+        300,
+        3,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class CoverageRow:
+    """How often intervals of a level held the parameter."""
+
+    claim: str
+    point: Point
+    estimator: str
+    privacy: str
+    level: float
+    tolerance: float
+    measured: Measurement
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether coverage is within the tolerance of the level."""
+        return judge_coverage(self.measured, self.level, self.tolerance)
+
+    def as_json(self) -> JSON:
+        """The row as the JSON file has it."""
+        found = self.measured
+        return {
+            "claim": self.claim,
+            "point": dict(self.point),
+            "estimator": self.estimator,
+            "privacy": self.privacy,
+            "level": self.level,
+            "tolerance": self.tolerance,
+            "trials": found.trials,
+            "seed": found.seed,
+            "coverage": found.risk,
+            "ci_low": found.ci_low,
+            "ci_high": found.ci_high,
+            "verdict": self.verdict.value,
+        }
+
+
+# --- Measuring -----------------------------------------------------------------------------------
+
+
+class Trials(NamedTuple):
+    """One coordinate of every fit: estimate, parameter, and the law of their difference."""
+
+    estimates: Array
+    targets: Array
+    laws: list[ErrorLaw | NoLaw]
+
+    def covered(self, level: float, *, noise: bool) -> int:
+        """How many intervals hold the parameter, made with or without the noise in their law.
+
+        A fit that has no interval holds nothing.
+        """
+        held = 0
+        for law, (estimates, targets) in zip(self.laws, self._grouped(), strict=True):
+            if isinstance(law, NoLaw):
+                continue
+            used = law if noise else replace(law, noise=NormalNoise(0.0))
+            low, high = used.interval(estimates, level)
+            held += int(np.count_nonzero((low <= targets) & (targets <= high)))
+        return held
+
+    def _grouped(self) -> list[tuple[Array, Array]]:
+        parts = len(self.laws)
+        estimates, targets = (np.split(part, parts) for part in (self.estimates, self.targets))
+        return list(zip(estimates, targets, strict=True))
+
+
+def fitted_trials(cell: Cell, trials: int, seed: int) -> Trials:
+    """Fits to fresh records, each with a stream of its own.
+
+    Where `error_law_` is no release it is a function of public numbers, the same for every fit:
+    one stands for all.
+    """
+    estimates, targets = np.empty(trials), np.empty(trials)
+    laws: list[ErrorLaw | NoLaw] = []
+    for t, child in enumerate(np.random.SeedSequence(seed).spawn(trials)):
+        rng = np.random.default_rng(child)
+        drawn = cell.draw(cell.n, cell.d, rng)
+        fit = cell.estimator(cell.privacy, random_state=rng, **cell.options).fit(*drawn.data)
+        j = int(rng.integers(cell.d))
+        estimates[t], targets[t] = getattr(fit, fit.estimated)[j], drawn.target[j]
+        if not laws or "error_law_" in fit.releases:
+            laws.append(fit.error_law_.coordinate(j))
+    return Trials(estimates, targets, laws)
+
+
+def check(profile: Profile, seed: int, alpha: float, console: Console | None) -> Found:
+    """Every cell at every level, with its control."""
+    rows, controls = [], []
+    for cell in track(CELLS, console, "coverage of intervals", len(CELLS)):
+        own = cell_seed(seed, cell.claim)
+        found = fitted_trials(cell, TRIALS[profile.name], own)
+        for level, tolerance in TOLERANCE.items():
+            held, bare = (
+                proportion(found.covered(level, noise=noise), len(found.targets), alpha, own)
+                for noise in (True, False)
+            )
+            name, kind = cell.estimator.__name__, f"{level:.0%} interval, {LEFT_OUT}"
+            place = cell.claim, cell.point
+            rows.append(CoverageRow(*place, name, str(cell.privacy), level, tolerance, held))
+            least = level - tolerance
+            controls.append(LevelControl(cell.claim, kind, cell.point, bare, "lower", least))
+    return Found((), controls=controls, coverage=rows)
+
+
+SPECIAL = Special(
+    CLAIM,
+    against="the level of confidence intervals [dim](90 % and 99 %)[/dim]",
+    by="NoisyMean, regressions",
+    intervals=2 * len(CELLS) * len(TOLERANCE),
+    check=check,
+)
+
+
+# --- The figure ----------------------------------------------------------------------------------
+
+
+def coverage_figure(rows: Sequence[CoverageRow], controls: Sequence[LevelControl]) -> Figure | None:
+    """Measured coverage by cell, a panel for each level, with the controls beside it."""
+    if not rows:
+        return None
+    names = list(dict.fromkeys(f"{_short(row)}\n{row.privacy}" for row in rows))
+    figure = new_figure(9.6, 2.0 + 0.45 * len(names))
+    axes = figure.subplots(1, len(TOLERANCE), sharey=True)
+    for axis, level in zip(axes, TOLERANCE, strict=True):
+        _panel(axis, level, [row for row in rows if row.level == level], controls)
+    axes[0].set_yticks(range(len(names)), names, fontsize=8)
+    axes[0].invert_yaxis()
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    figure.suptitle(
+        "Coverage of confidence intervals: sampling error and privacy noise\n"
+        f"{rows[0].measured.trials:,} fits a row, one coordinate of each; intervals are exact"
+        " (Clopper and Pearson)",
+        fontsize=10,
+    )
+    return figure
+
+
+def _short(row: CoverageRow) -> str:
+    """The kind of cell, and its size."""
+    kind = row.claim.partition("/")[2].partition(",")[0]
+    return f"{kind}, n = {row.point['n']:,}, d = {row.point['d']}"
+
+
+def _panel(
+    axis: Axes, level: float, rows: Sequence[CoverageRow], controls: Sequence[LevelControl]
+) -> None:
+    tolerance = TOLERANCE[level]
+    axis.axvspan(
+        level - tolerance, level + tolerance, color="0.9", label="level and tolerance", zorder=0
+    )
+    axis.axvline(level, color="black", lw=0.8)
+    bare = {c.claim: c.measured for c in controls if c.kind.startswith(f"{level:.0%} ")}
+    found = [row.measured for row in rows]
+    left_out = [bare[row.claim] for row in rows if row.claim in bare]
+    _draw(axis, found, label="measured, with exact interval", color="tab:blue")
+    _draw(axis, left_out, label=f"control: {LEFT_OUT}", color="tab:red", mfc="white")
+    axis.set_xlabel(f"coverage of {level:.0%} intervals")
+    axis.set_xlim(right=1.005)
+    axis.grid(alpha=0.3, axis="x")
+
+
+def _draw(axis: Axes, found: Sequence[Measurement], **style: Any) -> None:
+    shares = np.array([m.risk for m in found])
+    ends = np.abs(np.array([(m.ci_low, m.ci_high) for m in found]).T - shares)
+    axis.errorbar(shares, np.arange(len(found)), xerr=ends, fmt="o", capsize=2, **style)
