@@ -117,7 +117,7 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
     **Intervals.** `confidence_interval(level)` and `stderr_`, about `unprojected_coef_`, hold noise
     and sampling error of the last phase and what it leaves of the error before it:
     `last_phase_error`, for N(0, sigma^2) noise, where S is the rows' second moment and the plan
-    foresees the error before the last phase.
+    foresees the error before the last phase; that of a sigma that was found is not counted.
 
     **Source.** this toolkit; shrinking clips are due to Varshney, Thakurta and Jain (2022).
 

@@ -96,6 +96,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "SparseResidualClippedRegression": [
         {"privacy": LOUD_PURE, "s": 2},
         {"privacy": LOUD, "s": 2, "second_moment": "isotropic"},
+        {"privacy": LOUD, "s": 2, "second_moment": "isotropic", "plan": "proven"},
         {"privacy": LOUD_CONCENTRATED, "s": 2, "sigma": None},
         {"privacy": LOUD_PURE, "s": 3, "sigma": None, "second_moment": 0.4},
         {"privacy": Gaussian(1e3), "s": 2, "start": np.array([0.1, 0.0, 0.1])},

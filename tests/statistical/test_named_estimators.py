@@ -83,7 +83,7 @@ def test_the_named_logistic_estimator_has_the_proven_risk(budget: Any, named: An
 @pytest.mark.parametrize("budget", [Approximate(1.0, 1e-5), Pure(1.0)])
 def test_the_named_sparse_estimator_has_the_proven_risk(budget: Any) -> None:
     problem = SparseRegressionProblem(8_000, 10, 2)
-    best = sparse_upper.best_upper(problem, budget)
+    best = sparse_upper.best_descent(problem, budget)
     risk, given = best.risk, best.settings
     assert risk < 0.5
     model = PrivateHardThresholding(budget, **given)

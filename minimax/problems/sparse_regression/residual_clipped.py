@@ -8,7 +8,7 @@ error owes to them is bounded for all sparse errors at once (L = 1).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -338,12 +338,12 @@ def _search(
     """The phases of least proven risk, as many as pay."""
     model: type[Privacy] = Pure if pure else Gaussian if gaussian else ZeroConcentrated
     at = dict(zip(NUMBERS, numbers, strict=True))
-    knobs: Sequence[float] = START
+    knobs = np.array(START)
     best: dict[str, float] = {}
     least = math.inf
     for count in range(1, MOST_PHASES + 1):
 
-        def objective(knobs: Sequence[float], count: int = count) -> float:
+        def objective(knobs: Array, count: int = count) -> float:
             return math.log(_planned(at, model, strength, count, knobs)[1])
 
         knobs = _lowest(objective, knobs).tolist()
@@ -358,9 +358,8 @@ def _search(
     return best
 
 
-def _lowest(objective: Callable[[Sequence[float]], float], start: Sequence[float]) -> Array:
+def _lowest(objective: Callable[[Array], float], at: Array) -> Array:
     """Nelder and Mead's search, begun twice."""
-    at = np.array(start)
     for size in (1.0, 0.3):
         simplex = np.vstack([at, at + size * np.diag(STEPS)])
         options = {"xatol": 1e-2, "fatol": 1e-6, "maxfev": 120, "initial_simplex": simplex}
@@ -369,7 +368,7 @@ def _lowest(objective: Callable[[Sequence[float]], float], start: Sequence[float
 
 
 def _planned(
-    at: Point, model: type[Privacy], strength: float, count: int, knobs: Sequence[float]
+    at: Point, model: type[Privacy], strength: float, count: int, knobs: Array
 ) -> tuple[dict[str, float], float]:
     """So many phases whose clips are a multiple of sigma beyond the reach, with slopes in the
     middle of what they can be, and their risk."""

@@ -168,23 +168,28 @@ def _private_terms(point: Point, s: int, method: str, chosen: Choice) -> StepTer
 
 
 def best_upper(problem: SparseRegressionProblem, privacy: Privacy) -> Best:
-    """The least risk proven for PrivateHardThresholding, Gumbel selection, or clipped residuals.
+    """The least proven risk: `best_descent` or, for L = 1, phases of clipped residuals.
 
-    Over R, step_size, steps, and for L = 1 a few s from s* to d, and the phases of
-    SparseResidualClippedRegression; never more than releasing 0, (L/s*) radius^2.
+    Never more than releasing 0, (L/s*) radius^2.
+    """
+    candidates = [best_descent(problem, privacy)]
+    if problem.L == 1:
+        candidates.append(Best.of(sparse_residual_clipped_upper(problem, privacy)))
+    best = min(candidates, key=lambda best: best.risk)
+    return best.or_zero(problem.zero_release_risk(), VACUOUS)
+
+
+def best_descent(problem: SparseRegressionProblem, privacy: Privacy) -> Best:
+    """The least risk proven for PrivateHardThresholding, Gumbel selection.
+
+    Over R, step_size, steps, and for L = 1 a few s from s* to d.
     """
     d, s_star = problem.d, problem.s
-    best = Best(problem.zero_release_risk(), note=VACUOUS)
     tried = {s_star}
     if problem.L == 1:
         tried |= {d, *(min(math.ceil(s_star * f), d) for f in (1.5, 2, 3, 5))}
-    for s in sorted(tried):
-        found = Best.of(_best_bound(problem, privacy, s))
-        best = found if found.risk < best.risk else best
-    if problem.L == 1:
-        found = Best.of(sparse_residual_clipped_upper(problem, privacy))
-        best = found if found.risk < best.risk else best
-    return best
+    found = [Best.of(_best_bound(problem, privacy, s)) for s in sorted(tried)]
+    return min(found, key=lambda best: best.risk)
 
 
 def _best_bound(problem: SparseRegressionProblem, privacy: Privacy, s: int) -> UpperBound:

@@ -262,6 +262,7 @@ def test_best_upper_falls_with_n_from_the_data_free_risk(
     assert risks[-1] < 1e-4 * nothing
     named = (
         "ResidualClipped",
+        "SparseResidualClipped",
         "NoisyGradientRegression",
         "PlannedLogistic",
         "NoisyHard",
