@@ -346,7 +346,7 @@ def _search(
         def objective(knobs: Array, count: int = count) -> float:
             return math.log(_planned(at, model, strength, count, knobs)[1])
 
-        knobs = _lowest(objective, knobs)
+        knobs = _lowest(objective, knobs).tolist()
         planned, risk = _planned(at, model, strength, count, knobs)
         gained = risk < WORTHWHILE * least
         if not gained and count > 2:

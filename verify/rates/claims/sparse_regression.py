@@ -111,7 +111,8 @@ def _claim(
 def claims() -> list[Claim]:
     """Every claim about sparse linear regression."""
     large = {"n": 200_000, "d": 8, "s": 4, "sigma": 0.05, "radius": 1.0}
-    wide = {"n": 100_000, "d": 16, "s": 4, "sigma": 0.05, "radius": 1.0}
+    wide = {**large, "n": 20_000, "d": 16, "sigma": 0.3}
+    narrow = {**large, "n": 50_000}
     return [
         _claim(
             "known support/zCDP",
@@ -121,10 +122,10 @@ def claims() -> list[Claim]:
             _phases(ZeroConcentrated),
             Sweep(
                 "privacy",
-                {**wide, "rho": 8e-5},
+                {**wide, "rho": 5.5e-4},
                 {**ASYMPTOTIC, "d": 1e8, "s": 1e4, "rho": 1e-14},
                 ("n", "d", "s", "rho"),
-                weight=4,
+                weight=10,
             ),
             has_upper=False,
         ),
@@ -134,7 +135,7 @@ def claims() -> list[Claim]:
             sparse_regression.on_known_support(regression.antipodal_pairs(Gaussian)),
             PHASES,
             _phases(Gaussian),
-            Sweep("privacy", {**wide, "mu": 0.0126}, weight=2),
+            Sweep("privacy", {**wide, "mu": 0.033}, weight=2),
             has_upper=False,
         ),
         _claim(
@@ -143,7 +144,7 @@ def claims() -> list[Claim]:
             sparse_regression.known_support(Approximate, shifted=True),
             PHASES,
             _phases(Approximate),
-            Sweep("privacy", {**large, "epsilon": 6e-3, "delta": 1e-9}, weight=2),
+            Sweep("privacy", {**narrow, "epsilon": 0.012, "delta": 1e-9}, weight=2),
             has_upper=False,
         ),
         _claim(
@@ -152,7 +153,7 @@ def claims() -> list[Claim]:
             sparse_regression.known_support(Pure, shifted=True),
             PHASES,
             _phases(Pure),
-            Sweep("privacy", {**large, "epsilon": 0.01}, weight=4),
+            Sweep("privacy", {**narrow, "epsilon": 0.02}, weight=2),
             has_upper=False,
         ),
         _claim(
