@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from peers import Unavailable
+from peer_process import Unavailable
 
 SAME_ERROR = 1.001
 """Errors that agree to this factor are equal: the same support, refitted."""

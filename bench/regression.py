@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from contest import Contest, Outcome, Verdict, beaten, ours, take_turns
-from peers import Options, Peer, Unavailable, environment, timed_fit
+from peer_process import Options, Peer, Unavailable, environment, timed_fit
 from rich.console import Console
 from rich.table import Table
-from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from estimators import regression, sparse_erm
@@ -35,7 +34,6 @@ from estimators.controls.regression import IterativeHardThresholding, LeastSquar
 from estimators.core.design import Design
 from estimators.core.losses import SquaredLoss
 from estimators.core.mechanisms import gaussian
-from estimators.sparse_residual_clipped import SparseResidualClippedRegression
 from minimax.core.privacy import Approximate
 
 EXAMPLES = """examples:
@@ -50,8 +48,6 @@ BUDGET = Approximate(0.5, 3.2e-5)
 NOISE = math.sqrt(0.1)
 """Standard deviation of the responses' noise, in both comparisons."""
 STEP_GOAL = 1.3
-PEER_GOAL = 1.1
-"""Errors over those of a private peer that is told more."""
 
 
 class Sizes(NamedTuple):
@@ -61,14 +57,13 @@ class Sizes(NamedTuple):
     gram: tuple[tuple[int, int], ...] = ((100_000, 20), (20_000, 200))
     steps: int = 50
     private: tuple[int, int] = (100_000, 20)
-    private_sparse: tuple[int, int, int] = (200_000, 500, 10)
     sparse: tuple[int, int, int] = (5_000, 5_000, 30)
     private_sets: int = 9
     sparse_sets: int = 3
     repetitions: int = 7
 
 
-QUICK = Sizes((400, 100), ((2_000, 20),), 50, (20_000, 5), (20_000, 50, 3), (300, 400, 5), 5, 2, 2)
+QUICK = Sizes((400, 100), ((2_000, 20),), 50, (20_000, 5), (300, 400, 5), 5, 2, 2)
 
 
 def gradient_steps(sizes: Sizes) -> Outcome:
@@ -220,69 +215,6 @@ def private_regression(sizes: Sizes, args: argparse.Namespace, folder: Path) -> 
     return Outcome(title, lines, verdicts)
 
 
-def paired_ratio(mine: list[float], others: list[float]) -> tuple[float, float]:
-    """The ratio of mean errors on the same sets, and half its 95 % interval (linearised)."""
-    ratio = float(np.mean(mine) / np.mean(others))
-    left = np.std(np.array(mine) - ratio * np.array(others), ddof=1) / np.mean(others)
-    quantile = stats.t.isf(0.025, len(mine) - 1)
-    return ratio, float(quantile * left / math.sqrt(len(mine)))
-
-
-def private_sparse_regression(sizes: Sizes) -> Outcome:
-    """Ours by default against screening with clipped descent, and least squares told the support.
-
-    The peer's clip is told the size of the residuals; it spends the same rho.
-    """
-    n, d, s = sizes.private_sparse
-    contest, rho = Contest("private, sparse", 1), BUDGET.to_zcdp().rho
-    for seed in range(sizes.private_sets):
-        rng = np.random.default_rng(seed)
-        beta = np.zeros(d)
-        support = rng.choice(d, s, replace=False)
-        beta[support] = rng.choice([-1.0, 1.0], s) / math.sqrt(s)
-        X = rng.uniform(-1, 1, (n, d))
-        y = X @ beta + NOISE * rng.standard_normal(n)
-        options: Options = {
-            "s": s, "rho": rho, "R": 1.5, "clip": 1.0, "steps": 20, "step_size": 3.0, "seed": seed,
-        }  # fmt: skip
-
-        def oracle(X: Any = X, y: Any = y, support: Any = support) -> tuple[float, np.ndarray]:
-            took, found = ours(LeastSquares, X[:, support], y)
-            coef = np.zeros(X.shape[1])
-            coef[support] = found
-            return took, coef
-
-        contest.run(
-            beta,
-            {
-                "SparseResidualClippedRegression": lambda X=X, y=y, seed=seed: ours(
-                    lambda: SparseResidualClippedRegression(
-                        BUDGET, s=s, entry_bound=1.0, radius=1.0, random_state=seed
-                    ),
-                    X,
-                    y,
-                ),
-                "screening, clipped descent": lambda X=X, y=y, options=options: timed_fit(
-                    "screening", X, y, options
-                ),
-                "least squares on the support, not private": oracle,
-            },
-        )
-    lines = contest.finished()
-    mine, screened = lines[0], lines[1]
-    ratio, half = paired_ratio(mine.errors, screened.errors)
-    verdict = Verdict(
-        f"{mine.name} within {PEER_GOAL} of the error of {screened.name}",
-        ratio + half <= PEER_GOAL,
-        f"{ratio:.3g} +- {half:.2g}, {len(mine.errors)} paired sets",
-    )
-    title = (
-        f"private sparse regression, n = {n:,}, d = {d}, s = {s}, |beta| = 1, noise variance 0.1, "
-        f"x ~ U(-1, 1)^d, epsilon = {BUDGET.epsilon}, delta = {BUDGET.delta:g}"
-    )
-    return Outcome(title, lines, [verdict])
-
-
 def sparse_regression(
     sizes: Sizes, other: Peer | None, reason: str, folder: Path, order: str
 ) -> Outcome:
@@ -337,7 +269,6 @@ def run(sizes: Sizes, args: argparse.Namespace) -> Iterator[Outcome]:
     yield from gram_once(sizes)
     with tempfile.TemporaryDirectory() as name:
         yield private_regression(sizes, args, Path(name))
-        yield private_sparse_regression(sizes)
         with peer(args, "sparse", SPARSE_PEERS) as (other, reason):
             for order in ("C", "F"):
                 yield sparse_regression(sizes, other, reason, Path(name), order)

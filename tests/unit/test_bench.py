@@ -20,7 +20,6 @@ OURS = {
     "step": ["NoisyGradientRegression: clipped gradient"],
     "gram": ["T = 50, Gram matrix formed once", "T = 50, two products a step"],
     "private": ["NoisyGradientRegression, rows <= sqrt(d)", "AdaSSP, rows <= sqrt(d)"],
-    "private, sparse": ["SparseResidualClippedRegression", "screening, clipped descent"],
     "sparse, C order": ["IterativeHardThresholding", "scikit-learn Lasso + refit"],
     "sparse, F order": ["IterativeHardThresholding", "scikit-learn OMP"],
 }
@@ -75,11 +74,6 @@ def test_errors_are_those_of_the_estimators(ran):
     private = errors["private", "NoisyGradientRegression, rows <= sqrt(d)"]
     assert private != pytest.approx(floor)
     assert private[len(private) // 2] > floor[len(floor) // 2]
-    told = errors["private, sparse", "least squares on the support, not private"]
-    for name in ("SparseResidualClippedRegression", "screening, clipped descent"):
-        noisy = errors["private, sparse", name]
-        assert noisy != pytest.approx(told)
-        assert max(noisy) < 0.01  # of |beta|^2 = 1: all coordinates are found
 
 
 def test_the_bench_times_every_randomiser(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,25 +114,34 @@ def test_the_bench_counts_passes() -> None:
 
 def test_the_bench_tunes_a_dense_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    bench = loaded("peers_dense")
+    bench = loaded("peers")
     monkeypatch.setattr(bench, "TUNING_SETS", 1)
     rows = bench.measured(1_000, 2, 5)
     ours, *tuned = rows[: 1 + len(bench.STEPS)]
     assert ours.ratio == pytest.approx((1, 1, 1))
-    assert [row.rival for row in tuned].count(True) == 1
-    assert min(tuned, key=lambda row: row.error).rival
-    assert not ours.rival
+    assert [row.goal for row in tuned].count(bench.GOAL) == 1
+    assert min(tuned, key=lambda row: row.error).goal == bench.GOAL
+    assert ours.goal is None
     for row in rows[1:]:
         found, low, high = row.ratio
         assert low < found < high
         assert found == pytest.approx(ours.error / row.error)
 
 
+def test_the_bench_has_a_sparse_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    bench = loaded("peers")
+    ours, screened, told = bench.sparse_rows(5_000, 30, 2, 6)
+    assert (ours.goal, screened.goal, told.goal) == (None, bench.SPARSE_GOAL, None)
+    assert told.error < min(ours.error, screened.error)
+    assert max(ours.error, screened.error) < 0.1  # both find the coefficients
+
+
 def test_the_interval_of_a_ratio_covers_and_pairs_make_it_short(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    rng, covered, ratio = np.random.default_rng(0), 0, loaded("peers_dense").ratio
+    rng, covered, ratio = np.random.default_rng(0), 0, loaded("peers").ratio
     for _ in range(400):
         common, noise = rng.gamma(4.0, size=300), rng.gamma(4.0, size=(2, 300))
         a, b = common + noise[0] / 4, 2 * common + noise[1] / 2
