@@ -19,6 +19,7 @@ from estimators.core.checks import (
     checked_start,
 )
 from estimators.core.design import Design, clipped_entries
+from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.purse import Purse
 from estimators.sparse_phases import SparseRun
 from minimax.core.bound import UpperBound
@@ -33,7 +34,7 @@ NEEDED = {
 }
 
 
-class SparseResidualClippedRegression(LinearPredictor, PrivateEstimator):
+class SparseResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator):
     r"""Hard thresholding on clipped residuals, whose clips shrink to about the noise.
 
     **Algorithm.** Entries of X are clipped to [-b, b], b = `entry_bound`. From coef = `start`, a
@@ -88,7 +89,8 @@ class SparseResidualClippedRegression(LinearPredictor, PrivateEstimator):
     Attributes
     ----------
     coef_, support_ (sorted), sigma_ (given or found), second_moment_ (on `support_`),
-    noise_scale_ (of the last average), plan_, privacy_, ledger_, n_features_in_
+    noise_scale_ (of the last average), plan_, error_law_ (why there are no intervals), privacy_,
+    ledger_, n_features_in_
 
     Examples
     --------
@@ -157,6 +159,7 @@ class SparseResidualClippedRegression(LinearPredictor, PrivateEstimator):
         self.coef_, self.support_ = run.coef, run.support
         self.sigma_, self.plan_ = run.sigma, run.plan
         self.second_moment_, self.noise_scale_ = run.moment, run.noise
+        self.error_law_ = NoLaw("coordinates were chosen because their coefficients looked large")
         return self
 
     def _account(self, ledger: list[LedgerEntry]) -> None:

@@ -7,6 +7,7 @@ state what a law takes for granted; where it cannot be known, `NoLaw` says why.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from estimators.core.intervals import (
     NormalNoise,
     chi_square_rule,
 )
+from estimators.core.second_moment import SecondMoment, moment_floor
 from minimax.methods.residual_clip import clipped_normal
 
 # --- Gradient steps -------------------------------------------------------------------------------
@@ -97,8 +99,6 @@ class LastPhase(NamedTuple):
     """Deviation of the responses' noise."""
     before: float
     """E<x, b - beta>^2 before it."""
-    mismatch: float
-    """Relative error of S, in root mean square."""
 
 
 def last_phase_error(
@@ -109,13 +109,12 @@ def last_phase_error(
     **Statement.** Let rows have the second moment S, residuals be r = xi + <x, beta - b> with xi
     N(0, sigma^2), and b - beta be N(0, S^{-1} before/d), so that u^2 = E_x <x, b - beta>^2 is
     before chi^2_d/d. To leading order, a coordinate of b' - beta has mean 0, the noise's variance,
-    and the variance [S^{-1}]_jj times E psi_c(r)^2/(slope^2 n) + [mismatch^2 before + E k^2 u^2]/d,
+    and the variance [S^{-1}]_jj times E psi_c(r)^2/(slope^2 n) + E k^2 u^2/d,
     k = 1 - P(|r| <= c)/slope, where given u r is taken to be N(0, sigma^2 + u^2).
 
     **Proof.** The mean of psi_c(r) x has covariance S E psi_c(r)^2/n, and by Stein's lemma the mean
-    S (beta - b) P(|r| <= c): k of b - beta stays. An S that is wrong by the factor I + E leaves
-    E (b - beta). Given u, directions of S^{1/2} (b - beta) are uniform: a coordinate of b - beta
-    has the variance [S^{-1}]_jj u^2/d.
+    S (beta - b) P(|r| <= c): k of b - beta stays. Given u, directions of S^{1/2} (b - beta) are
+    uniform: a coordinate of b - beta has the variance [S^{-1}]_jj u^2/d.
     **Constants.** k is small where `before` is small against the clip and sigma.
     """
     d, clip = len(inverse), phase.clip
@@ -125,12 +124,66 @@ def last_phase_error(
     clipped = clipped_normal(clip, spread)
     square = np.where(spread > SATURATED * clip, clip**2, clipped.square) @ weights
     left = ((1 - clipped.slope / phase.slope) ** 2 * missed) @ weights
-    left += min(phase.mismatch, 1.0) ** 2 * phase.before
     return ErrorLaw(
         KnownVariance((square / phase.slope**2 / phase.n + left / d) * np.diag(inverse)),
         noise,
         np.sqrt(np.diag(covariance)) / noise.deviation,
     )
+
+
+class Step(NamedTuple):
+    """A phase on clipped residuals."""
+
+    clip: float
+    slope: float
+    noise: float
+    """Deviation of the noise on a coordinate of the average."""
+
+
+def unsure_newton_error(
+    moment: SecondMoment,
+    steps: Sequence[Step],
+    *,
+    n: int,
+    sigma: float,
+    reach: float,
+    noise: NoiseLaw,
+    covariance: Array,
+) -> ErrorLaw:
+    r"""As `last_phase_error`, with a second moment that was released and from the first step on.
+
+    **Statement.** Steps b' = b + A^{-1}/slope [average + noise] have A = S + N with eigenvalues
+    raised to `moment_floor`, N symmetric noise. On the axes of S + N, l_i being an eigenvalue, a_i
+    what it was raised to and q_i = 1 - l_i/a_i in [0, 1], E e_i^2, e = b - beta, becomes to leading
+    order
+
+        (1 - g (1 - q_i))^2 e_i^2 + nu^2 (|e|^2 + e_i^2)/(2 a_i^2)
+            + [E psi_c^2/(n a_i) + noise^2/a_i^2]/slope^2,   g = P(|r| <= c)/slope,
+
+    r ~ N(0, sigma^2 + sum a_i e_i^2). Each e_i is taken to be `reach` at first, the most it can be.
+    The law is that of the last step: sampling and noise, and the first two terms as a variance.
+
+    **Why.** The mean of a step is e - g A^{-1} S e = (1 - g) e + g A^{-1} (A - S) e, A - S is
+    diag(a - l) + N on these axes, and N e has the variances nu^2 (|e|^2 + e_i^2)/2. Not a proof: N
+    is the same in all steps, and chose the axes. **Constants.** Where rows hardly vary, l_i is lost
+    in nu, q_i is near 1 and the interval as wide as what was known before any record was read.
+    """
+    values, axes = np.linalg.eigh(moment.matrix)
+    raised = np.maximum(values, moment_floor(len(values), moment.noise))
+    unmoved = np.clip(1 - values / raised, 0.0, 1.0)
+    squares, missed = np.full(len(values), reach**2), raised.max() * reach**2
+    for step in steps:
+        spread = math.sqrt(sigma**2 + missed)
+        clipped = clipped_normal(step.clip, spread)
+        square = step.clip**2 if spread > SATURATED * step.clip else clipped.square
+        pull = (1 - unmoved) * (clipped.slope / step.slope)
+        blur = (moment.noise / raised) ** 2 / 2
+        left = (1 - pull) ** 2 * squares + blur * (squares.sum() + squares)
+        sampling = square / (step.slope**2 * n)
+        squares = left + sampling / raised + (step.noise / (step.slope * raised)) ** 2
+        missed = float(raised @ squares)
+    variance = sampling * np.diag(moment.inverse) + axes**2 @ left
+    return ErrorLaw(KnownVariance(variance), noise, np.sqrt(np.diag(covariance)) / noise.deviation)
 
 
 # --- Noisy sufficient statistics ------------------------------------------------------------------

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from numbers import Real
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -30,7 +31,6 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from estimators.core.accounting import LedgerEntry
-from estimators.core.checks import check_between
 from minimax.core.privacy import Pure
 
 Array = NDArray[np.float64]
@@ -408,7 +408,10 @@ class WithIntervals:
         Made of releases and public numbers: it costs no budget. What they rest on stands in the
         class's own description.
         """
-        check_between(0, 1, level=level)
+        if isinstance(level, bool) or not isinstance(level, Real):
+            raise TypeError(f"level must be a number, got {level!r}")
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie in (0, 1), got {level!r}")
         return self._law.interval(getattr(self, self.estimated), float(level))
 
     @property

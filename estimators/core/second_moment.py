@@ -21,6 +21,8 @@ class SecondMoment(NamedTuple):
     inverse_trace: float
     mismatch: float
     """Its relative error in root mean square, 0 if it is known."""
+    noise: float = 0.0
+    """Deviation of the noise on the diagonal, 0 if it is known."""
 
     @classmethod
     def of(cls, matrix: Array, floor: float = 0.0, noise: float = 0.0) -> SecondMoment:
@@ -30,7 +32,7 @@ class SecondMoment(NamedTuple):
         inverse = (vectors / values) @ vectors.T
         relative = noise * math.sqrt((len(values) + 1) / 2 * float(np.mean(values**-2.0)))
         sums = float(values.sum()), float(values.max()), float((1 / values).sum())
-        return cls(matrix, inverse, *sums, relative)
+        return cls(matrix, inverse, *sums, relative, noise)
 
     @classmethod
     def isotropic(cls, d: int, square: float, noise: float = 0.0) -> SecondMoment:
@@ -38,7 +40,11 @@ class SecondMoment(NamedTuple):
         level = square / d
         sums = square, level, d / level
         return cls(
-            np.eye(d) * level, np.eye(d) / level, *sums, noise * math.sqrt((d + 1) / 2) / level
+            np.eye(d) * level,
+            np.eye(d) / level,
+            *sums,
+            noise * math.sqrt((d + 1) / 2) / level,
+            noise,
         )
 
 
@@ -58,14 +64,19 @@ def moment_noise(purse: Purse, bound: float, d: int, share: float) -> float:
 def released_moment(gram: Array, bound: float, share: float, purse: Purse) -> SecondMoment:
     """X'X/n with noise, from X'X of rows of length `bound` at most.
 
-    Eigenvalues are raised to sqrt(2 d) noise, about half the norm of the noise: directions in which
-    the rows hardly vary, or not at all, are then moved by little more than noise.
+    Eigenvalues are raised to `moment_floor`: directions in which the rows hardly vary, or not at
+    all, are then moved by little more than noise.
     """
     d = len(gram)
     sensitivity = moment_sensitivity(bound, purse.n)
     noisy = purse.release(flat(gram / purse.n), sensitivity, share, "second moment")
     noise = moment_noise(purse, bound, d, share)
-    return SecondMoment.of(unflat(noisy, d), math.sqrt(2 * d) * noise, noise)
+    return SecondMoment.of(unflat(noisy, d), moment_floor(d, noise), noise)
+
+
+def moment_floor(d: int, noise: float) -> float:
+    """About half the norm of a symmetric matrix of noise: smaller eigenvalues are not seen."""
+    return math.sqrt(2 * d) * noise
 
 
 def flat(matrix: Array) -> Array:

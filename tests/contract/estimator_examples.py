@@ -59,6 +59,7 @@ PUBLIC: dict[str, dict[str, float]] = {
     "StableSparseMean": BOTH,
     "SparseResidualClippedRegression": {"entry_bound": 1.0, "radius": 1.0, "sigma": 0.5},
     "ResidualClippedRegression": {"row_bound": 2.0, "radius": 1.0, "sigma": 0.5},
+    "PlannedLogisticRegression": {"row_bound": 1.0, "radius": 1.0},
 }
 """What has no default, because no number fits raw data."""
 FURTHER: dict[str, list[dict[str, Any]]] = {

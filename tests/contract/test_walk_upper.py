@@ -87,7 +87,7 @@ def made() -> Iterator[Made]:
         for reach in (None, 1.0):
             yield (
                 f"logistic, planned, reach {reach} {privacy}",
-                lambda p=privacy, r=reach: PlannedLogisticRegression(p, reach=r).risk_bound(
+                lambda p=privacy, r=reach: PlannedLogisticRegression(p, 1.0, 1.0, r).risk_bound(
                     LogisticProblem(10**6, 10)
                 ),
             )

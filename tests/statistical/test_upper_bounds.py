@@ -199,9 +199,9 @@ def test_planned_logistic_descent_is_below_its_bound(privacy: SpendablePrivacy) 
         X = np.eye(4)[place] * sign[:, None]
         y = rng.random(problem.n) < 1 / (1 + np.exp(-X @ beta))
         for less, budget in ((False, privacy), (True, weaker)):
-            model = PlannedLogisticRegression(budget, reach=1.0, random_state=seed).fit(X, y)
+            model = PlannedLogisticRegression(budget, 1.0, 1.0, 1.0, random_state=seed).fit(X, y)
             losses[less].append(float(np.sum((model.coef_ - beta) ** 2)) / 4)
-    bound = PlannedLogisticRegression(privacy, reach=1.0).risk_bound(problem).value()
+    bound = PlannedLogisticRegression(privacy, 1.0, 1.0, 1.0).risk_bound(problem).value()
     assert below(losses[False], bound)
     assert above(losses[True], bound)
 

@@ -111,7 +111,7 @@ def _chosen(
     """The claims and extras whose name matches; with claims of one's own there are no extras."""
     known = all_claims() if claims is None else list(claims)
     extras = EXTRAS if claims is None else ()
-    wanted = pattern or "*"
+    wanted = "*" if pattern is None else pattern
     chosen = [claim for claim in known if fnmatch.fnmatch(claim.name, wanted)]
     others = [extra for extra in extras if fnmatch.fnmatch(extra.name, wanted)]
     if not chosen and not others:

@@ -133,8 +133,8 @@ def planned_logistic_upper(
 
     **Constants.** Where beta is small, f = 1/4 and w = 1/2, and for T = 1 the privacy term is
     8 d^2/(rho n^2) under zCDP, which is the lower bound. The plan counts on the curvature at
-    `reach`, by default c0/sqrt(d), the root mean square of <x, beta> in the class if |beta| = c0;
-    the proof on that at c0.
+    `reach`, by default `typical_reach`, the root mean square of <x, beta> in the class if
+    |beta| = c0; the proof on that at c0.
 
     **Source.** this toolkit; the loss and the class are those of WG19: Corollary 5.8.
     """
@@ -172,7 +172,11 @@ def planned_logistic_upper(
         loss=problem.loss,
         defaults=defaults,
         estimator="PlannedLogisticRegression",
-        settings=lambda at, found: {"radius": c0, **({} if reach is None else {"reach": reach})},
+        settings=lambda at, found: {
+            "radius": c0,
+            "row_bound": 1.0,
+            **({} if reach is None else {"reach": reach}),
+        },
         zero_release_risk=problem.zero_release_risk,
         resolve=True,
         rounding=ROUNDING,
@@ -267,9 +271,14 @@ def _setting(at: Point, c0: float, reach: float | None) -> Setting:
     return Setting(n, d, c0, typical_reach(c0, d) if reach is None else reach)
 
 
+LIKELY_REACH = 2.5
+"""Where |<x, beta>| is larger, most labels are certain to 92 %: a plan does not count on that."""
+
+
 def typical_reach(radius: float, d: float) -> float:
-    """The root mean square of <x, beta> for |beta| = radius and E x x' = I/d."""
-    return radius / math.sqrt(d)
+    """The root mean square of <x, beta> for |beta| = radius and E x x' = I/d, up to
+    LIKELY_REACH."""
+    return min(radius / math.sqrt(d), LIKELY_REACH)
 
 
 def expected_curvature(setting: Setting) -> Interval:

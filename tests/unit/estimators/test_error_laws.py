@@ -20,11 +20,14 @@ from estimators import (
 from estimators.core.error_laws import (
     Descent,
     LastPhase,
+    Step,
     iterate_error,
     last_phase_error,
     solved_error,
+    unsure_newton_error,
 )
 from estimators.core.intervals import ErrorLaw, NormalNoise, chi_square_rule, noise_law
+from estimators.core.second_moment import SecondMoment
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 ALPHA = 1e-6
@@ -89,14 +92,18 @@ def test_the_law_of_clipped_residuals_is_made_of_releases() -> None:
     """S, its noise, the plan and the ledger tell everything."""
     fit = fitted("ResidualClippedRegression")
     tau = fit.ledger_[0].scale
-    values, vectors = np.linalg.eigh(fit.second_moment_)
-    values = np.maximum(values, math.sqrt(6) * tau)
-    mismatch = tau * math.sqrt(2 * float(np.mean(values**-2.0)))
-    *_, before, last = fit.plan_.phases
-    phase = LastPhase(400, last.clip, last.slope, NOISE, before.risk, mismatch)
-    noise = noise_law(fit.ledger_[-1], 3)
-    inverse = (vectors / values) @ vectors.T
-    assert same(last_phase_error(phase, inverse, noise, fit.noise_covariance_), fit.error_law_)
+    moment = SecondMoment.of(fit.second_moment_, math.sqrt(6) * tau, tau)
+    releases = zip(fit.plan_.phases, fit.ledger_[1:], strict=True)
+    law = unsure_newton_error(
+        moment,
+        [Step(phase.clip, phase.slope, entry.scale) for phase, entry in releases],
+        n=400,
+        sigma=NOISE,
+        reach=1.0,
+        noise=noise_law(fit.ledger_[-1], 3),
+        covariance=fit.noise_covariance_,
+    )
+    assert same(law, fit.error_law_)
 
 
 # Simulations
@@ -148,7 +155,7 @@ def one_step(phase: LastPhase, d: int, draws: int, rng: Any) -> np.ndarray:
 def test_what_a_clipped_step_leaves_of_the_error_before_it() -> None:
     d, draws = 4, 3000
     slope = math.erf(1 / math.sqrt(2))
-    phase = LastPhase(n=2000, clip=1.0, slope=slope, sigma=1.0, before=0.4, mismatch=0.0)
+    phase = LastPhase(n=2000, clip=1.0, slope=slope, sigma=1.0, before=0.4)
 
     def variance(at: LastPhase) -> float:
         law = last_phase_error(at, np.eye(d), NormalNoise(1.0), np.eye(d))
@@ -162,13 +169,13 @@ def test_what_a_clipped_step_leaves_of_the_error_before_it() -> None:
 
 def test_a_clipped_step_from_the_truth_has_the_variance_of_a_location_estimate() -> None:
     slope = math.erf(0.5 / math.sqrt(2))
-    phase = LastPhase(n=100, clip=0.5, slope=slope, sigma=1.0, before=0.0, mismatch=0.3)
+    phase = LastPhase(n=100, clip=0.5, slope=slope, sigma=1.0, before=0.0)
     law = last_phase_error(phase, 2 * np.eye(3), NormalNoise(2.0), 9 * np.eye(3))
     square = integrate.quad(lambda x: np.clip(x, -0.5, 0.5) ** 2 * stats.norm.pdf(x), -9, 9)[0]
     assert law.sampling.variance(np.zeros(3)) == pytest.approx(2 * square / slope**2 / 100)
     assert law.stderr(np.zeros(3)) == pytest.approx(np.sqrt(2 * square / slope**2 / 100 + 9))
     far = last_phase_error(phase._replace(before=1e30), np.eye(3), NormalNoise(1.0), np.eye(3))
-    assert far.sampling.variance(np.zeros(3)) == pytest.approx(1.09e30 / 3, rel=1e-9)
+    assert far.sampling.variance(np.zeros(3)) == pytest.approx(1e30 / 3, rel=1e-9)
 
 
 @pytest.mark.parametrize("d", [1, 2, 9, 300])
@@ -207,7 +214,11 @@ LABELS = data()[1] > 0
         (AdaptiveSufficientStatistics(ZeroConcentrated(1e-4)), data()[1], "noise on X'X"),
         (NoisyGradientRegression(LOUD, radius=0.1), data()[1], "coef_ was moved to the border"),
         (NoisyGradientRegression(schedule="theorem"), data()[1], "schedule='theorem'"),
-        (PlannedLogisticRegression(), LABELS, "steps leave a part of the start"),
+        (
+            PlannedLogisticRegression(radius=1.0, row_bound=1.0),
+            LABELS,
+            "steps leave a part of the start",
+        ),
     ],
 )
 def test_the_error_says_why(estimator: Any, y: np.ndarray, reason: str) -> None:

@@ -27,6 +27,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 CLIPPED = {"radius": 1.0, "sigma": 1.0}
 OPTIONS["ResidualClippedRegression"] = {"row_bound": 2.0, **CLIPPED}
+OPTIONS["PlannedLogisticRegression"] = {"radius": 1.0, "row_bound": 2.0}
 OPTIONS["SparseResidualClippedRegression"] = {"s": 2, "entry_bound": 1.0, **CLIPPED}
 
 

@@ -22,7 +22,10 @@ CAUTION = 0.7
 
 def _planned(model: type[Privacy]) -> Factory:
     return lambda p: PlannedLogisticRegression(
-        privacy=at_point(model, p), radius=p["radius"], reach=CAUTION * p["radius"]
+        privacy=at_point(model, p),
+        radius=p["radius"],
+        row_bound=1.0,
+        reach=CAUTION * p["radius"],
     )
 
 

@@ -59,7 +59,9 @@ class Cell:
 
     def estimator(self, privacy: SpendablePrivacy) -> PlannedLogisticRegression:
         """The estimator of the cell on some budget."""
-        return PlannedLogisticRegression(privacy, radius=self.radius, reach=CAUTION * self.radius)
+        return PlannedLogisticRegression(
+            privacy, radius=self.radius, row_bound=1.0, reach=CAUTION * self.radius
+        )
 
     def best_lower(self) -> LowerBound:
         """The certified row that is largest here."""
