@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from estimators.core.base import Array, PlanWarning, Seed
-from estimators.core.checks import SAFE_RANGE, check_between, check_problem
+from estimators.core.checks import SAFE_RANGE, check_between, check_plannable, check_problem
 from estimators.core.design import Design
 from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.mechanisms import Release, gaussian, k_norm
@@ -193,7 +193,9 @@ class PlannedLogisticRegression(WithIntervals, TwoClassPredictor):
             check_between(*SAFE_RANGE, **{name: getattr(self, name)})
         if self.reach is not None:
             check_between(*SAFE_RANGE, reach=self.reach)
-        return self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        check_plannable(budget)
+        return budget
 
 
 def _noisy(gradient: Array, plan: Plan, phase: Phase, rng: np.random.Generator) -> Release[Array]:

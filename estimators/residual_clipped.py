@@ -36,6 +36,7 @@ from minimax.methods.residual_clip import clipped_normal
 from minimax.problems.regression.problem import RegressionProblem
 from minimax.problems.regression.residual_clipped import residual_clipped_upper
 
+ROUNDING = 1 + 1e-9
 NEEDED = {
     "row_bound": "a bound on the l2 norm of the rows, a public number",
     "radius": "a bound on the l2 norm of the coefficients, a public number",
@@ -54,8 +55,9 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
     `minimax.problems.regression.residual_clipped`, which proves it, else by
     `minimax.methods.phase_plan`, which predicts it. There is no intercept.
 
-    **Privacy.** Replacing a record moves a phase's average by at most 2 c row_length/n in l2, and
-    X'X/n by sqrt(2) row_bound^2/n in Frobenius' norm (`moment_sensitivity`), whatever the data.
+    **Privacy.** Replacing a record moves a phase's average by at most 2 c row_length/n in l2, the
+    rows' mean square by row_bound^2/n, and their second moment, weighted by w, by
+    sqrt(2) row_length row_bound/n in Frobenius' norm (`moment_sensitivity`), whatever the data.
     Noise is Gaussian, or for a pure budget of density e^{-|z|} in that norm. Counts of small
     residuals have sensitivity 1. All else comes after the releases. A `PlanWarning` where the
     records are too few to expect more than `start` rests on public numbers alone.
@@ -179,6 +181,7 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
                 n=n,
                 sigma=sigma,
                 reach=run.reach,
+                stretch=run.stretch,
                 noise=noise,
                 covariance=self.noise_covariance_,
             )
@@ -237,6 +240,8 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
             raise ValueError("second_moment must be symmetric")
         if not np.linalg.eigvalsh(matrix)[0] > 0:
             raise ValueError("second_moment must be positive definite")
+        if not np.trace(matrix) <= ROUNDING * float(self.row_bound or 0) ** 2:
+            raise ValueError("second_moment must have a trace of at most row_bound^2, as |x|^2 is")
         return SecondMoment.of((matrix + matrix.T) / 2)
 
     def _warn_of_few_records(self, outlook: Outlook, n: int, d: int) -> None:

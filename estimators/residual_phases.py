@@ -33,6 +33,8 @@ USUAL_SHARES = (0.05, 0.15, 0.8)
 """Shares of the phases, of what is left, that are assumed for this choice."""
 TYPICAL_SQUARE = 1 / 3
 """E|x|^2/row_bound^2 that is assumed for this choice: that of rows uniform in a cube."""
+SQUARE_SHARE = 0.005
+"""Part of the budget with which the rows' mean square, one number, is released."""
 UNKNOWN_SIGMA = 0.1
 """sigma over row_bound radius that is assumed for it where sigma is not given."""
 SCALE_SHARE = 0.06
@@ -92,7 +94,7 @@ class Run:
     ) -> None:
         self.y, self.purse, self.row_bound, self.reach = y, purse, row_bound, reach
         self.n, self.d = len(y), len(start)
-        self.coef, self.moment_share = start, 0.0
+        self.coef, self.moment_share, self.stretch = start, 0.0, 1.0
 
     def outlook(self, known: SecondMoment | None, sigma: float | None) -> Outlook:
         """Before any record is read: what share S gets, and what all can be expected to reach."""
@@ -104,7 +106,7 @@ class Run:
             )
             setting = self._assumed(self.moment_share, spread)
         else:
-            setting = self._setting(known, self._length(known), spread, 0.0)
+            setting = self._setting(known, self.row_bound, spread, 0.0)
         risk = self._usual_risk(setting)
         if not risk < setting.signal:
             risk = min(risk, best_phases(setting)[-1].risk)
@@ -115,24 +117,42 @@ class Run:
 
     def _assumed(self, share: float, sigma: float) -> Setting:
         """With a second moment that is released with this share, for rows that are assumed."""
-        noise = moment_noise(self.purse, self.row_bound, self.d, share)
-        moment = SecondMoment.isotropic(self.d, TYPICAL_SQUARE * self.row_bound**2, noise)
-        return self._setting(moment, self._length(moment), sigma, share)
-
-    def _length(self, moment: SecondMoment) -> float:
-        """Rows count with their root mean square at most, which most rows nearly have."""
-        return min(self.row_bound, math.sqrt(moment.trace))
+        length = math.sqrt(TYPICAL_SQUARE) * self.row_bound
+        noise = moment_noise(self.purse, math.sqrt(length * self.row_bound), self.d, share)
+        moment = SecondMoment.isotropic(self.d, length**2, noise)
+        return self._setting(moment, length, sigma, share + SQUARE_SHARE)
 
     def read(self, X: Any, known: SecondMoment | None) -> None:
-        """The last check of X, and its rows' norms: in one pass with X'X if S is to be released."""
-        if known is None:
-            self.design, gram = Design.with_gram(X, self.row_bound, settled_entries)
-            self.moment = released_moment(gram, self.row_bound, self.moment_share, self.purse)
-        else:
-            self.design, self.moment = Design(settled_entries(X)), known
-        self.row_length = self._length(self.moment)
+        """The last check of X, its rows' norms and, where it is to be released, S.
+
+        S is the second moment that steps see, E w x x', w shortening rows to their root mean square
+        at most, which most rows nearly have: it moves by sqrt(2) row_length row_bound/n at most.
+        """
+        self.design = Design.checked(X, settled_entries)
         self.shorten = self.design.shortening(self.row_bound)
+        if known is not None:
+            self.moment, self.row_length, self.weights = known, self.row_bound, self.shorten
+            return
+        square = self._released_square()
+        self.row_length = math.sqrt(square)
         self.weights = self.design.shortening(self.row_length)
+        gram = self.design.gram(np.sqrt(self.weights * self.shorten))
+        bound = math.sqrt(self.row_length * self.row_bound)
+        self.moment = released_moment(gram, bound, self.moment_share, self.purse)
+        self.stretch = max(square / self.moment.trace, 1.0)
+
+    def _released_square(self) -> float:
+        """E|x|^2 with noise, between its deviation and row_bound^2."""
+        average = np.array([self.design.mean_square(self.row_bound)])
+        sensitivity = self.row_bound**2 / self.n
+        noisy = self.purse.release(average, sensitivity, SQUARE_SHARE, "mean square of rows")
+        least = self.purse.deviation(sensitivity, 1, SQUARE_SHARE)
+        return min(max(float(noisy[0]), least), self.row_bound**2)
+
+    @property
+    def moments_share(self) -> float:
+        """Part of the budget that S, and what it needs, are released with."""
+        return self.moment_share + SQUARE_SHARE if self.moment_share else 0.0
 
     def _setting(self, moment: SecondMoment, length: float, sigma: float, spent: float) -> Setting:
         n, d = self.n, self.d
@@ -141,7 +161,7 @@ class Run:
             part = self.purse.part((1 - spent) * share)
             return float(moment.inverse_trace * ball_noise_variance(part, n, d, length))
 
-        signal = self.reach**2 * moment.largest
+        signal = self.reach**2 * moment.largest * self.stretch
         return Setting(sigma, signal, d / n, unit_noise, moment.mismatch)
 
     def planned_phases(self, sigma: float, *, proven: bool) -> None:
@@ -163,14 +183,14 @@ class Run:
         return Plan(phases, self.row_length, 0.0, 0.0, phases[-1].risk, float(planned.risk))
 
     def _predicted_plan(self, sigma: float) -> Plan:
-        spent = self.moment_share
+        spent = self.moments_share
         phases = best_phases(self._setting(self.moment, self.row_length, sigma, spent))
         phases = tuple(p._replace(share=p.share * (1 - spent)) for p in phases)
         return Plan(phases, self.row_length, spent, 0.0, phases[-1].risk, None)
 
     def adaptive_phases(self) -> None:
         """Phases whose clips follow the scale of the residuals before them, found privately."""
-        spent = self.moment_share + SCALE_SHARE
+        spent = self.moments_share + SCALE_SHARE
         phases = []
         for k, share in enumerate(ADAPTIVE_SHARES):
             self.sigma = self._found_scale(SCALE_SHARE / len(ADAPTIVE_SHARES))
@@ -181,14 +201,14 @@ class Run:
             phase = _phase(setting, ratio * self.sigma, share, slope)
             phases.append(phase._replace(share=share * (1 - spent)))
             self.step(phases[-1])
-        shares = self.moment_share, SCALE_SHARE
+        shares = self.moments_share, SCALE_SHARE
         self.plan = Plan(tuple(phases), self.row_length, *shares, phases[-1].risk, None)
 
     @property
     def risk_before_last(self) -> float:
         """E<x, b - beta>^2 before the last phase, as predicted."""
         earlier = self.plan.phases[:-1]
-        return earlier[-1].risk if earlier else self.reach**2 * self.moment.largest
+        return earlier[-1].risk if earlier else self.reach**2 * self.moment.largest * self.stretch
 
     def steps(self) -> list[Step]:
         """The phases, with the noise that each was released with."""

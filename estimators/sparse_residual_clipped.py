@@ -13,6 +13,7 @@ from estimators.core.base import LinearPredictor, PlanWarning, PrivateEstimator,
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
+    check_plannable,
     check_problem,
     check_sparsity,
     check_whole,
@@ -205,7 +206,9 @@ class SparseResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEst
         within = isotropic and self.sigma is not None and self.start is None
         if self.plan == "proven" and not within:
             raise ValueError("plan='proven' needs sigma, second_moment='isotropic', start=None")
-        return self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        check_plannable(budget)
+        return budget
 
     def risk_bound(self, problem: SparseRegressionProblem) -> UpperBound:
         """The proven upper bound on the risk: see `sparse_residual_clipped_upper`."""

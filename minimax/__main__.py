@@ -185,6 +185,14 @@ def main(argv: list[str] | None = None) -> int:
         )
     except (TypeError, ValueError) as error:
         parser.error(str(error))
+    try:
+        return _answered(args, problem, privacy)
+    except (OverflowError, ZeroDivisionError):
+        parser.error("these numbers are too far apart to compute with")
+
+
+def _answered(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> int:
+    """What was asked for, printed; the exit code."""
     if args.plan:
         _print_plan(plan(problem, privacy, args.risk), args.json)
         return 0

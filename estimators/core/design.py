@@ -98,18 +98,18 @@ class Design:
             self.norms = self._norms()
 
     @classmethod
-    def with_gram(cls, X: Any, bound: float, settled: Callable[[Any], Any]) -> tuple[Design, Array]:
-        """The design, and sum_i x_i x_i' of its rows shortened to `bound`: X is read once.
+    def checked(cls, X: Any, settled: Callable[[Any], Any]) -> Design:
+        """The design of entries that are not checked yet: X is read once.
 
         `settled` checks entries and clamps them; it is called only where a norm is not finite or
         huge.
         """
         if not sparse.issparse(X):
-            norms, gram = _norms_and_gram(X, bound)
+            with np.errstate(over="ignore", invalid="ignore"):
+                norms = np.sqrt(np.einsum("ij,ij->i", X, X))
             if norms.max(initial=0.0) <= LARGEST / 2:
-                return cls(X, norms), gram
-        design = cls(settled(X))
-        return design, design.gram(design.shortening(bound))
+                return cls(X, norms)
+        return cls(settled(X))
 
     def _norms(self) -> Array:
         if sparse.issparse(self.X):
@@ -134,6 +134,10 @@ class Design:
         """For each row the factor that brings its l2 norm down to `bound`, or 1."""
         out = np.maximum(self.norms, bound)
         return np.divide(bound, out, out=out)
+
+    def mean_square(self, bound: float) -> float:
+        """Of the lengths of the rows, shortened to `bound`."""
+        return float(np.mean(np.minimum(self.norms, bound) ** 2))
 
     def predict(self, coef: Array) -> Array:
         """<x_i, coef> for every row; for a sparse `coef` only its support is touched."""
@@ -161,12 +165,17 @@ class Design:
         return out
 
     def gram(self, weights: Array) -> Array:
-        """sum_i weights_i^2 x_i x_i', without a copy of X."""
-        out = np.zeros((self.d, self.d))
-        for rows in self.chunks():
+        """sum_i weights_i^2 x_i x_i', without a copy of X.
+
+        A chunk stays in cache between its weighting and its product; it has as many rows as columns
+        at least, so that adding up takes less than multiplying.
+        """
+        each = max(2 * CACHED // (8 * max(1, self.d)), self.d)
+        out, spare = np.zeros((self.d, self.d)), np.empty((min(self.n, each), self.d))
+        for rows in _chunks(self.n, each):
             part = self.X[rows]
             part = part.toarray() if sparse.issparse(part) else part
-            out += _weighted_gram(part, weights[rows], np.empty_like(part))
+            out += _weighted_gram(part, weights[rows], spare)
         return out
 
     def chunks(self, bytes_per_chunk: int = 1 << 22) -> Iterator[slice]:
@@ -183,19 +192,3 @@ def _weighted_gram(part: Array, weights: Array, spare: Array) -> Array:
     if weights.min() != 1 or weights.max() != 1:
         part = np.multiply(part, weights[:, None], out=spare[: len(part)])
     return np.asarray(part.T @ part)
-
-
-def _norms_and_gram(X: Array, bound: float) -> tuple[Array, Array]:
-    """The norms of the rows, and sum_i x_i x_i' of the rows shortened to `bound`.
-
-    A chunk of rows stays in cache between its norms, its shortening and its products; it has as
-    many rows as columns at least, so that adding up takes less than multiplying.
-    """
-    n, d = X.shape
-    each = max(2 * CACHED // (8 * max(1, d)), d)
-    norms, gram, spare = np.empty(n), np.zeros((d, d)), np.empty((min(n, each), d))
-    with np.errstate(over="ignore", invalid="ignore"):  # where entries are not yet checked
-        for rows in _chunks(n, each):
-            norms[rows] = np.sqrt(np.einsum("ij,ij->i", X[rows], X[rows]))
-            gram += _weighted_gram(X[rows], bound / np.maximum(norms[rows], bound), spare)
-    return norms, gram

@@ -147,6 +147,7 @@ def unsure_newton_error(
     n: int,
     sigma: float,
     reach: float,
+    stretch: float,
     noise: NoiseLaw,
     covariance: Array,
 ) -> ErrorLaw:
@@ -160,8 +161,9 @@ def unsure_newton_error(
         (1 - g (1 - q_i))^2 e_i^2 + nu^2 (|e|^2 + e_i^2)/(2 a_i^2)
             + [E psi_c^2/(n a_i) + noise^2/a_i^2]/slope^2,   g = P(|r| <= c)/slope,
 
-    r ~ N(0, sigma^2 + sum a_i e_i^2). Each e_i is taken to be `reach` at first, the most it can be.
-    The law is that of the last step: sampling and noise, and the first two terms as a variance.
+    r ~ N(0, sigma^2 + stretch sum a_i e_i^2), where S may be that of shortened rows, and stretch
+    what that of the rows is larger by. Each e_i is taken to be `reach` at first, the most it can
+    be. The law is that of the last step: sampling and noise, and the first two terms as a variance.
 
     **Why.** The mean of a step is e - g A^{-1} S e = (1 - g) e + g A^{-1} (A - S) e, A - S is
     diag(a - l) + N on these axes, and N e has the variances nu^2 (|e|^2 + e_i^2)/2. Not a proof: N
@@ -171,7 +173,7 @@ def unsure_newton_error(
     values, axes = np.linalg.eigh(moment.matrix)
     raised = np.maximum(values, moment_floor(len(values), moment.noise))
     unmoved = np.clip(1 - values / raised, 0.0, 1.0)
-    squares, missed = np.full(len(values), reach**2), raised.max() * reach**2
+    squares, missed = np.full(len(values), reach**2), stretch * raised.max() * reach**2
     for step in steps:
         spread = math.sqrt(sigma**2 + missed)
         clipped = clipped_normal(step.clip, spread)
@@ -181,7 +183,7 @@ def unsure_newton_error(
         left = (1 - pull) ** 2 * squares + blur * (squares.sum() + squares)
         sampling = square / (step.slope**2 * n)
         squares = left + sampling / raised + (step.noise / (step.slope * raised)) ** 2
-        missed = float(raised @ squares)
+        missed = stretch * float(raised @ squares)
     variance = sampling * np.diag(moment.inverse) + axes**2 @ left
     return ErrorLaw(KnownVariance(variance), noise, np.sqrt(np.diag(covariance)) / noise.deviation)
 

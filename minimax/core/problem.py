@@ -55,6 +55,13 @@ def _checked(name: str, value: object) -> int | float:
     return int(value)  # type: ignore[call-overload]
 
 
+def check_spread(L: object) -> None:
+    """Raise unless L, by which eigenvalues of d E x x' may differ from 1, is at least 1: its class
+    is empty otherwise."""
+    if not _checked("L", L) >= 1:
+        raise ValueError(f"L must be at least 1, got {L!r}")
+
+
 class Floor(NamedTuple):
     """The largest certified lower bound at a problem, and its name."""
 

@@ -87,7 +87,7 @@ def test_no_release_moves_further_than_its_sensitivity(
     sigma: float | None,
 ) -> None:
     moved = movements(pair, privacy=privacy, row_bound=row_bound, radius=radius, sigma=sigma)
-    assert len(moved) > 1  # the second moment and a phase
+    assert len(moved) > 2  # the mean square, the second moment and a phase
     assert within(moved)
 
 
@@ -105,26 +105,28 @@ OPTIONS = {"row_bound": 1.0, "radius": 1.0, "sigma": 0.3, "privacy": Gaussian(5.
 
 
 def worst_pairs(n: int, outside: float) -> list[tuple[Data, Data]]:
-    """Orthogonal rows, which X'X feels most; one row with opposite responses, which phases do."""
+    """Orthogonal rows, which X'X feels most; a row of length 0, which the mean square does; one row
+    with opposite responses, which phases do."""
     X, y = np.zeros((n, 3)), np.zeros(n)
     other, shifted = X.copy(), y.copy()
     X[0, 0], other[0, 1] = outside, outside
     rows = (X, y), (other, y)
     y = y.copy()
     y[0], shifted[0] = 1e9, -1e9
-    return [rows, ((X, y), (X, shifted))]
+    return [rows, ((X, y), (np.zeros_like(X), y)), ((X, y), (X, shifted))]
 
 
 @pytest.mark.parametrize("n", [1, 4])
 @pytest.mark.parametrize("outside", [1.0, 1e6, 1e120])
 def test_the_sensitivities_are_reached(n: int, outside: float) -> None:
-    rows, responses = (movements(pair, **OPTIONS) for pair in worst_pairs(n, outside))
-    assert within([*rows, *responses])
-    assert rows[0] == pytest.approx(1, rel=1e-9)
-    assert responses[0] == 0
-    assert responses[1:] == pytest.approx(np.ones(len(responses) - 1), rel=1e-9)
-    assert not within(rows, 0.999)
-    assert not within(responses, 0.999)
+    rows, lengths, responses = (movements(pair, **OPTIONS) for pair in worst_pairs(n, outside))
+    assert within([*rows, *lengths, *responses])
+    assert rows[:2] == pytest.approx([0, 1], rel=1e-9)
+    assert lengths[0] == pytest.approx(1, rel=1e-9)
+    assert responses[:2] == [0, 0]
+    assert responses[2:] == pytest.approx(np.ones(len(responses) - 2), rel=1e-9)
+    for moved in (rows, lengths, responses):
+        assert not within(moved, 0.999)
 
 
 def _unshortened(part: Array, weights: Array, spare: Array) -> Array:
@@ -138,11 +140,13 @@ def _unclipped(
 
 
 def test_each_clip_that_is_left_out_breaks_it() -> None:
-    rows, responses = worst_pairs(4, 1e6)
+    rows, lengths, responses = worst_pairs(4, 1e6)
+    with patch.object(Design, "mean_square", lambda self, bound: float(np.mean(self.norms**2))):
+        assert not within(movements(lengths, **OPTIONS)[:1])
     with patch.object(design, "_weighted_gram", _unshortened):
-        assert not within(movements(rows, **OPTIONS)[:1])
+        assert not within(movements(rows, **OPTIONS)[1:2])
     with patch.object(Design, "shortening", lambda self, bound: np.ones(self.n)):
-        assert not within(movements(responses, **OPTIONS)[1:])
+        assert not within(movements(responses, **OPTIONS)[2:])
     with patch.object(Design, "clipped_correlation", _unclipped):
-        assert not within(movements(responses, **OPTIONS)[1:])
-    assert within([*movements(rows, **OPTIONS), *movements(responses, **OPTIONS)])
+        assert not within(movements(responses, **OPTIONS)[2:])
+    assert within([move for pair in worst_pairs(4, 1e6) for move in movements(pair, **OPTIONS)])

@@ -11,7 +11,7 @@ import numpy as np
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import IN_THE_DESIGN, Loss
 from minimax.core.privacy import check_privacy
-from minimax.core.problem import FORM, Array, Problem
+from minimax.core.problem import FORM, Array, Problem, check_spread
 from minimax.core.symbolic import Number
 from minimax.methods.priors import LinearInstance
 
@@ -37,6 +37,11 @@ class RegressionProblem(Problem):
     sigma: float = 1.0
     radius: float = 1.0
     L: float = field(default=1.0, metadata=FORM)
+
+    def __post_init__(self) -> None:
+        """The class must not be empty."""
+        super().__post_init__()
+        check_spread(self.L)
 
     def instance(self, theta: Array) -> Instance:
         """Signs of size 1/sqrt(d) for rows."""

@@ -62,19 +62,20 @@ def test_gram_counts_each_row_with_its_weight_squared(layout, weights):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("bound", [0.5, 3.0, 1e9])
-def test_norms_and_gram_of_one_pass_are_those_of_two(layout, bound):
-    X = np.random.default_rng(0).standard_normal((9_000, 40))  # three chunks
+def test_a_checked_design_has_norms_and_shortened_rows_their_gram(layout, bound):
+    X = np.random.default_rng(0).standard_normal((9_000, 40))  # two chunks
     given, asked = LAYOUTS[layout](X), []
-    design, gram = Design.with_gram(given, bound, lambda Z: asked.append(1) or clamped(Z))
+    design = Design.checked(given, lambda Z: asked.append(1) or clamped(Z))
     assert design.norms == pytest.approx(np.linalg.norm(X, axis=1))
     shortened = X * np.minimum(1, bound / np.linalg.norm(X, axis=1))[:, None]
+    gram = design.gram(design.shortening(bound))
     assert gram == pytest.approx(shortened.T @ shortened, rel=1e-9, abs=1e-9)
     assert design.X is given
     assert len(asked) == (layout == "CSR")
 
 
 @pytest.mark.parametrize("entry", [np.nan, np.inf, 1e101, -1.7e308])
-def test_one_pass_asks_again_about_what_is_not_finite_or_huge(entry):
+def test_a_check_asks_again_about_what_is_not_finite_or_huge(entry):
     X = np.ones((20_000, 30))
     X[15_000, 3] = entry
 
@@ -85,10 +86,11 @@ def test_one_pass_asks_again_about_what_is_not_finite_or_huge(entry):
 
     if not np.isfinite(entry):
         with pytest.raises(ValueError, match="not finite"):
-            Design.with_gram(X, 1.0, settled)
+            Design.checked(X, settled)
         return
-    design, gram = Design.with_gram(X, 1.0, settled)
+    design = Design.checked(X, settled)
     assert design.X[15_000, 3] == np.clip(entry, -LARGEST, LARGEST)
+    gram = design.gram(design.shortening(1.0))
     assert np.trace(gram) == pytest.approx(20_000)
 
 

@@ -91,15 +91,17 @@ def test_the_law_of_gradient_steps_is_made_of_releases() -> None:
 def test_the_law_of_clipped_residuals_is_made_of_releases() -> None:
     """S, its noise, the plan and the ledger tell everything."""
     fit = fitted("ResidualClippedRegression")
-    tau = fit.ledger_[0].scale
+    _, of_moment, *of_phases = fit.ledger_
+    tau = of_moment.scale
     moment = SecondMoment.of(fit.second_moment_, math.sqrt(6) * tau, tau)
-    releases = zip(fit.plan_.phases, fit.ledger_[1:], strict=True)
+    releases = zip(fit.plan_.phases, of_phases, strict=True)
     law = unsure_newton_error(
         moment,
         [Step(phase.clip, phase.slope, entry.scale) for phase, entry in releases],
         n=400,
         sigma=NOISE,
         reach=1.0,
+        stretch=max(fit.plan_.row_length**2 / moment.trace, 1.0),
         noise=noise_law(fit.ledger_[-1], 3),
         covariance=fit.noise_covariance_,
     )

@@ -24,6 +24,7 @@ from minimax.problems.mean.problem import MeanProblem
 from minimax.problems.mean.upper import best_noisy_mean
 from minimax.problems.regression import RegressionProblem
 from minimax.problems.sparse_mean import SparseMeanProblem
+from minimax.problems.sparse_regression import SparseRegressionProblem
 
 POINT = {"n": 1000.0, "d": 10.0, "sigma": 1.0, "radius": 1.0, "epsilon": 0.5}
 NUMBERS = {"n": 1000, "d": 10, "p": 10, "s": 3, "sigma": 1.0, "radius": 1.0, "C": 1.0}
@@ -173,3 +174,11 @@ def test_a_problem_refuses_a_wrong_number_by_name(kind: type[Problem]) -> None:
     if "s" in numbers:
         with pytest.raises(ValueError, match=r"^s must be at most [dp] = 10, got 11"):
             kind(**{**numbers, "s": 11})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("L", [0.5, 0.0, -1.0, float("nan"), "a"])
+def test_an_empty_class_is_refused(L: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"^L must be "):
+        RegressionProblem(100, 5, L=L)
+    with pytest.raises((TypeError, ValueError), match=r"^L must be "):
+        SparseRegressionProblem(100, 5, 2, L=L)
