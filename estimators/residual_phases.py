@@ -17,7 +17,6 @@ from estimators.core.purse import Purse
 from estimators.core.second_moment import SecondMoment, moment_noise, released_moment
 from minimax.core.calibration import ball_noise_variance
 from minimax.methods.phase_plan import (
-    EARLY_RATIO,
     PlannedPhase,
     Setting,
     best_last_ratio,
@@ -41,6 +40,9 @@ SCALE_SHARE = 0.06
 """Part of the budget with which residuals' scales are found, if sigma is not given."""
 ADAPTIVE_SHARES = (0.1, 0.2, 0.7)
 """Parts of the rest that the phases then get: nothing is known to plan them with."""
+WIDE_RATIO = 3.0
+"""Their first clips over the scale: where residuals follow one large coefficient and not a normal
+law, a narrower clip would leave an unknown part of it."""
 SCALE_RANGE = 1e-6, 1e6
 """Scales are looked for between these multiples of row_bound radius."""
 
@@ -196,7 +198,7 @@ class Run:
             self.sigma = self._found_scale(SCALE_SHARE / len(ADAPTIVE_SHARES))
             setting = self._setting(self.moment, self.row_length, self.sigma, spent)
             last = k == len(ADAPTIVE_SHARES) - 1
-            ratio = best_last_ratio(setting, share) if last else EARLY_RATIO
+            ratio = best_last_ratio(setting, share) if last else WIDE_RATIO
             slope = clipped_normal(ratio, 1.0).slope
             phase = _phase(setting, ratio * self.sigma, share, slope)
             phases.append(phase._replace(share=share * (1 - spent)))
