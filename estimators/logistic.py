@@ -35,7 +35,7 @@ NEEDED = {
     "radius": "a bound on the l2 norm of the coefficients, a public number",
     "row_bound": "a bound on the l2 norm of the rows, a public number",
 }
-HOPELESS = 0.5
+HOPELESS = 0.8
 """Where the plan expects to be off by more than this part of what the start may be off by, it
 warns."""
 
