@@ -104,6 +104,76 @@ def fit_screening(X: np.ndarray, y: np.ndarray, options: Options) -> np.ndarray:
     return coef
 
 
+def fit_diffprivlib_table(X: np.ndarray, y: np.ndarray, options: Options) -> np.ndarray:
+    """The functional mechanism; X has a column of ones first, for which it has an intercept."""
+    from diffprivlib.models import LinearRegression
+
+    model = LinearRegression(
+        epsilon=options["epsilon"],
+        bounds_X=tuple(np.array(side) for side in options["bounds_X"]),
+        bounds_y=tuple(options["bounds_y"]),
+        random_state=options["seed"],
+    ).fit(X[:, 1:], y)
+    return np.append(model.intercept_, model.coef_)
+
+
+def fit_diffprivlib_logistic(X: np.ndarray, y: np.ndarray, options: Options) -> np.ndarray:
+    """Objective perturbation, pure epsilon; X has a column of ones first, as above."""
+    from diffprivlib.models import LogisticRegression
+
+    model = LogisticRegression(
+        epsilon=options["epsilon"],
+        data_norm=options["data_norm"],
+        max_iter=1000,
+        random_state=options["seed"],
+    ).fit(X[:, 1:], y)
+    return np.append(model.intercept_, model.coef_)
+
+
+def draw_diffprivlib_means(X: np.ndarray, y: np.ndarray, options: Options) -> np.ndarray:
+    """Means of the columns, epsilon shared equally, drawn several times."""
+    from diffprivlib.tools import mean
+
+    epsilon, rng = options["epsilon"] / X.shape[1], np.random.RandomState(options["seed"])
+    return np.array(
+        [
+            [
+                mean(column, epsilon=epsilon, bounds=tuple(bounds), random_state=rng)
+                for column, bounds in zip(X.T, options["bounds"], strict=True)
+            ]
+            for _ in range(options["draws"])
+        ]
+    )
+
+
+def draw_opendp_means(X: np.ndarray, y: np.ndarray, options: Options) -> np.ndarray:
+    """Means of the columns by Gaussian noise, rho of zCDP shared equally, drawn several times.
+
+    The scale for one column is searched for under OpenDP's own conversion to (epsilon, delta), with
+    replacement as two steps of its symmetric distance; d columns have sqrt(d) times that.
+    """
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    epsilon, delta = options["epsilon"], options["delta"]
+    drawn = []
+    for column, (low, high) in zip(X.T, options["bounds"], strict=True):
+        domain = dp.vector_domain(dp.atom_domain(bounds=(low, high), nan=False), size=len(column))
+        mean = dp.t.make_mean(domain, dp.symmetric_distance())
+
+        space = mean.output_domain, mean.output_metric
+
+        def guaranteed(scale: float, mean: Any = mean, space: Any = space) -> Any:
+            noisy = mean >> dp.m.make_gaussian(*space, scale)
+            return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(noisy), delta)
+
+        alone = dp.binary_search_param(guaranteed, d_in=2, d_out=(epsilon, delta))
+        noise = dp.m.make_gaussian(*space, alone * np.sqrt(X.shape[1]))
+        average = mean(np.clip(column, low, high).tolist())  # once: only the noise is drawn anew
+        drawn.append([noise(average) for _ in range(options["draws"])])
+    return np.array(drawn).T
+
+
 METHODS: dict[str, Callable[[np.ndarray, np.ndarray, Options], np.ndarray]] = {
     "diffprivlib": fit_diffprivlib,
     "lasso": fit_lasso,
@@ -111,6 +181,10 @@ METHODS: dict[str, Callable[[np.ndarray, np.ndarray, Options], np.ndarray]] = {
     "skglm": fit_skglm,
     "abess": fit_abess,
     "screening": fit_screening,
+    "diffprivlib_table": fit_diffprivlib_table,
+    "diffprivlib_logistic": fit_diffprivlib_logistic,
+    "diffprivlib_means": draw_diffprivlib_means,
+    "opendp_means": draw_opendp_means,
 }
 
 

@@ -9,7 +9,8 @@ The default budget. ``privacy=None``, which `clone` and scikit-learn's checks ne
 `DEFAULT_PRIVACY`: (1, 1e-6)-DP, or 1-DP for each report of a local protocol. It is for trying
 things out, as no default fits every data set; `privacy_` always says what was spent. Whatever the
 budget, a delta of 1/n or more is met with a `PrivacyWarning`: with the default, from a million
-records on.
+records on. `privacy` may also be a share of a `Budget` that other fits draw from too
+(`estimators.core.budget`): `_budget` and `_asked` then are what this fit was handed.
 
 What one record may decide. Data that are none (NaN, infinity, text, an object that no float can be
 made of, a wrong shape) are refused: that they are there is taken to be public. No finite record
@@ -38,31 +39,27 @@ from estimators.core.accounting import (
     compose,
     delta_at,
 )
+from estimators.core.budget import Share
 from estimators.core.design import clamped, surely_within
-from minimax.core.privacy import (
-    Approximate,
-    Gaussian,
-    Pure,
-    Scope,
-    SpendablePrivacy,
-    check_privacy,
-)
+from estimators.core.spending import DEFAULT_PRIVACY as DEFAULT_PRIVACY
+from estimators.core.spending import SpendsPrivacy, current_drawing
+from minimax.core.privacy import Approximate, Gaussian, SpendablePrivacy
 
 Array = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 """Where the noise comes from. None: from the operating system, every time anew."""
-DEFAULT_PRIVACY: dict[Scope, SpendablePrivacy] = {
-    "central": Approximate(epsilon=1.0, delta=1e-6),
-    "local": Pure(epsilon=1.0, scope="local"),
-    "label": Pure(epsilon=1.0, scope="label"),
-}
-"""The budget of an estimator made with ``privacy=None``."""
-
-REPORTED = {"epsilon", "rho", "mu"}
-SMALLEST_REPORTED = 1e-12
-"""Least budget of one report: reports of less are longer than their squares can be computed."""
 FORGETFUL_LOSS = "the loss remembers nothing from one call to the next"
 SECRET_SEED = "random_state is secret: whoever knows it, or has this object, knows the noise"
+
+
+def generator_from(random_state: Seed) -> np.random.Generator:
+    """The generator that a `random_state` stands for, or an error that names it."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"random_state: {error}") from None
 
 
 class PrivacyWarning(UserWarning):
@@ -73,16 +70,13 @@ class PlanWarning(UserWarning):
     """A plan that promises no more than the public first value, by public numbers alone."""
 
 
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(SpendsPrivacy):
     """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out.
 
     `DEFAULT_PRIVACY` is spent if no budget is given.
     """
 
-    privacy: SpendablePrivacy | None
     random_state: Seed
-    scope: ClassVar[Scope] = "central"
-    """Who is trusted with the data: the budget must be of this scope."""
     releases: ClassVar[tuple[str, ...]]
     """The attributes that depend on the data. All others are functions of public numbers.
 
@@ -111,44 +105,20 @@ class PrivateEstimator(BaseEstimator):
 
         n and delta are public, so the warning tells nothing of a record.
         """
-        delta = getattr(self._asked, "delta", 0.0)
-        if isinstance(self._asked, Approximate) and delta * n >= 1:
+        stated = self.privacy.budget.total if isinstance(self.privacy, Share) else self._asked
+        delta = stated.delta if isinstance(stated, Approximate) else 0.0
+        if delta * n >= 1:
             warnings.warn(
                 f"delta = {delta:g} is at least 1/n = {1 / n:.3g}: so large a delta allows to"
                 f" release a whole record; give {type(self).__name__} a smaller one in `privacy`",
                 PrivacyWarning,
-                stacklevel=4,
+                stacklevel=5,  # the caller of fit, which is wrapped
             )
 
-    def _budget(self, *allowed: type[SpendablePrivacy]) -> SpendablePrivacy:
-        """The privacy parameter, checked to be of a kind this estimator can spend."""
-        budget = self._asked
-        check_privacy(budget)
-        if not isinstance(budget, allowed):
-            kinds = ", ".join(kind.__name__ for kind in allowed)
-            raise TypeError(f"privacy must be one of {kinds}; got {budget!r}")
-        if budget.scope != self.scope:
-            raise ValueError(f"privacy.scope must be {self.scope!r}, got {budget.scope!r}")
-        for name in REPORTED & set(budget.parameters) if self.scope in ("local", "label") else ():
-            if budget.parameters[name] < SMALLEST_REPORTED:
-                raise ValueError(
-                    f"privacy.{name} must be at least {SMALLEST_REPORTED:g} for one report, got"
-                    f" {budget.parameters[name]!r}"
-                )
-        return budget
-
-    @property
-    def _asked(self) -> SpendablePrivacy:
-        """The budget given, or the default one."""
-        return DEFAULT_PRIVACY[self.scope] if self.privacy is None else self.privacy
-
     def _rng(self) -> np.random.Generator:
-        if isinstance(self.random_state, np.random.RandomState):
-            return np.random.default_rng(self.random_state.randint(2**31, size=4))
-        try:
-            return np.random.default_rng(self.random_state)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"random_state: {error}") from None
+        """Where the noise of this fit comes from."""
+        source, drawing = generator_from(self.random_state), current_drawing(self)
+        return source if drawing is None else drawing.generator(source)
 
     def _account(self, ledger: list[LedgerEntry]) -> None:
         """Record the ledger and the guarantee it composes to.
@@ -167,6 +137,7 @@ class PrivateEstimator(BaseEstimator):
                 given = delta_at(spent, asked.epsilon)
                 if given < 1:
                     reported = Approximate(asked.epsilon, given, reported.scope)
+        self._enter(spent)
         self.ledger_, self.privacy_ = spent, reported.assuming(*self._assumptions)
 
     @property

@@ -139,6 +139,10 @@ class Design:
         """Of the lengths of the rows, shortened to `bound`."""
         return float(np.mean(np.minimum(self.norms, bound) ** 2))
 
+    def energies(self, bound: float) -> Array:
+        """Squared lengths of the rows over bound^2, at most 1."""
+        return (np.minimum(self.norms, bound) / bound) ** 2
+
     def predict(self, coef: Array) -> Array:
         """<x_i, coef> for every row; for a sparse `coef` only its support is touched."""
         support = np.flatnonzero(coef)

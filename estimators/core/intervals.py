@@ -211,6 +211,8 @@ def noise_law(entry: LedgerEntry, d: int) -> NoiseLaw:
     """The law of a coordinate of the noise that the ledger tells of."""
     if entry.guarantee(Pure) is None:
         return NormalNoise(entry.scale)
+    if entry.norm == "l1":
+        return BallNoise((entry.scale,), 1)  # coordinates are independent
     cube = entry.norm == "linf" and d > 1
     return CubeNoise(entry.scale, d) if cube else BallNoise((entry.scale,), d)
 
@@ -223,6 +225,9 @@ class Sampling(Protocol):
 
     def variance(self, target: Array) -> Array:
         """At such values of what is estimated."""
+
+    def largest(self) -> Array:
+        """The most that it can be."""
 
     def coordinate(self, j: int) -> Sampling:
         """Of one coordinate."""
@@ -238,6 +243,10 @@ class KnownVariance:
         """The same everywhere."""
         return np.broadcast_to(self.values, np.shape(target))
 
+    def largest(self) -> Array:
+        """The same."""
+        return self.values
+
     def coordinate(self, j: int) -> KnownVariance:
         """Its own, or that of all."""
         return self if self.values.ndim == 0 else KnownVariance(np.asarray(self.values[j]))
@@ -245,22 +254,30 @@ class KnownVariance:
 
 @dataclass(frozen=True)
 class BoundedRecords:
-    """The mean of n records in [-R, R]: at most (R^2 - mean^2)/n, which signs attain.
+    """The mean of n records in [low, high]: at most (high - mean)(mean - low)/n (Bhatia and Davis,
+    2000), which records at the two ends attain.
 
-    E x^2 <= R^2. The interval is then Wilson's: it holds the means that the estimate does not
-    reject, each with its own variance.
+    E (high - x)(x - low) >= 0. The interval is then Wilson's: it holds the means that the estimate
+    does not reject, each with its own variance.
     """
 
-    R: float
+    low: Array | float
+    high: Array | float
     n: int
 
     def variance(self, target: Array) -> Array:
-        """(R^2 - target^2)/n; a target beyond R has 0."""
-        return np.asarray((self.R**2 - np.clip(target, -self.R, self.R) ** 2) / self.n)
+        """(high - target)(target - low)/n; a target outside has 0."""
+        inside = np.clip(target, self.low, self.high)
+        return np.asarray((self.high - inside) * (inside - self.low) / self.n)
+
+    def largest(self) -> Array:
+        """The variance in the middle."""
+        return np.asarray((np.asarray(self.high) / 2 - np.asarray(self.low) / 2) ** 2 / self.n)
 
     def coordinate(self, j: int) -> BoundedRecords:
-        """All have the same."""
-        return self
+        """Its own range, or that of all."""
+        low, high = (end if np.ndim(end) == 0 else end[j] for end in (self.low, self.high))  # type: ignore[index]
+        return BoundedRecords(low, high, self.n)
 
 
 # --- The interval ---------------------------------------------------------------------------------
@@ -317,7 +334,7 @@ class ErrorLaw:
         """By bisection, below and above at once; the variance is that of the end itself."""
         sides = np.reshape([-1.0, 1.0], (2, *(1 for _ in centre.shape)))
         factors = np.broadcast_to(self.factors, centre.shape)
-        largest = self.sampling.variance(np.zeros_like(centre)) / factors**2
+        largest = np.broadcast_to(self.sampling.largest(), centre.shape) / factors**2
 
         def enough(reach: Array) -> NDArray[np.bool_]:
             spread = self.sampling.variance(centre + sides * reach * factors) / factors**2

@@ -10,10 +10,11 @@ data choose, which finds honest mistakes, and `RecordByRecord` never shows it tw
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,18 @@ class Loss(Protocol):
 
     def value(self, prediction: Array, y: Array) -> Array:
         """The loss itself, one number per record."""
+
+
+@runtime_checkable
+class BoundedLoss(Loss, Protocol):
+    """A loss whose slope is bounded where predictions are: gradients then need no clip."""
+
+    def largest_slope(self, reach: float) -> float:
+        """Bound on |slope| over all y and all predictions of size at most `reach`."""
+
+    def flatness(self, reach: float) -> float:
+        """About the second derivative, on average over records, where predictions are off by about
+        `reach` or are of that size: a plan counts on it, and no guarantee does."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,123 @@ class LogisticLoss:
         """log(1 + e^p) - y p, without overflow."""
         return np.asarray(np.logaddexp(0.0, prediction) - y * prediction)
 
+    def largest_slope(self, reach: float) -> float:
+        """1/(1 + e^{-reach})."""
+        return float(special.expit(reach))
+
+    def flatness(self, reach: float) -> float:
+        """c (1 - c) at the chance c = 1/(1 + e^{-reach}), which both labels have."""
+        return float(special.expit(reach) * special.expit(-reach))
+
+
+@dataclass(frozen=True)
+class ProbitLoss:
+    """-y log Phi(p) - (1 - y) log Phi(-p): minus the log-likelihood when 1 has the chance Phi(p).
+
+    With h(p) = phi(p)/Phi(p) the slope is (1 - y) h(-p) - y h(p), and h falls from about -p to 0;
+    the second derivative for y = 1 is h(p) (h(p) + p), which is one minus the variance of a normal
+    variable above -p, hence between 0 and 1.
+    """
+
+    smoothness: float = 1.0
+
+    def slope(self, prediction: Array, y: Array) -> Array:
+        """(1 - y) h(-p) - y h(p)."""
+        return np.asarray((1 - y) * _hazard(-prediction) - y * _hazard(prediction))
+
+    def value(self, prediction: Array, y: Array) -> Array:
+        """By the logarithm of Phi, without underflow."""
+        return np.asarray(
+            -y * special.log_ndtr(prediction) - (1 - y) * special.log_ndtr(-prediction)
+        )
+
+    def largest_slope(self, reach: float) -> float:
+        """h(-reach)."""
+        return float(_hazard(np.float64(-reach)))
+
+    def flatness(self, reach: float) -> float:
+        """The information h(reach) h(-reach): the average over labels of that law."""
+        return float(_hazard(np.float64(reach)) * _hazard(np.float64(-reach)))
+
+
+@dataclass(frozen=True)
+class SmoothHingeLoss:
+    """The hinge (1 - q)^+ on q = p for y = 1, q = -p for y = 0, rounded off below q = 1.
+
+    Its slope in q falls from 0 at q = 1 to -1 at q = 1 - width, width >= 1, and stays there.
+    """
+
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.width < np.inf:
+            raise ValueError(f"width must be at least 1, got {self.width!r}")
+
+    @property
+    def smoothness(self) -> float:
+        """1/width."""
+        return 1 / self.width
+
+    def slope(self, prediction: Array, y: Array) -> Array:
+        """That of the hinge, towards the label."""
+        return np.asarray((1 - y) * self._steepness(-prediction) - y * self._steepness(prediction))
+
+    def value(self, prediction: Array, y: Array) -> Array:
+        """The integral of the slope; 0 for q >= 1."""
+        return np.asarray((1 - y) * self._height(-prediction) + y * self._height(prediction))
+
+    def largest_slope(self, reach: float) -> float:
+        """That of q = -reach."""
+        return min((1 + reach) / self.width, 1.0)
+
+    def flatness(self, reach: float) -> float:
+        """1/width times the part of [-reach, reach] where the loss is not straight."""
+        bent = min(1.0, reach) + min(self.width - 1, reach)
+        return bent / (2 * reach * self.width)
+
+    def _steepness(self, q: Array) -> Array:
+        return np.clip((1 - q) / self.width, 0.0, 1.0)
+
+    def _height(self, q: Array) -> Array:
+        steep = self._steepness(q)
+        return np.asarray(steep * (np.maximum(1 - q, 0.0) - self.width * steep / 2))
+
+
+@dataclass(frozen=True)
+class HuberLoss:
+    """(p - y)^2/2 up to |p - y| = width, and straight beyond: the residual, clipped, is the slope.
+
+    The width is a public number in units of y, best at about the deviation of the noise.
+    """
+
+    width: float = 1.0
+    smoothness: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(width=self.width)
+
+    def slope(self, prediction: Array, y: Array) -> Array:
+        """p - y, clipped."""
+        return np.clip(prediction - y, -self.width, self.width)
+
+    def value(self, prediction: Array, y: Array) -> Array:
+        """Quadratic, then straight."""
+        size = np.abs(prediction - y)
+        inner = np.minimum(size, self.width)
+        return np.asarray(inner * (size - inner / 2))
+
+    def largest_slope(self, reach: float) -> float:
+        """The width, whatever the predictions."""
+        return float(self.width)
+
+    def flatness(self, reach: float) -> float:
+        """width/(1.5 width + reach): what a shift by `reach` moves the slope by, over the shift.
+
+        For noise of the deviation `width`: P(|noise| <= width) is 2/3 for a small shift, and a
+        large one moves it by the width.
+        """
+        return float(self.width / (1.5 * self.width + reach))
+
 
 NAMED: dict[str, Loss] = {"squared": SquaredLoss(), "logistic": LogisticLoss()}
 """The losses that can be given by name."""
@@ -93,12 +223,27 @@ def chosen_loss(loss: Any) -> Loss:
     return loss
 
 
+def chosen_bounded_loss(loss: Any, named: Mapping[str, BoundedLoss]) -> BoundedLoss:
+    """As `chosen_loss`, of losses with a bounded slope."""
+    if isinstance(loss, str):
+        if loss not in named:
+            names = ", ".join(map(repr, named))
+            raise ValueError(f"loss must be {names} or an object like BoundedLoss, got {loss!r}")
+        return named[loss]
+    if isinstance(loss, type) or not isinstance(loss, BoundedLoss):
+        members = "slope, value, smoothness, largest_slope and flatness"
+        raise TypeError(f"loss must have {members}, got {loss!r}")
+    chosen_loss(loss)
+    return loss
+
+
 def accepted_responses(loss: Loss, y: Array) -> Array:
-    """The responses as the loss takes them: those of the logistic loss are clipped to [0, 1].
+    """The responses as the loss takes them: for losses of two classes they are clipped to [0, 1].
 
     An error for one y outside would tell that there is such a record.
     """
-    return np.clip(y, 0.0, 1.0) if isinstance(loss, LogisticLoss) else y
+    labels = isinstance(loss, (LogisticLoss, ProbitLoss, SmoothHingeLoss))
+    return np.clip(y, 0.0, 1.0) if labels else y
 
 
 def record_by_record(loss: Loss) -> Loss:
@@ -156,7 +301,12 @@ def slopes(loss: Loss, prediction: Array, y: Array) -> Array:
 
 def _built_in(loss: Loss) -> bool:
     """By the exact type: a subclass may do anything."""
-    return type(loss) in (SquaredLoss, LogisticLoss)
+    return type(loss) in (SquaredLoss, LogisticLoss, ProbitLoss, SmoothHingeLoss, HuberLoss)
+
+
+def _hazard(q: Any) -> Any:
+    """phi(q)/Phi(q), by the scaled error function: neither overflows."""
+    return math.sqrt(2 / math.pi) / special.erfcx(-q / math.sqrt(2))
 
 
 def _number(function: Callable[[Array, Array], Array], prediction: Array, y: Array) -> float:

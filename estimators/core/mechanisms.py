@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from estimators.core.accounting import LedgerEntry, LossLaw
 from estimators.core.checks import check_positive, check_sparsity
 from minimax.core import calibration as calibration_of
-from minimax.core.calibration import Budget
+from minimax.core.calibration import Allowance
 from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.conversions import half_square
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
@@ -284,31 +284,35 @@ def bisected_quantile(
     low: float,
     high: float,
     queries: int,
-    privacy: Budget,
+    privacy: Allowance,
     rng: np.random.Generator,
+    weights: Array | None = None,
     about: str = "",
 ) -> Release[float]:
     """A quantile of positive numbers between two public ones, by bisection on a log scale.
 
-    Each of so many steps compares a noisy count of the sizes below the middle, of sensitivity 1
-    under replacement, with quantile * records, and goes on with one half: the level found is right
-    to a factor (high/low)^(2^-queries) but for noise. The budget, GDP or pure, is divided equally.
+    Records count with their weights, which are clipped to [0, 1]; None: with 1 each. Each of so
+    many steps compares the noisy sum of weight * (1(size <= middle) - quantile) with 0, and goes on
+    with one half: the level found is right to a factor (high/low)^(2^-queries) but for noise. The
+    budget, GDP or pure, is divided equally.
 
-    Privacy: adaptive composition of the counts.
+    Privacy: adaptive composition of the sums. All records' terms lie in [-quantile, 1 - quantile],
+    so that replacing one moves a sum by 1 at most.
     """
     check_positive(low=low, high=high)
     bottom, top = math.log(low), math.log(high)
+    each = np.ones(len(sizes)) if weights is None else np.clip(weights, 0.0, 1.0)
     for _ in range(queries):
         middle = (bottom + top) / 2
-        count = np.array([np.count_nonzero(sizes <= math.exp(middle))], dtype=float)
+        surplus = np.where(sizes <= math.exp(middle), 1 - quantile, -quantile)
+        count = np.array([surplus @ each])
         if privacy.is_pure:
             epsilon = float(privacy.epsilon) / queries
             noisy, entry = laplace(count, l1_sensitivity=1.0, epsilon=epsilon, rng=rng, about=about)
         else:
             scale = math.sqrt(queries) / float(privacy.mu())
             noisy, entry = gaussian(count, l2_sensitivity=1.0, scale=scale, rng=rng, about=about)
-        enough = noisy[0] >= quantile * len(sizes)
-        bottom, top = (bottom, middle) if enough else (middle, top)
+        bottom, top = (bottom, middle) if noisy[0] >= 0 else (middle, top)
     return Release(math.exp((bottom + top) / 2), replace(entry, count=queries))
 
 

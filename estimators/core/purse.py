@@ -9,7 +9,7 @@ import numpy as np
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array
 from estimators.core.mechanisms import bisected_quantile, gaussian, k_norm
-from minimax.core.calibration import Budget, ball_noise_variance, budget_of, part_of_budget
+from minimax.core.calibration import Allowance, ball_noise_variance, budget_of, part_of_budget
 from minimax.core.privacy import SpendablePrivacy
 
 ONE_DEVIATION = 0.6826894921370859
@@ -28,7 +28,7 @@ class Purse:
         self.privacy, self.rng, self.n = privacy, rng, n
         self.ledger: list[LedgerEntry] = []
 
-    def part(self, share: float) -> Budget:
+    def part(self, share: float) -> Allowance:
         return part_of_budget(self.pure, self.strength, share)
 
     def release(self, value: Array, sensitivity: float, share: float, about: str) -> Array:
@@ -54,13 +54,28 @@ class Purse:
         self.ledger.append(entry)
         return noisy
 
+    def cube_release(self, value: Array, step: float, share: float, about: str) -> Array:
+        """The value with noise, where a record moves each coordinate by at most `step`."""
+        if not self.pure:
+            return self.release(value, step * math.sqrt(value.size), share, about)
+        noisy, entry = k_norm(
+            value,
+            norm="linf",
+            sensitivity=step,
+            epsilon=self.part(share).epsilon,
+            rng=self.rng,
+            about=about,
+        )
+        self.ledger.append(entry)
+        return noisy
+
     def deviation(self, sensitivity: float, d: int, share: float) -> float:
         """The standard deviation of a coordinate of that noise."""
         return math.sqrt(ball_noise_variance(self.part(share), 1.0, d, sensitivity / 2))
 
-    def scale(self, sizes: Array, low: float, high: float, share: float) -> float:
-        """The deviation of symmetric numbers by a quantile of their sizes, which is looked for
-        between two public ones."""
+    def scale(self, sizes: Array, weights: Array, low: float, high: float, share: float) -> float:
+        """The deviation of symmetric numbers by a weighted quantile of their sizes, which is looked
+        for between two public ones."""
         level, entry = bisected_quantile(
             sizes,
             ONE_DEVIATION,
@@ -69,6 +84,7 @@ class Purse:
             queries=SCALE_QUERIES,
             privacy=self.part(share),
             rng=self.rng,
+            weights=weights,
             about="scale of the residuals",
         )
         self.ledger.append(entry)

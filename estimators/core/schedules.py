@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from sklearn.base import BaseEstimator, clone
 
+from estimators.core.spending import on_behalf_of
 from minimax.core.privacy import Approximate, SpendablePrivacy, ZeroConcentrated
 
 Schedule = Literal["planned", "theorem"]
@@ -56,7 +57,8 @@ def run_with(
             )
     copy = clone(estimator).set_params(schedule="planned", **options)
     copy.random_state = estimator.random_state  # the same one: a generator would be copied
-    run(copy)
+    with on_behalf_of(estimator, copy):
+        run(copy)
     found = {name: value for name, value in vars(copy).items() if name.endswith("_")}
     vars(estimator).update(found)
     return estimator

@@ -96,6 +96,10 @@ class TruncatingEstimator(PrivateEstimator):
                 )
         check_between(0, 1, range_share=self.range_share, quantile=self.quantile)
 
+    def _can_draw(self, kind: type[SpendablePrivacy]) -> bool:
+        """The search for R is pure: it has no part of a Gaussian budget."""
+        return self.R != "quantile" or kind is not Gaussian
+
     def _known_scales(self) -> dict[str, float]:
         """sigma and radius, which have been checked to be there."""
         return {name: float(getattr(self, name)) for name in NEEDED}

@@ -118,6 +118,7 @@ class SparseEstimator(TruncatingEstimator):
         if self.s == "cv" and isinstance(self._asked, Approximate):
             rho = compose(tuple(ledger), ZeroConcentrated).to_zcdp()
             reported = rho.to_approximate(self._asked.delta).assuming(*self._assumptions)
+            self._enter(tuple(ledger))
             self.ledger_, self.privacy_ = tuple(ledger), reported
         else:
             super()._account(ledger)

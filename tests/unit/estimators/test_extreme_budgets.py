@@ -27,7 +27,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 CLIPPED = {"radius": 1.0, "sigma": 1.0}
 OPTIONS["ResidualClippedRegression"] = {"row_bound": 2.0, **CLIPPED}
+OPTIONS |= {name: {"bounds": (-1.0, 1.0)} for name in ("PrivateClassifier", "PrivateMean")}
+OPTIONS["PrivateScaler"] = {"bounds": (-1.0, 1.0)}
 OPTIONS["PlannedLogisticRegression"] = {"radius": 1.0, "row_bound": 2.0}
+OPTIONS["PlannedRobustRegression"] = {"radius": 1.0, "row_bound": 2.0}
+OPTIONS["PrivateRegression"] = {"bounds": (-2, 2), "response_bounds": (-2, 2)}
 OPTIONS["SparseResidualClippedRegression"] = {"s": 2, "entry_bound": 1.0, **CLIPPED}
 
 
@@ -52,7 +56,7 @@ def test_an_estimator_fits_or_names_privacy(name: str, size: float) -> None:
             assert set(vars(estimator)) <= before
             continue
         fitted += 1
-        released = estimator.mean_ if name.endswith("Mean") else estimator.coef_
+        released = estimator.coef_ if hasattr(estimator, "coef_") else estimator.mean_
         assert np.isfinite(released).all()
         assert type(estimator.privacy_) is type(budget)
         for letter, spent in estimator.privacy_.parameters.items():
@@ -84,7 +88,7 @@ def test_the_least_budget_of_a_report(name: str, size: float) -> None:
 
 
 def test_every_private_estimator_is_tried() -> None:
-    assert len(PRIVATE) == 21
+    assert len(PRIVATE) == 26
     assert not set(OPTIONS) - set(PRIVATE)
 
 

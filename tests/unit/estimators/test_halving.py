@@ -212,7 +212,7 @@ def test_scikit_learn_contract(estimator: Any) -> None:
 
 
 def test_the_constructor_only_stores() -> None:
-    odd = {name: object() for name in SequentialHalving().get_params()}
+    odd = {name: object() for name in SequentialHalving().get_params(deep=False)}
     estimator = SequentialHalving(**odd)
     assert estimator.get_params(deep=False) == odd
     assert set(vars(estimator)) == set(odd)

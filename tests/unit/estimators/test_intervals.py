@@ -147,7 +147,7 @@ def test_the_ledger_tells_the_law() -> None:
 @pytest.mark.parametrize("level", [0.8, 0.99])
 def test_bounded_records_without_noise_have_wilsons_interval(successes: int, level: float) -> None:
     wilson = stats.binomtest(successes, 100).proportion_ci(level, "wilson")
-    law = ErrorLaw(BoundedRecords(2.0, 100), NormalNoise(0.0))
+    law = ErrorLaw(BoundedRecords(-2.0, 2.0, 100), NormalNoise(0.0))
     found = law.interval(np.array([4 * successes / 100 - 2]), level)
     assert found.low[0] == pytest.approx(4 * wilson.low - 2, abs=1e-8)
     assert found.high[0] == pytest.approx(4 * wilson.high - 2, abs=1e-8)
@@ -225,7 +225,7 @@ def test_a_bad_level_is_named(level: Any) -> None:
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_intervals_have_a_place_for_each_coordinate_and_cost_nothing(name: str) -> None:
-    fit = ESTIMATORS[name].__class__(**ESTIMATORS[name].get_params()).fit(*data())
+    fit = ESTIMATORS[name].__class__(**ESTIMATORS[name].get_params(deep=False)).fit(*data())
     spent = fit.privacy_, tuple(fit.ledger_)
     narrow, wide = fit.confidence_interval(0.5), fit.confidence_interval()
     assert wide.low.shape == wide.high.shape == fit.stderr_.shape == (3,)

@@ -381,3 +381,60 @@ def test_ledger_entries_are_complete() -> None:
     assert mean.sensitivity == pytest.approx(2 * fitted.half_width_ * math.sqrt(3) / 200)
     coin = CoinPressMean(BUDGET, random_state=0, sigma=1.0, radius=1.0).fit(GOOD)
     assert len(coin.ledger_) == 3
+
+
+# Bounds of each column
+
+
+AGES = np.random.default_rng(5).normal([40.0, 0.3], [13.0, 0.1], (4000, 2))
+RANGES = [(17.0, 90.0), (0.0, 1.0)]
+
+
+def test_bounds_give_noise_in_proportion_to_each_range() -> None:
+    fit = NoisyMean(ZeroConcentrated(0.5), bounds=RANGES, random_state=0).fit(AGES)
+    (entry,) = fit.ledger_
+    assert entry.sensitivity == pytest.approx(2 * math.sqrt(2) / 4000)
+    assert fit.noise_scale_ == pytest.approx([36.5 * entry.scale, 0.5 * entry.scale])
+    clipped = np.clip(AGES, [17, 0], [90, 1]).mean(axis=0)
+    assert np.all(np.abs(fit.mean_ - clipped) < 6 * fit.noise_scale_)
+    assert np.any(np.abs(fit.mean_ - AGES[:1000].mean(axis=0)) > fit.noise_scale_)
+
+
+def test_a_record_moves_a_bounded_mean_by_its_sensitivity_at_most() -> None:
+    def average(X: np.ndarray) -> np.ndarray:
+        fit = NoisyMean(Gaussian(1e9), bounds=RANGES, random_state=0).fit(X)
+        return (fit.mean_ - [53.5, 0.5]) / [36.5, 0.5]
+
+    X = AGES[:5].copy()
+    X[0] = 1e300
+    low = X.copy()
+    low[0] = -1e300
+    moved = float(np.linalg.norm(average(X) - average(low)))
+    assert moved == pytest.approx(2 * math.sqrt(2) / 5, rel=1e-6)
+
+
+def test_bounded_means_have_intervals_within_their_own_range() -> None:
+    fit = NoisyMean(ZeroConcentrated(0.5), bounds=RANGES, random_state=0).fit(AGES)
+    low, high = fit.confidence_interval(0.99)
+    truth = np.clip(AGES, [17, 0], [90, 1]).mean(axis=0)
+    assert np.all((low < truth) & (truth < high))
+    width = high - low
+    assert 30 < width[0] / width[1] < 150  # in proportion to the ranges, 73 to 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bounds": [(0, 1)]}, "one .low, high. for each of the 2 columns"),
+        ({"bounds": [(0, 1), (3, 2)]}, "column 1 must have low < high"),
+        ({"bounds": {0: (0, 1)}}, "column 1 has none"),
+        ({"bounds": "private"}, "PrivateMean"),
+        ({"bounds": RANGES, "sigma": 1.0}, "in place of R"),
+        ({"bounds": RANGES, "R": 3.0}, "in place of R"),
+    ],
+)
+def test_wrong_bounds_are_refused(options: dict[str, Any], words: str) -> None:
+    estimator = NoisyMean(**options)
+    with pytest.raises(ValueError, match=words):
+        estimator.fit(AGES)
+    assert not hasattr(estimator, "mean_")

@@ -13,7 +13,7 @@ from estimators import ResidualClippedRegression
 from estimators.core.design import Design
 from estimators.core.mechanisms import bisected_quantile
 from estimators.core.second_moment import flat, unflat
-from minimax.core.calibration import Budget
+from minimax.core.calibration import Allowance
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.regression.problem import RegressionProblem
 
@@ -170,7 +170,7 @@ def test_a_start_and_a_found_scale_serve() -> None:
 def test_a_bisected_quantile_is_near_and_its_budget_is_divided() -> None:
     rng = np.random.default_rng(0)
     sizes = np.abs(rng.standard_normal(20_000)) * 3
-    for budget in (Budget(Gaussian, {"mu": 1.0}), Budget(Pure, {"epsilon": 1.0})):
+    for budget in (Allowance(Gaussian, {"mu": 1.0}), Allowance(Pure, {"epsilon": 1.0})):
         level, entry = bisected_quantile(
             sizes, 0.6827, low=1e-6, high=1e6, queries=8, privacy=budget, rng=rng
         )

@@ -14,7 +14,7 @@ from estimators import PrivateHardThresholding, SparseResidualClippedRegression
 from estimators.core import mechanisms
 from estimators.core.accounting import compose
 from estimators.core.base import PlanWarning
-from minimax.core.calibration import Budget, selection_epsilon
+from minimax.core.calibration import Allowance, selection_epsilon
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -91,7 +91,7 @@ def lowest_gap(epsilon: float, mu: float) -> float:
 def test_rounds_add_up_to_their_part(privacy: SpendablePrivacy, rounds: int) -> None:
     model = ZeroConcentrated if isinstance(privacy, Approximate) else type(privacy)
     spent = privacy.to_zcdp() if isinstance(privacy, Approximate) else privacy
-    part = Budget(type(spent), spent.parameters)
+    part = Allowance(type(spent), spent.parameters)
     epsilon = selection_epsilon(model, part, rounds)
     _, entry = mechanisms.gumbel_top_k(
         np.zeros(9), rounds, sensitivity=1.0, epsilon=epsilon, rng=np.random.default_rng(0)

@@ -1,0 +1,270 @@
+r"""What the private classifier does with records: plan, frame, second moment, slopes.
+
+Everything that reads records is a kernel, a function of a chunk whose sums over the records are
+released. Each is divided by how far one record can move it, so that the ledger is a function of
+public numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, special
+
+from estimators.core.base import Array
+from estimators.core.purse import Purse
+from estimators.core.second_moment import flat, unflat
+from estimators.tables.frame import ColumnFrame, framed, longest_row, released_length, share_for
+from estimators.tables.records import Records
+from estimators.tables.regression_steps import shortened
+
+RATE_ERROR = 0.025
+"""The deviation of the noise on a class's share that counts are paid for ..."""
+COUNT_SHARES = 0.02, 0.8
+"""... between these shares of the budget."""
+MOMENT_SHARE, LENGTH_SHARE = 0.2, 0.01
+"""Parts of what counts and ranges leave: of the second moment, and of each of two lengths."""
+LONG, TYPICAL = 0.95, 0.5
+"""Quantiles of lengths: rows of the second moment are shortened to the first, slopes are weighted
+down beyond the second."""
+RICH = 100.0
+"""Records times budget for each column (see `DescentPlan`) from which on accuracy is lost by
+weights rather than by noise."""
+POOR = 4.0
+"""The same, below which little more than the shares of the classes can be learnt."""
+MOST_WIDENING = 2.0
+"""Beyond twice the typical length there are hardly any rows but those of heavy tails."""
+STEPS, RICHNESS_PER_STEP = (10, 40), 9.0
+PURE_STEPS = 4, 10
+"""Pure budgets add up, not their squares: many steps cost more, so there are fewer."""
+STEP_SIZE, BURN_IN = 1.5, 0.3
+"""For two classes weighted slopes of whitened rows change by at most 2 for each unit: steps with
+momentum m are stable up to 1 + m. The first part of them is not averaged."""
+MOMENTUM = 0.5, 0.75
+RIDGE = 4.0
+"""The penalty is this times the square of the noise's length, for equal shares."""
+
+
+class DescentPlan(NamedTuple):
+    """How the budget is spent, from public numbers alone."""
+
+    counts: float
+    ranges: float
+    length: float
+    moment: float
+    slopes: float
+    """Shares of the budget: one number of each; there are two lengths."""
+    steps: int
+    richness: float
+    """n mu/p, p numbers to find for each class: what a record's budget allows to learn."""
+
+    @property
+    def evenness(self) -> float:
+        """The power of the largest residual that slopes are divided by: see `slope_sums`."""
+        return min(1.0, (RICH / self.richness) ** 0.5)
+
+    @property
+    def widening(self) -> float:
+        """What the typical length is multiplied by before rows are weighted down."""
+        return widening_at(self.richness)
+
+
+def widening_at(richness: float) -> float:
+    """1 where noise matters more, then growing with the budget."""
+    return float(np.clip((richness / RICH) ** 0.5, 1.0, MOST_WIDENING))
+
+
+def planned(
+    purse: Purse, d: int, classes: int, ranges: float, part: float, *, intercept: bool
+) -> DescentPlan:
+    """The plan for d columns and a part of the budget; `ranges` is what finding ranges costs.
+
+    Counts get what makes their noise small beside a share of 1/2, so that with few records nearly
+    all is spent on them, and the release is close to the shares of the classes. Without an
+    intercept they are not released.
+    """
+    n, p = purse.n, d + int(intercept)
+    rough = math.sqrt(2) * purse.deviation(1.0, classes, 1.0) / (RATE_ERROR * n)
+    counts = float(np.clip(share_for(purse, rough), *COUNT_SHARES)) if intercept else 0.0
+    left = (1 - counts) * (1 - ranges)
+    moment, length = left * MOMENT_SHARE, left * LENGTH_SHARE
+    richness = n / (p * purse.deviation(1.0, p * (classes - 1), part))
+    steps = math.sqrt(classes - 1) * richness / (RICHNESS_PER_STEP * widening_at(richness))
+    return DescentPlan(
+        part * counts,
+        part * (1 - counts) * ranges,
+        part * length,
+        part * moment,
+        part * (left - moment - 2 * length),
+        int(np.clip(steps, *(PURE_STEPS if purse.pure else STEPS))),
+        richness,
+    )
+
+
+# --- Shares of the classes ------------------------------------------------------------------------
+
+
+def class_counts(Z: Array, y: Array, classes: int) -> Array:
+    """How many records have each label; a label that is not listed counts nowhere.
+
+    Replacing a record takes 1 off one count and adds 1 to another: sqrt(2) in l2.
+    """
+    return np.bincount(y[y >= 0].astype(np.intp), minlength=classes).astype(float)
+
+
+def released_logits(records: Records, purse: Purse, classes: int, share: float) -> Array:
+    """Logarithms of the classes' shares.
+
+    Counts are moved to add up to n. None is below its noise, so that none is 0.
+    """
+    counts = records.total(class_counts, classes)
+    unit = math.sqrt(2)
+    noisy = unit * purse.release(counts / unit, 1.0, share, "classes")
+    noisy += (purse.n - noisy.sum()) / classes
+    noise = purse.deviation(unit, classes, share) * math.sqrt(1 - 1 / classes)
+    return np.asarray(special.log_softmax(np.log(np.maximum(noisy, max(1.0, noise)))))
+
+
+# --- The second moment of the rows ----------------------------------------------------------------
+
+
+def gram_sum(Z: Array, y: Array, frame: ColumnFrame, bound: float) -> Array:
+    """Sum of the outer products of rows, each shortened to `bound`, over sqrt(2) bound^2.
+
+    |xx' - zz'|_F^2 = |x|^4 + |z|^4 - 2<x, z>^2 <= 2 bound^4: replacing a record moves it by 1.
+    """
+    rows = shortened(framed(Z, frame).T, bound).T
+    return np.asarray(rows.T @ rows / math.sqrt(2))
+
+
+def released_whitening(
+    records: Records, purse: Purse, frame: ColumnFrame, plan: DescentPlan
+) -> Array:
+    """W with W'(sum of outer products + ridge)W = n I, up to noise; eigenvectors times numbers.
+
+    The ridge is the size of the noise: what is not seen is not stretched.
+    """
+    longest = longest_row(records, frame.intercept)
+    ends = longest / 16, longest
+    bound = released_length(records, purse, frame, None, ends, LONG, plan.length)
+    p, unit = frame.width, math.sqrt(2) * bound**2
+    noisy = purse.release(
+        flat(records.total(gram_sum, frame, bound)), 1.0, plan.moment, "second moment"
+    )
+    noise = purse.deviation(unit, p * (p + 1) // 2, plan.moment)
+    values, vectors = np.linalg.eigh(unit * unflat(noisy, p))
+    return vectors * np.sqrt(purse.n / (np.maximum(values, 0.0) + noise * math.sqrt(p)))
+
+
+# --- Slopes ---------------------------------------------------------------------------------------
+
+
+class Slopes(NamedTuple):
+    """What slopes are computed with, all of it public or released."""
+
+    frame: ColumnFrame
+    whitening: Array
+    contrasts: Array
+    """Orthonormal columns, each of sum 0: all differences between classes are made of them."""
+    start: Array
+    """Log-odds of the classes for the zero coefficients."""
+    reach: float
+    evenness: float
+
+
+def contrasts(classes: int) -> Array:
+    """An orthonormal basis of the vectors of sum 0, in columns."""
+    return np.asarray(linalg.helmert(classes).T)
+
+
+def slope_sums(Z: Array, y: Array, slopes: Slopes, coef: Array) -> Array:
+    r"""Sum over records of w (p - e_y) (x) Wx in the contrasts, in units of what a record moves.
+
+    x is the framed row, W the whitening, p the chances that softmax gives the classes at the
+    coefficients W coef, and
+
+        w = min(1, reach/|Wx|)/m^evenness, m = max_y |p - e_y|/sqrt(2), between 1/2 and 1.
+
+    **Statement (sensitivity).** A record adds a vector of length sqrt(2) reach at most; replacing
+    it moves the sum by 2 sqrt(2) reach, which is the unit. A label that is not listed adds 0.
+
+    **Proof.** |p - e_y| <= sqrt(2) m <= sqrt(2) m^evenness and w|Wx| <= reach/m^evenness; contrasts
+    keep the lengths of vectors of sum 0.
+
+    **Statement (weights are free).** If softmax with some coefficients is the law of y given x,
+    they are a zero of the expected sum, whatever the weights.
+
+    **Proof.** w is a function of x and the coefficients, and E(p - e_y | x) = 0 there.
+
+    With evenness 1 no weights are larger for the same sensitivity: there is a label with which the
+    record is as far as any record may be. For two classes it is the slope of the loss that is
+    linear for margins below 0 and e^{-margin} above. The smaller the evenness, the nearer to the
+    log loss, which is better where the model is wrong and noise is small.
+    """
+    white = framed(Z, slopes.frame) @ slopes.whitening
+    chances = (slopes.contrasts @ coef.T) @ white.T + slopes.start[:, None]  # a row for each class
+    chances -= chances.max(axis=0)
+    np.exp(chances, out=chances)
+    chances /= chances.sum(axis=0)
+    squares = np.einsum("ki,ki->i", chances, chances)
+    largest = np.sqrt((squares + 1 - 2 * chances.min(axis=0)) / 2)
+    lengths = np.sqrt(np.einsum("ij,ij->i", white, white))
+    weights = 1 / (np.maximum(lengths, slopes.reach) * largest**slopes.evenness)
+    weights *= y >= 0
+    places = np.maximum(y, 0).astype(np.intp)
+    chances[places, np.arange(len(y))] -= 1
+    return np.asarray((slopes.contrasts.T @ chances * (weights / math.sqrt(8)) @ white).T)
+
+
+def descended(records: Records, purse: Purse, slopes: Slopes, plan: DescentPlan) -> Array:
+    """The average of noisy steps, in the frame's units: a column for each class.
+
+    Steps have momentum, more where classes are rare or many and the loss bends little, and a
+    penalty on the way from the start. With noise of deviation s on each of D numbers, a loss that
+    bends by h and a prior of about 1 on the log-odds, least error is expected with a penalty in
+    proportion to D s^2/h: where noise drowns everything, the start is hardly left.
+    """
+    p, free = slopes.frame.width, slopes.contrasts.shape[1]
+    unit, share = math.sqrt(8) * slopes.reach / purse.n, plan.slopes / plan.steps
+    noise = purse.deviation(unit, p * free, share)
+    chances = special.softmax(slopes.start)
+    bend = float(np.mean(chances * (1 - chances)))
+    even = free / (free + 1) ** 2  # that of equal shares
+    ridge = RIDGE * p * free * noise**2 / plan.steps * even / bend
+    step = STEP_SIZE / (1 + 2 * ridge)
+    momentum = float(np.clip(0.9 - 2 * bend, *MOMENTUM))
+    coef, way, total = np.zeros((p, free)), np.zeros((p, free)), np.zeros((p, free))
+    first = int(BURN_IN * plan.steps)
+    for t in range(plan.steps):
+        sums = records.total(slope_sums, slopes, coef)
+        noisy = purse.release(sums.ravel(), 1.0, share, "slopes").reshape(sums.shape)
+        way = momentum * way - step * (unit * noisy + ridge * coef)
+        coef = coef + way
+        total += coef if t >= first else 0.0
+    purse.ledger[-plan.steps :] = [replace(purse.ledger[-1], count=plan.steps)]
+    return np.asarray(slopes.whitening @ total @ slopes.contrasts.T / (plan.steps - first))
+
+
+def released_coefficients(
+    records: Records, purse: Purse, frame: ColumnFrame, start: Array, plan: DescentPlan
+) -> Array:
+    """Coefficients of the framed columns, a column for each class.
+
+    Whitened rows have a mean square of at most p: their typical length is at most sqrt(2 p).
+    """
+    whitening = released_whitening(records, purse, frame, plan)
+    root = math.sqrt(frame.width)
+    ends = 0.3 * root, 2.0 * root
+    typical = released_length(records, purse, frame, whitening, ends, TYPICAL, plan.length)
+    slopes = Slopes(
+        frame,
+        whitening,
+        contrasts(len(start)),
+        start,
+        typical * plan.widening,
+        plan.evenness,
+    )
+    return descended(records, purse, slopes, plan)

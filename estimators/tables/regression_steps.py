@@ -1,0 +1,420 @@
+r"""The steps of one fit of linear regression on a table: kernels, and what is made of their sums.
+
+**Rows.** A frame, made of released ranges, brings encoded numbers to about [-1, 1], clamps them,
+and puts a 1 before them. A row is z, its response t.
+
+**One Gram for the price of a vector.** A step whitens rows, u = W'z shortened to length R and
+divided by it, and clips residuals, rho = clip(t - <z, b>, c)/c. With a = (sqrt(w) u,
+sqrt(1 - w) rho), |a| <= 1, it releases the sum of aa'. Replacing a by e moves that by at most
+sqrt 2 in Frobenius' norm: |aa' - ee'|^2 = |a|^4 + |e|^4 - 2 <a, e>^2. An entry off the diagonal
+then has noise of 1/mu: at w = 1/2 the sum of rho u has noise of 2/mu, exactly what releasing it
+alone would need, as |rho u| <= 1. The second moment of the whitened rows and the mean square of
+the residuals come with it for nothing.
+
+**Steps.** With M the second moment, b <- b + W (M + lam)^{-1} sum rho u c R, where lam is about the
+size of the noise in M: directions that are lost in it stay where they are. After each of the first
+two second moments rows are whitened by it, and each time a direction is seen that varies less, by
+the factor lam/n. Later steps average what they know of the same equation: moved to one b with M,
+sums are weighted by their noise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from estimators.core.base import Array
+from estimators.core.purse import ONE_DEVIATION, Purse
+from estimators.core.second_moment import flat, unflat
+from estimators.tables.ranges import (
+    SAFE_DEVIATIONS,
+    count_noise,
+    counted,
+    found_ranges,
+    octave_cell,
+    octave_end,
+    searched,
+)
+from estimators.tables.records import Records
+from estimators.tables.regression_frame import Frame
+from estimators.tables.regression_plan import FINDS_SCALE, Plan
+
+LENGTH_CELLS, LENGTHS_PER_OCTAVE, LARGEST_LENGTH = 256, 16, 12
+"""A grid of powers for lengths of rows: up to 2^12, a sixteenth of an octave each."""
+RESIDUAL_CELLS, RESIDUALS_PER_OCTAVE, LARGEST_RESIDUAL = 256, 8, 12
+MOST_LENGTHS = 0.95
+"""The first second moment is that of rows shortened to this quantile of their lengths."""
+LEAST_LEVEL = 0.5
+"""No lower quantile is looked for, however large the noise of counts."""
+SECOND_WEIGHT, LATER_WEIGHT = 0.7, 0.5
+"""w: the first whitened step tells more of the second moment, later ones more of the residuals."""
+LEAST_LENGTH, LEAST_FOUND = 0.8, 0.3
+"""Whitened rows are about sqrt(p) long: for the noise of second moments they are not shortened
+below the first part of it, and never below the second."""
+GRAM_NOISE = 0.35
+"""Rows are shortened to where the noise of their second moment is about this part of it."""
+NOISE_NORM = 0.1
+"""Clips are chosen for noise of this part of the residuals' deviation, together ..."""
+LEAST_CLIP, USUAL_CLIP, CLIP_GROWTH = 1.5, 8.0, 0.25
+"""... but within these multiples of the deviation; the last grows slowly with the information."""
+SPIKE = 3.0
+"""Where the residuals' deviation, by the first fit, is more than so many times the one that a
+quantile tells, most of them are nearly equal and tell no scale: the first is taken."""
+SURELY = 2.0
+"""Deviations of noise by which a second moment has to be larger, to count as such."""
+LEAST_SQUARE = 0.25
+"""Part of the scale's square that the residuals' mean square is at least."""
+
+
+class Lens(NamedTuple):
+    """What a step sees the records through."""
+
+    whitening: Array
+    length: float
+    """Whitened rows are shortened to it."""
+    coef: Array
+    clip: float
+    weight: float
+    """Of the rows against the residuals: w above."""
+
+
+# --- Kernels --------------------------------------------------------------------------------------
+
+
+def length_counts(Z: Array, y: Array, frame: Frame) -> Array:
+    """How many rows, with their responses, are how long."""
+    return _length_counts(_joined(Z, y, frame))
+
+
+def residual_counts(Z: Array, y: Array, frame: Frame, coef: Array) -> Array:
+    """How many residuals are how large."""
+    return _residual_counts(frame.responses(y) - frame.fitted(Z, coef))
+
+
+def spread_counts(
+    Z: Array, y: Array, frame: Frame, whitening: Array, coef: Array
+) -> tuple[Array, Array]:
+    """How many whitened rows are how long, and how many residuals how large."""
+    image = frame.image(Z, np.column_stack([whitening, coef]))
+    return _length_counts(image[:-1]), _residual_counts(frame.responses(y) - image[-1])
+
+
+def joint_gram(Z: Array, y: Array, frame: Frame, length: float) -> Array:
+    """The sum of aa' over rows a = (z, t)/length, shortened to 1."""
+    columns = shortened(_joined(Z, y, frame), length)
+    return np.asarray(columns @ columns.T)
+
+
+def step_gram(Z: Array, y: Array, frame: Frame, lens: Lens) -> Array:
+    """The sum of aa' over rows a = (sqrt(w) u, sqrt(1 - w) rho), at most 1 long."""
+    image = _seen(Z, y, frame, lens)
+    gram = image @ image.T
+    weights = np.append(np.full(len(gram) - 1, math.sqrt(lens.weight)), math.sqrt(1 - lens.weight))
+    return np.asarray(gram * np.outer(weights, weights))
+
+
+def step_vector(Z: Array, y: Array, frame: Frame, lens: Lens) -> Array:
+    """The sum of rho u."""
+    image = _seen(Z, y, frame, lens)
+    return np.asarray(image[:-1] @ image[-1])
+
+
+def sandwich_gram(Z: Array, y: Array, frame: Frame, lens: Lens) -> Array:
+    """The sum of rho^2 uu'."""
+    image = _seen(Z, y, frame, lens)
+    weighted = image[:-1] * image[-1]
+    return np.asarray(weighted @ weighted.T)
+
+
+def shortened(columns: Array, length: float) -> Array:
+    """Rows, as columns, divided by the length, and brought down to 1 where they are longer."""
+    columns /= np.maximum(length, _lengths(columns))
+    return columns
+
+
+def _joined(Z: Array, y: Array, frame: Frame) -> Array:
+    """(z, t) as columns."""
+    size = len(frame.half) + int(frame.intercept)
+    image = frame.image(Z, np.eye(size, size + 1))
+    image[-1] = frame.responses(y)
+    return image
+
+
+def _seen(Z: Array, y: Array, frame: Frame, lens: Lens) -> Array:
+    """(u, rho) as columns."""
+    image = frame.image(Z, np.column_stack([lens.whitening, lens.coef]))
+    shortened(image[:-1], lens.length)
+    residuals = (frame.responses(y) - image[-1]) / lens.clip
+    np.clip(residuals, -1.0, 1.0, out=image[-1])
+    return image
+
+
+def _lengths(columns: Array) -> Array:
+    return np.sqrt(np.einsum("ij,ij->j", columns, columns))
+
+
+def _length_counts(columns: Array) -> Array:
+    return _power_counts(_lengths(columns), LENGTH_CELLS, LENGTHS_PER_OCTAVE, LARGEST_LENGTH)
+
+
+def _residual_counts(residuals: Array) -> Array:
+    cells = RESIDUAL_CELLS, RESIDUALS_PER_OCTAVE, LARGEST_RESIDUAL
+    return _power_counts(np.abs(residuals), *cells)
+
+
+def _power_counts(sizes: Array, cells: int, per_octave: int, largest: int) -> Array:
+    return counted(octave_cell(sizes, cells, per_octave, largest)[:, None], cells)
+
+
+# --- What sums become -----------------------------------------------------------------------------
+
+
+class Sums(NamedTuple):
+    """A step's release, in units of whitened rows and of residuals."""
+
+    gram: Array
+    vector: Array
+    square: float
+    """Of the clipped residuals, summed."""
+    gram_noise: float
+    """Deviation on the diagonal."""
+    vector_noise: float
+
+
+class Run:
+    """One fit: what is released, in order, each time from what was released before.
+
+    `coef` are the coefficients of the frame's rows; `left` says what part of them, direction by
+    direction, no step has moved yet, as a matrix; `noise` is the covariance of their noise.
+    """
+
+    frame: Frame
+    coef: Array
+    left: Array
+    noise: Array
+    whitening: Array
+    length: float
+    clip: float
+    spike: bool
+    """Whether most responses are nearly equal: the scale is then that of a second moment."""
+    spread: tuple[float, float]
+    """The deviation of the residuals, by the first second moment, at least and at most."""
+    scale: float
+    """The deviation of the residuals, by a quantile where that tells one."""
+    square: float
+    """The mean square of the clipped residuals."""
+    moment: Array
+    """The second moment of the rows."""
+    solver: Array
+    """(M + ridge)^{-1} of the last step, whitened."""
+
+    def __init__(self, records: Records, purse: Purse, plan: Plan, part: float) -> None:
+        """`part` of the budget is spent."""
+        self.records, self.purse, self.plan, self.part = records, purse, plan, part
+        self.n, self.p = plan.n, plan.p
+
+    def solve(self, intercept: bool) -> None:
+        """Ranges, two second moments, steps."""
+        self.frame = self._found_frame(intercept)
+        self._first_fit()
+        self._whitened_step()
+        self._later_steps()
+
+    # --- Ranges -----------------------------------------------------------------------------------
+
+    def _found_frame(self, intercept: bool) -> Frame:
+        shares, binary = self.plan.shares, self.records.schema.binary
+        found = found_ranges(
+            self.records,
+            self.purse,
+            shares.ranges * self.part,
+            shares.tails * self.part,
+            centred=intercept,
+        )
+        middle, half = np.zeros(len(binary)), np.ones(len(binary))
+        middle[~binary], half[~binary] = found.middle[:-1], found.half[:-1]
+        self.spike = found.spike
+        ends = float(found.middle[-1]), float(found.half[-1])
+        return Frame(middle, half, self.plan.clamp, *ends, intercept, found.lowest, found.highest)
+
+    def _quantile(self, counts: Array, level: float, grid: tuple[int, int], about: str) -> float:
+        """Of sizes on a grid of powers; of a lower level where noise is too large for it."""
+        share, (per_octave, largest) = self.plan.shares.quantile * self.part, grid
+        queries = counts.shape[1].bit_length() - 1
+        noise = count_noise(self.purse, 1, share / queries) / self.n
+        level = min(level, max(LEAST_LEVEL, 1 - SAFE_DEVIATIONS * noise))
+        cell = searched(counts, level * self.n, self.purse, share, about)
+        return float(octave_end(cell, counts.shape[1], per_octave, largest)[0])
+
+    def _length(self, counts: Array, level: float) -> float:
+        grid = LENGTHS_PER_OCTAVE, LARGEST_LENGTH
+        return self._quantile(counts, level, grid, "lengths of rows")
+
+    def _scale(self, counts: Array) -> float:
+        grid = RESIDUALS_PER_OCTAVE, LARGEST_RESIDUAL
+        found = self._quantile(counts, ONE_DEVIATION, grid, "scale of the residuals")
+        least, most = self.spread
+        if self.spike and NOISE_NORM * self._reach > USUAL_CLIP:  # a wide clip can be paid for
+            return max(found, most)
+        return least if least > SPIKE * found else found
+
+    # --- The first fit ----------------------------------------------------------------------------
+
+    def _first_fit(self) -> None:
+        """A ridge regression from the second moment of rows with their responses."""
+        counts = self.records.total(length_counts, self.frame)
+        length = min(self._length(counts, MOST_LENGTHS), self.frame.longest)
+        gram = self.records.total(joint_gram, self.frame, length)
+        noisy, unit = self.released_gram(gram, self.plan.shares.first, "second moment")
+        whole, noise = noisy * length**2, unit * length**2
+        values, axes = np.linalg.eigh(whole[:-1, :-1])
+        ridge = noise * math.sqrt(self.p)
+        values = np.maximum(values, 0.0) + ridge
+        self.coef = axes @ ((axes.T @ whole[:-1, -1]) / values)
+        inverse = (axes / values) @ axes.T
+        self.left = (axes * (ridge / values)) @ axes.T
+        self.noise = inverse @ inverse * (noise**2 / 2 * (1 + self.coef @ self.coef))
+        self.whitening = axes * np.sqrt(self.n / values)
+        self._before = whole[:-1, :-1], noise, values
+        square = (whole[-1, -1] - self.coef @ whole[:-1, -1]) / self.n
+        blur = noise / self.n
+        self.spread = math.sqrt(max(0.0, square - blur)), math.sqrt(max(0.0, square) + blur)
+
+    def released_gram(self, gram: Array, share: float, about: str) -> tuple[Array, float]:
+        """A sum of aa' over rows a of length 1 at most, and its noise on the diagonal."""
+        spent = share * self.part
+        found = self.purse.release(flat(gram), math.sqrt(2), spent, about)
+        size = len(gram) * (len(gram) + 1) // 2
+        return unflat(found, len(gram)), self.purse.deviation(math.sqrt(2), size, spent)
+
+    # --- Steps ------------------------------------------------------------------------------------
+
+    def _whitened_step(self) -> None:
+        """A step that tells most of the second moment; what the first fit knew of it is added."""
+        self._measure()
+        sums = self._gram_step(self.plan.shares.second, SECOND_WEIGHT)
+        gram, noise, values = self._before
+        known = self.n**2 / np.outer(values, values) * noise**2
+        precise, new = 1 / known, 1 / sums.gram_noise**2
+        before = self.whitening.T @ gram @ self.whitening
+        moment = (before * precise + sums.gram * new) / (precise + new)
+        values, axes = np.linalg.eigh(moment)
+        ridge = sums.gram_noise * math.sqrt(self.p)
+        values = np.maximum(values, 0.0)
+        slopes = self._slopes(axes, values)
+        self._move(axes, slopes + ridge, ridge, sums.vector, sums.vector_noise)
+        values = values + ridge
+        turned = axes * np.sqrt(self.n / values)
+        self.whitening = self.whitening @ turned
+        self._known = turned.T @ moment @ turned
+        self._precision = np.outer(values, values) / (self.n * sums.gram_noise) ** 2
+
+    def _later_steps(self) -> None:
+        """Steps in the same whitened coordinates: each averages with those before it."""
+        inverse = np.linalg.pinv(self.whitening)
+        moment, precision = self._known * self._precision, self._precision
+        told: list[tuple[Array, Array, float]] = []
+        for k, share in enumerate(self.plan.shares.later):
+            if k == 0:
+                self._measure()
+            elif k + 1 < FINDS_SCALE:
+                self._choose_clip(self.records.total(residual_counts, self.frame, self.coef))
+            sums = self._step(share)
+            noise = sums.gram_noise / math.sqrt(k + 1)
+            if not self.purse.pure:
+                moment = moment + sums.gram / sums.gram_noise**2
+                precision = precision + 1 / sums.gram_noise**2
+            values, axes = np.linalg.eigh(moment / precision)
+            values = np.maximum(values, 0.0)
+            told.append((inverse @ self.coef, sums.vector, sums.vector_noise))
+            slopes = self._slopes(axes, values)
+            vector, vector_noise = _at(inverse @ self.coef, told, (axes * slopes) @ axes.T)
+            ridge = noise * math.sqrt(self.p)
+            self._move(axes, slopes + ridge, ridge, vector, vector_noise)
+        self.square = max(sums.square / self.n, LEAST_SQUARE * self.scale**2)
+        self.moment = inverse.T @ ((axes * values) @ axes.T) @ inverse / self.n
+        self.solver = (axes / (slopes + ridge)) @ axes.T
+
+    def _slopes(self, axes: Array, values: Array) -> Array:
+        """By how much sums of rho u fall as b moves along the axes of M.
+
+        Rows that are shortened by f count f^2 in M, but f here: between M and what it would be
+        without. The first second moment, of rows that are not whitened, tells the latter where its
+        noise allows. Without this, steps along an indicator that is rare would go too far.
+        """
+        gram, noise, _ = self._before
+        seen = self.whitening @ axes
+        whole = ((gram @ seen) * seen).sum(axis=0) - SURELY * noise * (seen**2).sum(axis=0)
+        return np.asarray(np.sqrt(np.maximum(whole, values) * values))
+
+    def _measure(self) -> None:
+        """To what length rows are shortened, and where residuals are clipped."""
+        root = math.sqrt(self.p)
+        counts = self.records.total(spread_counts, self.frame, self.whitening, self.coef)
+        usual = max(LEAST_FOUND * root, self._length(counts[0], 1 - self.plan.cut))
+        most = math.sqrt(GRAM_NOISE * self._signal / (math.sqrt(8) * root))
+        self.length = min(usual, max(LEAST_LENGTH * root, most))
+        self._choose_clip(counts[1])
+
+    def _choose_clip(self, counts: Array) -> None:
+        self.scale = self._scale(counts)
+        reach = self._reach
+        usual = SPIKE if self.spike else USUAL_CLIP
+        largest = usual * max(1.0, reach * NOISE_NORM / usual) ** CLIP_GROWTH
+        self.clip = self.scale * min(max(NOISE_NORM * reach, LEAST_CLIP), largest)
+
+    @property
+    def _reach(self) -> float:
+        """The clip, in deviations, with which noise is as large as the residuals' deviation."""
+        return self._signal / (2 * self.length * math.sqrt(self.p))
+
+    @property
+    def _signal(self) -> float:
+        """n mu of all later steps together."""
+        return self.n * self.plan.strength * math.sqrt(math.fsum(self.plan.shares.later))
+
+    def lens(self, weight: float) -> Lens:
+        return Lens(self.whitening, self.length, self.coef, self.clip, weight)
+
+    def _step(self, share: float) -> Sums:
+        """The second moment comes for nothing, but under a pure budget: there it stays as it is."""
+        if not self.purse.pure:
+            return self._gram_step(share, LATER_WEIGHT)
+        total = self.records.total(step_vector, self.frame, self.lens(LATER_WEIGHT))
+        spent, unit = share * self.part, self.length * self.clip
+        vector = self.purse.release(total, 2.0, spent, "clipped residuals") * unit
+        noise = self.purse.deviation(2.0, self.p, spent) * unit
+        known = float(np.median(1 / np.sqrt(np.diag(self._precision))))
+        return Sums(self._known, vector, 0.0, known, noise)
+
+    def _gram_step(self, share: float, weight: float) -> Sums:
+        gram = self.records.total(step_gram, self.frame, self.lens(weight))
+        noisy, unit = self.released_gram(gram, share, "clipped residuals and second moment")
+        rows, residuals = self.length**2 / weight, self.clip**2 / (1 - weight)
+        cross = math.sqrt(rows * residuals)
+        return Sums(
+            noisy[:-1, :-1] * rows,
+            noisy[:-1, -1] * cross,
+            float(noisy[-1, -1] * residuals),
+            unit * rows,
+            unit / math.sqrt(2) * cross,
+        )
+
+    def _move(self, axes: Array, values: Array, ridge: float, vector: Array, noise: float) -> None:
+        """b + W (M + ridge)^{-1} vector; `values` are those of M with the ridge."""
+        step = self.whitening @ (axes / values) @ axes.T
+        kept = self.whitening @ (axes * (ridge / values)) @ axes.T @ np.linalg.pinv(self.whitening)
+        self.coef = self.coef + step @ vector
+        self.left = kept @ self.left
+        self.noise = kept @ self.noise @ kept.T + step @ step.T * noise**2
+
+
+def _at(here: Array, told: list[tuple[Array, Array, float]], moment: Array) -> tuple[Array, float]:
+    """What all sums tell of the sum at these coefficients: each moved there by the second moment,
+    weighted by its noise; and the noise of that."""
+    weights = np.array([noise**-2.0 for _, _, noise in told])
+    moved = [vector + moment @ (coef - here) for coef, vector, _ in told]
+    mean = np.average(moved, axis=0, weights=weights)
+    return np.asarray(mean), float(1 / math.sqrt(weights.sum()))
