@@ -17,13 +17,22 @@ if TYPE_CHECKING:
     from estimators.controls.mean import HardThresholdedMean, SampleMean
     from estimators.controls.regression import IterativeHardThresholding, LeastSquares
     from estimators.core.accounting import LedgerEntry, compose, delta_at
+    from estimators.core.budget import Budget, Overdrawn
     from estimators.core.links import Link
-    from estimators.core.losses import LogisticLoss, SquaredLoss
+    from estimators.core.losses import (
+        HuberLoss,
+        LogisticLoss,
+        ProbitLoss,
+        SmoothHingeLoss,
+        SquaredLoss,
+    )
+    from estimators.core.scores import PrivateScore
     from estimators.halving import SequentialHalving
     from estimators.label_regression import LabelHardThresholding, LabelLasso
     from estimators.local_regression import LocalHardThresholding, OneShotThreshold
     from estimators.logistic import PlannedLogisticRegression
     from estimators.mean import NoisyMean
+    from estimators.planned_descent import PlannedRobustRegression
     from estimators.randomisers.base import mean_of_reports
     from estimators.randomisers.signs import HypercubeRandomiser
     from estimators.randomisers.vectors import SphereRandomiser
@@ -35,12 +44,18 @@ if TYPE_CHECKING:
     from estimators.sparse_regression import PrivateHardThresholding
     from estimators.sparse_residual_clipped import SparseResidualClippedRegression
     from estimators.stable_sparse_mean import StableSparseMean
+    from estimators.tables.classifier import PrivateClassifier
+    from estimators.tables.mean import PrivateMean
+    from estimators.tables.regression import PrivateRegression
+    from estimators.tables.scaler import PrivateScaler
 
 __all__ = [
     "AdaptiveSufficientStatistics",
+    "Budget",
     "CoinPressMean",
     "GaussianRandomiser",
     "HardThresholdedMean",
+    "HuberLoss",
     "HypercubeRandomiser",
     "IterativeHardThresholding",
     "JohnsonLindenstraussRegression",
@@ -57,12 +72,21 @@ __all__ = [
     "NoisyHardThresholdingClassifier",
     "NoisyMean",
     "OneShotThreshold",
+    "Overdrawn",
     "PlannedLogisticRegression",
+    "PlannedRobustRegression",
+    "PrivateClassifier",
     "PrivateFrankWolfe",
     "PrivateHardThresholding",
+    "PrivateMean",
+    "PrivateRegression",
+    "PrivateScaler",
+    "PrivateScore",
+    "ProbitLoss",
     "ResidualClippedRegression",
     "SampleMean",
     "SequentialHalving",
+    "SmoothHingeLoss",
     "SoftCapRandomiser",
     "SparseMean",
     "SparseResidualClippedRegression",
@@ -77,9 +101,11 @@ __all__ = [
 
 _HOMES = {
     "AdaptiveSufficientStatistics": "baselines.regression",
+    "Budget": "core.budget",
     "CoinPressMean": "baselines.mean",
     "GaussianRandomiser": "randomisers.zcdp_privunit",
     "HardThresholdedMean": "controls.mean",
+    "HuberLoss": "core.losses",
     "HypercubeRandomiser": "randomisers.signs",
     "IterativeHardThresholding": "controls.regression",
     "JohnsonLindenstraussRegression": "baselines.regression",
@@ -96,12 +122,21 @@ _HOMES = {
     "NoisyHardThresholdingClassifier": "sparse_erm",
     "NoisyMean": "mean",
     "OneShotThreshold": "local_regression",
+    "Overdrawn": "core.budget",
     "PlannedLogisticRegression": "logistic",
+    "PlannedRobustRegression": "planned_descent",
+    "PrivateClassifier": "tables.classifier",
     "PrivateFrankWolfe": "baselines.sparse_regression",
     "PrivateHardThresholding": "sparse_regression",
+    "PrivateMean": "tables.mean",
+    "PrivateRegression": "tables.regression",
+    "PrivateScaler": "tables.scaler",
+    "PrivateScore": "core.scores",
+    "ProbitLoss": "core.losses",
     "ResidualClippedRegression": "residual_clipped",
     "SampleMean": "controls.mean",
     "SequentialHalving": "halving",
+    "SmoothHingeLoss": "core.losses",
     "SoftCapRandomiser": "randomisers.zcdp_privunit",
     "SparseMean": "sparse_mean",
     "SparseResidualClippedRegression": "sparse_residual_clipped",

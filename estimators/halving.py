@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from estimators.core.base import LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_problem, number_or_auto
+from estimators.core.spending import GivenPrivacy
 from estimators.randomisers.averages import coordinate_means
 from estimators.randomisers.choice import report_epsilon, spent
 from estimators.randomisers.signs import HypercubeRandomiser
 from minimax.core.bound import UpperBound
-from minimax.core.privacy import Pure, Scope, SpendablePrivacy, ZeroConcentrated
+from minimax.core.privacy import Pure, Scope, ZeroConcentrated
 from minimax.problems.local_regression.halving import (
     Rounds,
     halving_upper,
@@ -93,7 +94,7 @@ class SequentialHalving(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         C: float = 1.0,
         radius: float = 1.0,
         bound: float | Literal["auto"] = "auto",

@@ -38,6 +38,7 @@ from estimators.core.schedules import (
     run_with,
     wx21_theorem_11,
 )
+from estimators.core.spending import GivenPrivacy
 from estimators.randomisers.label_budget import (
     LabelCalibration,
     LabelRandomiser,
@@ -55,7 +56,6 @@ from minimax.core.privacy import (
     Gaussian,
     Pure,
     Scope,
-    SpendablePrivacy,
     ZeroConcentrated,
     at_point,
 )
@@ -183,7 +183,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int = 1,
         C: float = 1.0,
         bound: float | Literal["auto"] = "auto",
@@ -343,7 +343,7 @@ class LabelLasso(LabelEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int = 1,
         C: float = 1.0,
         bound: float | Literal["auto"] = "auto",

@@ -36,6 +36,7 @@ from estimators.core.schedules import (
     run_with,
     wx21_theorem_9,
 )
+from estimators.core.spending import GivenPrivacy
 from estimators.randomisers.averages import clipped_rows, coordinate_means, vector_mean
 from estimators.randomisers.base import VectorRandomiser, blocks, mean_of_reports
 from estimators.randomisers.choice import (
@@ -50,7 +51,7 @@ from estimators.randomisers.vectors import SphereRandomiser
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 from minimax.core.bound import OutsideRegime, UpperBound
-from minimax.core.privacy import Pure, Scope, SpendablePrivacy, ZeroConcentrated
+from minimax.core.privacy import Pure, Scope, ZeroConcentrated
 from minimax.problems.local_regression.interactive import interactive_upper
 from minimax.problems.local_regression.problem import LocalRegressionProblem
 from minimax.problems.local_regression.upper import one_shot_upper, soft_cap_upper
@@ -167,7 +168,7 @@ class LocalHardThresholding(LinkPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int = 1,
         s_star: int | None = None,
         C: float = 1.0,
@@ -379,7 +380,7 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int = 1,
         C: float = 1.0,
         radius: float = 1.0,

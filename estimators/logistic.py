@@ -1,63 +1,56 @@
-"""Private logistic regression in low dimension: a planned descent."""
+"""Private classification in low dimension: a planned descent."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
-from estimators.core.base import Array, PlanWarning, Seed
-from estimators.core.checks import SAFE_RANGE, check_between, check_plannable, check_problem
-from estimators.core.design import Design
-from estimators.core.intervals import NoLaw, WithIntervals
-from estimators.core.mechanisms import Release, gaussian, k_norm
-from estimators.core.two_classes import TwoClassPredictor
-from estimators.regression import projected
-from minimax.core.bound import UpperBound
-from minimax.core.calibration import budget_of
-from minimax.core.logistic_gradient import logistic_half_width
-from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
-from minimax.problems.logistic.planned import (
-    Phase,
-    Plan,
-    Setting,
-    best_plan,
-    planned_logistic_upper,
-    typical_reach,
+from estimators.core.base import Array, Seed
+from estimators.core.checks import check_problem
+from estimators.core.losses import (
+    BoundedLoss,
+    LogisticLoss,
+    ProbitLoss,
+    SmoothHingeLoss,
+    chosen_bounded_loss,
+    record_by_record,
+    slopes,
 )
+from estimators.core.spending import GivenPrivacy
+from estimators.core.two_classes import TwoClassPredictor
+from estimators.planned_descent import PlannedDescent
+from minimax.core.bound import UpperBound
+from minimax.problems.logistic.planned import planned_logistic_upper, typical_reach
 from minimax.problems.logistic.problem import LogisticProblem
 
-NEEDED = {
-    "radius": "a bound on the l2 norm of the coefficients, a public number",
-    "row_bound": "a bound on the l2 norm of the rows, a public number",
-}
-HOPELESS = 0.8
-"""Where the plan expects to be off by more than this part of what the start may be off by, it
-warns."""
 
-
-class PlannedLogisticRegression(WithIntervals, TwoClassPredictor):
-    """A few noisy gradient steps on the logistic loss, planned before the data are seen.
+class PlannedLogisticRegression(TwoClassPredictor, PlannedDescent):
+    """A few noisy gradient steps on the logistic loss, planned before the data are seen; or on
+    another loss of two classes whose slope is bounded.
 
     **Algorithm.** Rows are shortened to l2 norm `row_bound` = c. From b = `start`, a few times:
     b <- b - eta_k [(1/n) sum_i (p_i - y_i) x_i + noise], p_i = 1/(1 + exp(-<x_i, b>)), and b is
     projected on the ball of `radius`. The last b is released. The number of phases, their parts of
     the budget and their steps minimise what the proof's recursion expects, given n, d, the budget,
-    radius, c and `reach`. There is no intercept: a column of ones does for one.
+    radius, c and `reach`. There is no intercept: a column of ones does for one. Another loss
+    l(<x, b>, y) has its slope l' in place of p_i - y_i.
 
     **Privacy.** Replacing a record moves an averaged gradient by at most 2 c w(c|b|)/n in l2,
     whatever the data, where w = `minimax.core.logistic_gradient.logistic_half_width` grows from 1/2
     at b = 0 to at most 1; b is a function of earlier releases, and a phase's share of the budget
     does not depend on it. Noise is Gaussian, or of density e^{-a|z|} for a pure budget; a budget of
     (epsilon, delta) is spent in the way that the plan expects more of, which for few features is
-    the pure one. A `PlanWarning` rests on public numbers alone.
+    the pure one. A `PlanWarning` rests on public numbers alone. For another loss w is a bound G on
+    |l'|: as |<x, b>| <= c|b|, that is `loss.largest_slope` at c|b|, and slopes are clipped there,
+    which does nothing where that is true and makes it true elsewhere. Then |l' x| <= c G at every
+    record, and replacing one moves the average by at most 2 c G/n.
 
-    **Risk.** `risk_bound`. Under zCDP, where coefficients are small, about 4d/n + 8 d^2/(rho n^2)
-    for |x| <= 1 and E x x' = I/d, which is the lower bound.
+    **Risk.** `risk_bound`, for the logistic loss. Under zCDP, where coefficients are small, about
+    4d/n + 8 d^2/(rho n^2) for |x| <= 1 and E x x' = I/d, which is the lower bound.
 
     **Intervals.** None: what the steps leave of the start depends on the curvature at coefficients
     on the way, which is neither public nor released. `confidence_interval` says so.
@@ -80,6 +73,9 @@ class PlannedLogisticRegression(WithIntervals, TwoClassPredictor):
         The labels, whichever occur in y. The second is the positive one; any other label than the
         second, also one that is not in `classes`, counts as the first. Without it the labels are
         read off y, and `privacy_.assumes` that they are public.
+    loss : {"logistic", "probit", "hinge"} or an object like `estimators.core.losses.BoundedLoss`
+        A function of <x, coef> and of y in {0, 1}: minus the log-likelihood of 1/(1 + e^-p) or of
+        Phi(p), or `SmoothHingeLoss(1.0)`. A loss of your own is asked about one record at a time.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -102,111 +98,55 @@ class PlannedLogisticRegression(WithIntervals, TwoClassPredictor):
     (True, 'zCDP(rho=0.1)')
     """
 
-    releases = ("coef_",)
+    named = MappingProxyType(
+        {"logistic": LogisticLoss(), "probit": ProbitLoss(), "hinge": SmoothHingeLoss()}
+    )
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         radius: float | None = None,
         row_bound: float | None = None,
         reach: float | None = None,
         start: ArrayLike | None = None,
         classes: Sequence[Any] | None = None,
+        loss: str | BoundedLoss = "logistic",
         random_state: Seed = None,
     ) -> None:
         self.privacy = privacy
         self.radius, self.row_bound, self.reach = radius, row_bound, reach
-        self.start, self.classes = start, classes
+        self.start, self.classes, self.loss = start, classes, loss
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> PlannedLogisticRegression:
         """Release private coefficients for telling apart the two classes in y."""
         X, positive, classes = self._labelled(X, y)
-        n, d = X.shape
-        budget = self._check_options()
-        unit = float(
-            self.row_bound or 0
-        )  # rows are measured in it, so that their length is at most 1
-        limit, coef = float(self.radius or 0) * unit, self._first(d) * unit
-        plan = self._plan(n, d, float(np.linalg.norm(coef)), budget)
-        self._warn_if_hopeless(n, d, plan, limit + float(np.linalg.norm(coef)))
-        rng, design = self._rng(), Design(X)
-        weights = design.shortening(unit) / unit
-        ledger = []
-        for phase in plan.phases:
-            slopes = special.expit(weights * design.predict(coef)) - positive
-            gradient = design.correlate(weights * slopes) / n
-            moves = 2 * logistic_half_width(float(np.linalg.norm(coef))) / n
-            noisy, entry = _noisy(gradient / moves, plan, phase, rng)
-            coef = projected(coef - phase.step_size * moves * noisy, limit)
-            ledger.append(entry)
-        self._account(ledger)
-        self.coef_, self.classes_ = coef / unit, classes
-        self.n_iter_ = len(plan.phases)
-        self.error_law_ = NoLaw(
-            "steps leave a part of the start that the unknown curvature decides"
-        )
+        self._descend(X, positive)
+        self.classes_ = classes
         return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Chances of the two classes, one row per row of X: those at which <x, coef_> is the
+        prediction of least expected loss."""
+        loss, prediction = chosen_bounded_loss(self.loss, self.named), self.decision_function(X)
+        if isinstance(loss, LogisticLoss):
+            return super().predict_proba(X)
+        seen = record_by_record(loss)
+        up, down = (np.abs(slopes(seen, prediction, np.full_like(prediction, y))) for y in (0, 1))
+        both = up + down
+        chance = np.divide(up, both, out=np.full_like(both, 0.5), where=both > 0)
+        return np.column_stack([1 - chance, chance])
 
     def risk_bound(self, problem: LogisticProblem) -> UpperBound:
         """The proven upper bound on the risk: `planned_logistic_upper`."""
         check_problem(problem, LogisticProblem)
-        budget = self._check_options()
+        loss, budget = self._check_options()
+        if not isinstance(loss, LogisticLoss):
+            raise ValueError("risk_bound covers loss='logistic', which is the class's")
         if self.row_bound != 1 or self.start is not None:
             raise ValueError("risk_bound covers row_bound = 1, which is the class's, and no start")
         reach = None if self.reach is None else float(self.reach)
         return planned_logistic_upper(problem, budget, radius=float(self.radius or 0), reach=reach)
 
-    def _plan(self, n: int, d: int, start: float, budget: SpendablePrivacy) -> Plan:
-        """The phases: a function of public numbers."""
-        limit = float(self.radius or 0) * float(self.row_bound or 0)
-        reach = typical_reach(limit, d) if self.reach is None else float(self.reach)
-        setting = Setting(float(n), float(d), limit, reach, start)
-        return best_plan(setting, budget_of(budget))
-
-    def _warn_if_hopeless(self, n: int, d: int, plan: Plan, farthest: float) -> None:
-        """By public numbers alone."""
-        if plan.distance > HOPELESS * farthest:
-            unit = float(self.row_bound or 0)
-            warnings.warn(
-                f"n = {n} is too small for {d} features, radius, row_bound and this budget: the"
-                f" plan expects |coef - beta| of about {plan.distance / unit:.3g}, the start is off"
-                f" by {farthest / unit:.3g} at most; tighter bounds, or a smaller `reach`, help",
-                PlanWarning,
-                stacklevel=3,
-            )
-
-    def _first(self, d: int) -> Array:
-        """The first iterate, in the ball."""
-        if self.start is None:
-            return np.zeros(d)
-        first = np.asarray(self.start, dtype=float)
-        if first.shape != (d,) or not np.isfinite(first).all():
-            raise ValueError(f"start must be {d} finite numbers, got {self.start!r}")
-        return projected(first, float(self.radius or 0))
-
-    def _check_options(self) -> SpendablePrivacy:
-        """Everything that can be wrong but `start`; the budget to spend."""
-        for name, about in NEEDED.items():
-            if getattr(self, name) is None:
-                raise ValueError(f"{name} must be given: {about}")
-            check_between(*SAFE_RANGE, **{name: getattr(self, name)})
-        if self.reach is not None:
-            check_between(*SAFE_RANGE, reach=self.reach)
-        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
-        check_plannable(budget)
-        return budget
-
-
-def _noisy(gradient: Array, plan: Plan, phase: Phase, rng: np.random.Generator) -> Release[Array]:
-    """A gradient with the noise of a phase, in units of how far a record can move it.
-
-    In these units the ledger says nothing of the iterate.
-    """
-    budget, about = plan.budget(phase), "gradient in units of its sensitivity"
-    if plan.pure:
-        epsilon = float(budget.epsilon)
-        return k_norm(gradient, norm="l2", sensitivity=1.0, epsilon=epsilon, rng=rng, about=about)
-    return gaussian(
-        gradient, l2_sensitivity=1.0, scale=1 / float(budget.mu()), rng=rng, about=about
-    )
+    def _typical_reach(self, limit: float, d: int) -> float:
+        return typical_reach(limit, d)

@@ -23,9 +23,12 @@ from estimators.core.intervals import (
     noise_law,
 )
 from estimators.core.mechanisms import Calibration, Release, gaussian, gaussian_scale, k_norm
+from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import TruncatingEstimator, Truncation
+from estimators.tables.records import Records, source_of
+from estimators.tables.schema import Bounds, schema_of
 from minimax.core.bound import Point, UpperBound
-from minimax.core.calibration import Budget, noise_variance
+from minimax.core.calibration import Allowance, noise_variance
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
@@ -51,7 +54,8 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
     their parts of the budget are functions of n, d, sigma, radius and the budget that minimise
     the proven risk. With any other `R` in one step (CWZ19: Algorithm 3.1): each coordinate of each
     record is clipped to [-R, R] (``clip="coordinate"``), or each record is shortened to l2 norm R
-    (``clip="ball"``), and the average is released with noise.
+    (``clip="ball"``), and the average is released with noise. With `bounds` in one step as well: a
+    column is clipped to its own range, and gets noise in proportion to it.
 
     **Privacy.** Replacing a record moves a clipped average by at most 2 R/n in every coordinate
     (coordinate clip), or 2R/n in l2 (ball clip), whatever the data. Noise is Gaussian; for a pure
@@ -65,7 +69,8 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
     to leading order for N(mean, sigma^2) and wider than needed elsewhere. A coordinate's variance
     is at most sigma^2, public; for R="auto" and R="theory" the bound on what clipping moves is
     added. With R a number they are about the mean of the clipped records, and without sigma the
-    variance is at most R^2 - mean^2. There are none for R="quantile".
+    variance is at most R^2 - mean^2; with `bounds`, (high - mean)(mean - low). There are none for
+    R="quantile".
 
     **Departures from the paper.** The noise is calibrated exactly by default; the variance printed
     in the paper, 4 R^2 d log(1/delta)/(n eps)^2, is available as ``calibration="paper"`` and does
@@ -83,6 +88,8 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
     sigma, radius : float
         Sub-Gaussian scale and bound on each coordinate of the mean: public knowledge that
         ``R="auto"`` and ``R="theory"`` need. There is no default, as no number fits raw data.
+    bounds : {name: (low, high)}, pairs in the order of the columns, one pair for all, or None
+        The range of each column, public knowledge: in place of R, sigma and radius.
     tails : {"vectors", "Gaussian", "coordinates"}
         Used by ``R="auto"`` and by `risk_bound`. What is sub-Gaussian(sigma): every projection of a
         record; or the record is N(mean, sigma^2 I), and clipping may be corrected for; or each
@@ -95,8 +102,8 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
 
     Attributes: mean_, stderr_, R_, noise_scale_, error_law_, privacy_, ledger_, n_features_in_
 
-    `R_` is the last radius, `noise_scale_` the standard deviation of the noise on a coordinate of
-    `mean_`, `error_law_` what intervals are made of.
+    `R_` is the last radius (with `bounds`, half of each range), `noise_scale_` the standard
+    deviation of the noise on a coordinate of `mean_`, `error_law_` what intervals are made of.
 
     Examples
     --------
@@ -113,10 +120,12 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
 
     estimated = "mean_"
     releases = ("mean_", "R_", "noise_scale_", "ledger_", "privacy_")
+    R_: float | Array
+    noise_scale_: float | Array
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         R: Truncation | Literal["auto"] = "auto",
         clip: Clip = "coordinate",
         sigma: float | None = None,
@@ -126,8 +135,9 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
         range_share: float = 0.1,
         calibration: Calibration = "analytic",
         random_state: Seed = None,
+        bounds: Bounds = None,
     ) -> None:
-        self.privacy = privacy
+        self.privacy, self.bounds = privacy, bounds
         self.R, self.clip, self.calibration = R, clip, calibration
         self.sigma, self.radius, self.tails = sigma, radius, tails
         self.quantile, self.range_share = quantile, range_share
@@ -136,6 +146,8 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
     def fit(self, X: ArrayLike, y: object = None) -> NoisyMean:
         """Release the private mean of the rows of X."""
         X = self._validated(X)
+        if self.bounds is not None:
+            return self._fit_bounded(X, self.bounds)
         self._check_options()
         budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
         if self.R == "auto":
@@ -168,6 +180,8 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
         the problem; else all sub-Gaussian ones, or with ``tails="Gaussian"`` Gaussian ones.
         """
         check_problem(problem, MeanProblem)
+        if self.bounds is not None:
+            raise ValueError("risk_bound covers bounds=None")
         self._check_options()
         asked = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
         if self.R == "auto":
@@ -184,7 +198,7 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
             return self._fixed_level(at["n"])
 
         def variance(at: Point) -> Number:
-            budget = Budget(type(asked), at)
+            budget = Allowance(type(asked), at)
             return noise_variance(budget, at["n"], at["d"], level(at), self.calibration)
 
         law: Law = "Gaussian" if self.tails == "Gaussian" else "sub-Gaussian"
@@ -211,6 +225,24 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
         )
         return self
 
+    def _fit_bounded(self, X: Array, bounds: Bounds) -> NoisyMean:
+        """Each column in units of half its range about the middle: the cube, clipped as always."""
+        given = [name for name in ("sigma", "radius") if getattr(self, name) is not None]
+        if given or self.R != "auto" or self.clip != "coordinate":
+            raise ValueError("bounds stand in place of R, clip, sigma and radius: give no others")
+        if isinstance(bounds, str):
+            raise ValueError("bounds must be numbers; PrivateMean can find them privately")
+        schema, n = schema_of(X, bounds), len(X)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        average = Records(source_of(X, None)[0], schema, None).total(column_sums) / n
+        noisy, entry = self.noisy_average(average, 2 / n, budget, self._rng())
+        self._account([entry])
+        half, noise = schema.halves, noise_law(entry, X.shape[1])
+        self.mean_, self.R_ = schema.middles + half * noisy, half
+        self.noise_scale_ = half * noise.deviation
+        self.error_law_ = ErrorLaw(BoundedRecords(schema.ends[0], schema.ends[1], n), noise, half)
+        return self
+
     def _error_law(self, n: int, level: float, noise: NoiseLaw) -> ErrorLaw | NoLaw:
         """Of one step: the variance that is known, and what clipping may move where R is not the
         user's own."""
@@ -219,7 +251,7 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
                 "R='quantile' moves the mean by an unknown amount; give R, sigma or radius"
             )
         if not isinstance(self.R, str) and self.sigma is None:
-            return ErrorLaw(BoundedRecords(level, n), noise)
+            return ErrorLaw(BoundedRecords(-level, level, n), noise)
         known = KnownVariance(np.array(float(self.sigma or 0) ** 2 / n))
         if not isinstance(self.R, str):
             return ErrorLaw(known, noise)
@@ -238,7 +270,7 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
             return k_norm(
                 average, norm="l2", sensitivity=step, epsilon=epsilon, rng=rng, about="mean"
             )
-        mu = Budget(type(budget), budget.parameters).mu() * math.sqrt(phase.share)
+        mu = Allowance(type(budget), budget.parameters).mu() * math.sqrt(phase.share)
         return gaussian(average, l2_sensitivity=step, scale=step / mu, rng=rng, about="mean")
 
     def noisy_average(
@@ -274,11 +306,21 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
             raise ValueError("R: 'auto' plans clip and noise; give R, 'theory' or 'quantile'")
         self._check_truncation("auto", "theory", "quantile")
 
+    def _can_draw(self, kind: type[SpendablePrivacy]) -> bool:
+        """Formulas other than the analytic one are for (epsilon, delta)."""
+        fits = self.calibration == "analytic" or kind is Approximate
+        return fits and super()._can_draw(kind)
+
     def _clipped_mean(self, X: Array, level: float) -> Array:
         if self.clip == "coordinate":
             # float64 bounds: a Python float would be rounded, perhaps outwards, to X's own dtype
             return clipped_sum(X, np.float64(-level), np.float64(level)) / len(X)
         return ball_clipped_sum(X, np.zeros(X.shape[1]), level) / len(X)
+
+
+def column_sums(Z: Array, y: None) -> Array:
+    """Of encoded rows."""
+    return np.asarray(np.ones(len(Z)) @ Z)
 
 
 def _noise_of_phases(planned: Course, ledger: list[LedgerEntry], d: int) -> NoiseLaw:

@@ -34,6 +34,7 @@ from estimators.core.schedules import (
     follows_theorem,
     run_with,
 )
+from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import (
     TruncatingEstimator,
     Truncation,
@@ -41,7 +42,7 @@ from estimators.core.truncation import (
 )
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import (
-    Budget,
+    Allowance,
     Composition,
     gradient_sensitivity,
     repeated_noise,
@@ -234,7 +235,7 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         R: Truncation = "theory",
         row_bound: float = 1.0,
         radius: float = 1.0,
@@ -290,6 +291,11 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         self.error_law_ = self._error_law(n, plan, start)
         return self
 
+    def _can_draw(self, kind: type[SpendablePrivacy]) -> bool:
+        """The paper's composition is for (epsilon, delta)."""
+        printed = self.composition == "basic" or self.schedule == "theorem"
+        return (not printed or kind is Approximate) and super()._can_draw(kind)
+
     def risk_bound(self, problem: RegressionProblem) -> UpperBound:
         """The proven upper bound on the risk, CWZ19: Theorem 4.2: see `noisy_gradient_upper`."""
         check_problem(problem, RegressionProblem)
@@ -307,7 +313,7 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
 
         def noise(at: Point) -> Number:
             _, calibrated = self._sensitivity(at["n"], level(at))
-            budget = Budget(type(asked), at)
+            budget = Allowance(type(asked), at)
             return repeated_noise(budget, calibrated, at["steps"], self.composition)
 
         return noisy_gradient_upper(

@@ -28,6 +28,7 @@ from estimators.core.error_laws import LastPhase, last_phase_error, unsure_newto
 from estimators.core.intervals import ErrorLaw, WithIntervals, noise_law
 from estimators.core.purse import Purse
 from estimators.core.second_moment import SecondMoment
+from estimators.core.spending import GivenPrivacy
 from estimators.regression import projected
 from estimators.residual_phases import Outlook, Run
 from minimax.core.bound import UpperBound
@@ -59,8 +60,9 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
     rows' mean square by row_bound^2/n, and their second moment, weighted by w, by
     sqrt(2) row_length row_bound/n in Frobenius' norm (`moment_sensitivity`), whatever the data.
     Noise is Gaussian, or for a pure budget of density e^{-|z|} in that norm. Counts of small
-    residuals have sensitivity 1. All else comes after the releases. A `PlanWarning` where the
-    records are too few to expect more than `start` rests on public numbers alone.
+    residuals, weighted by rows' lengths, have sensitivity 1. All else comes after the releases. A
+    `PlanWarning` where the records are too few to expect more than `start` rests on public numbers
+    alone.
 
     **Risk.** `risk_bound`, for an isotropic second moment. About (inefficiency) d/n +
     2 (c/slope)^2 d^2/(rho n^2) under zCDP, where the inefficiency E psi_c^2/slope^2 is between
@@ -126,7 +128,7 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         row_bound: float | None = None,
         radius: float | None = None,
         sigma: float | None = None,
@@ -158,7 +160,7 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
         self._account(purse.ledger)
         self.unprojected_coef_ = run.coef
         self.coef_ = projected(run.coef, radius)
-        self.sigma_, self.plan_, self.second_moment_ = run.sigma, run.plan, run.moment.matrix
+        self.sigma_, self.plan_, self.second_moment_ = run.sigma, run.told(), run.moment.matrix
         last = run.plan.phases[-1]
         self.noise_scale_ = run.noise
         whitening = run.moment.inverse * (run.noise / last.slope)
@@ -175,16 +177,8 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
         if self.sigma is None:
             sigma = math.sqrt(max(sigma**2 - before, 0.0))
         if run.moment.noise > 0:
-            return unsure_newton_error(
-                run.moment,
-                run.steps(),
-                n=n,
-                sigma=sigma,
-                reach=run.reach,
-                stretch=run.stretch,
-                noise=noise,
-                covariance=self.noise_covariance_,
-            )
+            foreseen = run.foreseen(sigma)
+            return unsure_newton_error(run.moment, foreseen, noise, self.noise_covariance_)
         phase = LastPhase(n, last.clip, last.slope, sigma, before)
         return last_phase_error(phase, run.moment.inverse, noise, self.noise_covariance_)
 
@@ -251,5 +245,5 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
                 f" E<x, coef - beta>^2 is about {outlook.risk:.3g}, that of releasing `start`, for"
                 f" which no record is needed, at most {outlook.start:.3g}",
                 PlanWarning,
-                stacklevel=3,
+                stacklevel=4,
             )

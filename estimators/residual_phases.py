@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +13,17 @@ from estimators.core.base import (
     settled_entries,
 )
 from estimators.core.design import Design
-from estimators.core.error_laws import Step
+from estimators.core.error_laws import Foreseen, Step, unsure_steps
 from estimators.core.purse import Purse
-from estimators.core.second_moment import SecondMoment, moment_noise, released_moment
-from minimax.core.calibration import ball_noise_variance
+from estimators.core.second_moment import (
+    SecondMoment,
+    moment_noise,
+    released_moment,
+    row_stretch,
+)
+from minimax.core.calibration import ball_noise_variance, part_of_budget
 from minimax.methods.phase_plan import (
+    WIDE_RATIO,
     PlannedPhase,
     Setting,
     best_last_ratio,
@@ -40,9 +47,6 @@ SCALE_SHARE = 0.06
 """Part of the budget with which residuals' scales are found, if sigma is not given."""
 ADAPTIVE_SHARES = (0.1, 0.2, 0.7)
 """Parts of the rest that the phases then get: nothing is known to plan them with."""
-WIDE_RATIO = 3.0
-"""Their first clips over the scale: where residuals follow one large coefficient and not a normal
-law, a narrower clip would leave an unknown part of it."""
 SCALE_RANGE = 1e-6, 1e6
 """Scales are looked for between these multiples of row_bound radius."""
 
@@ -80,6 +84,26 @@ class Outlook(NamedTuple):
     """E<x, coef - beta>^2 as predicted."""
     start: float
     """That of the first value at most."""
+
+
+@dataclass(frozen=True)
+class UnitNoise:
+    """The risk that a release with clip 1 has: compared by its numbers, so that fits that know the
+    same are planned once."""
+
+    pure: bool
+    strength: float
+    left: float
+    """What is left of the budget."""
+    n: int
+    d: int
+    length: float
+    inverse_trace: float
+
+    def __call__(self, share: float) -> float:
+        """With this share of what is left."""
+        part = part_of_budget(self.pure, self.strength, self.left * share)
+        return float(self.inverse_trace * ball_noise_variance(part, self.n, self.d, self.length))
 
 
 class Run:
@@ -141,7 +165,7 @@ class Run:
         gram = self.design.gram(np.sqrt(self.weights * self.shorten))
         bound = math.sqrt(self.row_length * self.row_bound)
         self.moment = released_moment(gram, bound, self.moment_share, self.purse)
-        self.stretch = max(square / self.moment.trace, 1.0)
+        self.stretch = row_stretch(square, self.moment, self.row_bound)
 
     def _released_square(self) -> float:
         """E|x|^2 with noise, between its deviation and row_bound^2."""
@@ -157,14 +181,11 @@ class Run:
         return self.moment_share + SQUARE_SHARE if self.moment_share else 0.0
 
     def _setting(self, moment: SecondMoment, length: float, sigma: float, spent: float) -> Setting:
-        n, d = self.n, self.d
-
-        def unit_noise(share: float) -> float:
-            part = self.purse.part((1 - spent) * share)
-            return float(moment.inverse_trace * ball_noise_variance(part, n, d, length))
-
+        n, d, purse = self.n, self.d, self.purse
+        left = purse.pure, purse.strength, 1 - spent
+        unit_noise = UnitNoise(*left, n, d, length, moment.inverse_trace)
         signal = self.reach**2 * moment.largest * self.stretch
-        return Setting(sigma, signal, d / n, unit_noise, moment.mismatch)
+        return Setting(sigma, signal, d / n, unit_noise, moment.mismatch, self.stretch**2)
 
     def planned_phases(self, sigma: float, *, proven: bool) -> None:
         """All phases, planned before the first of them."""
@@ -212,9 +233,20 @@ class Run:
         earlier = self.plan.phases[:-1]
         return earlier[-1].risk if earlier else self.reach**2 * self.moment.largest * self.stretch
 
-    def steps(self) -> list[Step]:
-        """The phases, with the noise that each was released with."""
-        return [Step(p.clip, p.slope, self._deviation(p)) for p in self.plan.phases]
+    def foreseen(self, sigma: float) -> list[Foreseen]:
+        """What the phases leave if S was released, for responses with noise of this deviation."""
+        steps = [Step(p.clip, p.slope, self._deviation(p)) for p in self.plan.phases]
+        numbers = {"sigma": sigma, "reach": self.reach, "stretch": self.stretch}
+        return unsure_steps(self.moment, steps, n=self.n, **numbers)
+
+    def told(self) -> Plan:
+        """The plan, with risks that know how unsure S is: phases were planned without that."""
+        if not self.moment.noise > 0:
+            return self.plan
+        risks = [step.risk for step in self.foreseen(self.sigma)]
+        pairs = zip(self.plan.phases, risks, strict=True)
+        phases = tuple(phase._replace(risk=max(phase.risk, risk)) for phase, risk in pairs)
+        return self.plan._replace(phases=phases, risk=phases[-1].risk)
 
     def _deviation(self, phase: PlannedPhase) -> float:
         return self.purse.deviation(self._sensitivity(phase), self.d, phase.share)
@@ -223,10 +255,12 @@ class Run:
         return 2 * phase.clip * self.row_length / self.n
 
     def _found_scale(self, share: float) -> float:
+        """That of residuals in steps: a row counts with the square of its length, up to the usual
+        one, because short rows say nothing of what the coefficients miss."""
         unit = self.row_bound * self.reach
         low, high = (unit * end for end in SCALE_RANGE)
         sizes = np.abs(self.y - self.shorten * self.design.predict(self.coef))
-        return self.purse.scale(sizes, low, high, share)
+        return self.purse.scale(sizes, self.design.energies(self.row_length), low, high, share)
 
     def step(self, phase: PlannedPhase) -> None:
         """One phase: X is read once."""

@@ -32,11 +32,12 @@ from estimators.core.losses import (
     slopes,
 )
 from estimators.core.mechanisms import gaussian
+from estimators.core.spending import GivenPrivacy
 from estimators.core.two_classes import TwoClassPredictor
 from estimators.regression import projected
 from minimax.core.bound import Point, UpperBound
-from minimax.core.calibration import Budget, budget_of, paper_gradient_noise, repeated_noise
-from minimax.core.privacy import Approximate, Gaussian, SpendablePrivacy, ZeroConcentrated
+from minimax.core.calibration import Allowance, budget_of, paper_gradient_noise, repeated_noise
+from minimax.core.privacy import Approximate, Gaussian, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.logistic.upper import noisy_logistic_upper
@@ -144,7 +145,7 @@ class _SparseDescent(PrivateEstimator):
         asked = self._budget(Approximate, ZeroConcentrated, Gaussian)
 
         def noise(at: Point) -> Number:
-            return self._noise(at["n"], Budget(type(asked), at))
+            return self._noise(at["n"], Allowance(type(asked), at))
 
         if isinstance(problem, LogisticProblem):
             if kinds[type(loss)] != "logistic" or self.s != problem.d:
@@ -170,7 +171,7 @@ class _SparseDescent(PrivateEstimator):
             loss=kinds[type(loss)],
         )
 
-    def _noise(self, n: Number, budget: Budget | None = None) -> Number:
+    def _noise(self, n: Number, budget: Allowance | None = None) -> Number:
         """Standard deviation of the noise on each averaged gradient."""
         budget = budget or budget_of(self._budget(Approximate, ZeroConcentrated, Gaussian))
         if self.calibration == "paper":
@@ -306,7 +307,7 @@ class NoisyHardThresholding(LinearPredictor, _SparseDescent):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int = 1,
         loss: str | Loss = "squared",
         clip: float = 1.0,
@@ -374,7 +375,7 @@ class NoisyHardThresholdingClassifier(TwoClassPredictor, _SparseDescent):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int = 1,
         loss: str | Loss = "logistic",
         clip: float = 1.0,

@@ -14,6 +14,7 @@ from estimators.core.base import Array, Seed, clipped_sum, equal_part, split_bud
 from estimators.core.checks import check_problem
 from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.mechanisms import gaussian, gumbel_top_k, laplace, peeling
+from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import Truncation
 from estimators.core.tuning import (
     Method,
@@ -23,8 +24,8 @@ from estimators.core.tuning import (
     tuning_grid,
 )
 from minimax.core.bound import Optimum, Point, UpperBound
-from minimax.core.calibration import Budget, Scales, sparse_scales
-from minimax.core.privacy import Pure, SpendablePrivacy, ZeroConcentrated
+from minimax.core.calibration import Allowance, Scales, sparse_scales
+from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.selection import planned_release, selected_mean_upper
@@ -218,7 +219,7 @@ class SparseMean(WithIntervals, SparseEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int | Literal["cv"] = 1,
         R: Truncation | Literal["auto"] = "auto",
         method: Method = "gumbel",
@@ -311,7 +312,7 @@ class SparseMean(WithIntervals, SparseEstimator):
             raise ValueError("risk_bound covers a given s")
         if self._plans():
             self._check_scales_of(problem)
-        asked, s = self._asked, self.s
+        asked, s = self._budget(Pure, Approximate, ZeroConcentrated), self.s
         if self.method == "gumbel":
             return selected_mean_upper(
                 problem,
@@ -325,7 +326,7 @@ class SparseMean(WithIntervals, SparseEstimator):
             raise ValueError("risk_bound covers peeling without a threshold")
 
         def scales(at: Point) -> Scales:
-            return self._scales(at["n"], s, self._fixed_level(at["n"]), Budget(type(asked), at))
+            return self._scales(at["n"], s, self._fixed_level(at["n"]), Allowance(type(asked), at))
 
         return sparse_mean_upper(
             problem,
@@ -349,7 +350,7 @@ class SparseMean(WithIntervals, SparseEstimator):
         n: Number,
         s: int,
         level: Number,
-        budget: SpendablePrivacy | Budget,
+        budget: SpendablePrivacy | Allowance,
         share: float | None = None,
     ) -> Scales:
         return sparse_scales(

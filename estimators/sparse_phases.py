@@ -17,7 +17,7 @@ from estimators.core.second_moment import flat, unflat
 from estimators.regression import projected
 from minimax.core.calibration import noise_variance, selection_epsilon
 from minimax.core.privacy import Gaussian
-from minimax.methods.phase_plan import EARLY_RATIO
+from minimax.methods.phase_plan import EARLY_RATIO, WIDE_RATIO
 from minimax.methods.residual_clip import clipped_normal
 from minimax.methods.selection_plan import (
     SelectionPhase,
@@ -68,7 +68,7 @@ class SparseRun:
         self.settled = self.support
         self.known: NDArray[np.intp] | None = None
         """The coordinates whose second moment is known."""
-        self.moment_share = 0.0
+        self.moment_share, self.stretch = 0.0, 1.0
         self.unspent = 0.0
         """Shares of what needed no release: the last phase gets them."""
 
@@ -95,14 +95,21 @@ class SparseRun:
         return min(usual[-1].risk, best_selection_phases(setting, self.spent)[-1].risk)
 
     def find_square(self) -> None:
-        """E x_j^2: known, or released."""
+        """E x_j^2: known, or released, together with the rows' mean length.
+
+        Where lengths L differ, rows that count most, weighted with L^2, are longer: among them
+        E<x, e>^2 is larger by E L^4/(E L^2)^2, about E L^2/(E L)^2, which is exact where L is one
+        number or 0, and at most by (largest L)^2/E L^2.
+        """
         if not self.private_moment:
             return
-        average = np.array([float(np.mean(self.design.norms**2)) / self.design.d])
-        sensitivity = self.bound**2 / self.design.n
-        noisy = self.purse.release(average, sensitivity, SQUARE_SHARE, "mean square of entries")
-        least = SMALLEST_SQUARE * self.bound**2
-        self._rely_on(min(max(float(noisy[0]), least), self.bound**2))
+        lengths = self.design.norms / (math.sqrt(self.design.d) * self.bound)
+        averages = np.array([np.mean(lengths**2), np.mean(lengths)])
+        about = "mean square and mean length of rows"
+        noisy = self.purse.release(averages, math.sqrt(2) / self.design.n, SQUARE_SHARE, about)
+        square, length = np.clip(noisy, [SMALLEST_SQUARE, SMALLEST_SQUARE], 1.0)
+        self._rely_on(float(square) * self.bound**2)
+        self.stretch = float(min(max(square / length**2, 1.0), 1 / square))
 
     def _rely_on(self, square: float) -> None:
         """This as E x_j^2; rows count with the length that they have then on average."""
@@ -132,6 +139,7 @@ class SparseRun:
             type(self.purse.privacy),
             self.purse.pure,
             self.purse.strength,
+            self.stretch,
         )
 
     def planned_phases(self, sigma: float) -> None:
@@ -156,21 +164,23 @@ class SparseRun:
         phases = []
         for k, (selection, values) in enumerate(ADAPTIVE_PARTS):
             self.sigma = self._found_scale(SCALE_SHARE / count)
-            ratio = EARLY_RATIO
+            ratio = WIDE_RATIO
             if k == count - 1:
                 ratio = best_last_clip(self._setting(self.sigma), left * values)
-            slope = float(clipped_normal(ratio, 1.0).slope)
-            shares = left * selection, left * values
-            noise = self._setting(self.sigma).unit_noise(shares[1]) * (ratio * self.sigma) ** 2
-            risk = noise / slope**2  # that of the values alone
-            phases.append(SelectionPhase(ratio * self.sigma, slope, *shares, risk, 0.0))
+            shares, setting = (left * selection, left * values), self._setting(self.sigma)
+            clip, clipped = ratio * self.sigma, clipped_normal(ratio, 1.0)
+            slope, noise = float(clipped.slope), setting.unit_noise(shares[1]) * clip**2
+            statistics = self.s / self.design.n * float(clipped.square) * self.sigma**2
+            risk = (statistics + noise) / slope**2  # where the choice and the start are right
+            phases.append(SelectionPhase(clip, slope, *shares, risk, 0.0))
             self.step(phases[-1], self.moment_share / count, last=k == count - 1)
         self.plan = SparsePlan(tuple(phases), self.spent, SCALE_SHARE)
 
     def _found_scale(self, share: float) -> float:
         unit = math.sqrt(self.s) * self.bound * self.reach
         low, high = (unit * end for end in SCALE_RANGE)
-        return self.purse.scale(np.abs(self._residuals()), low, high, share)
+        energies = self.design.energies(math.sqrt(self.design.d * self.square))
+        return self.purse.scale(np.abs(self._residuals()), energies, low, high, share)
 
     def _residuals(self) -> Array:
         return self.y - self.design.predict(self.coef)

@@ -27,6 +27,7 @@ from estimators.core.schedules import (
     follows_theorem,
     run_with,
 )
+from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import Truncation, theoretical_truncation
 from estimators.core.tuning import (
     Method,
@@ -38,7 +39,7 @@ from estimators.regression import projected
 from estimators.sparse_descent import Descent, choose_regression_sparsity
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import (
-    Budget,
+    Allowance,
     Scales,
     budget_of,
     gradient_bound,
@@ -46,7 +47,13 @@ from minimax.core.calibration import (
     laplace_maximum_rms,
     step_scales,
 )
-from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, at_point
+from minimax.core.privacy import (
+    Approximate,
+    Pure,
+    SpendablePrivacy,
+    ZeroConcentrated,
+    at_point,
+)
 from minimax.core.symbolic import Number
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import private_thresholding_upper
@@ -150,7 +157,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int | Literal["cv"] = 1,
         entry_bound: float | None = None,
         R: Truncation = "theory",
@@ -233,7 +240,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
             raise ValueError("risk_bound covers R given or 'theory'")
         if isinstance(self.s, str):
             raise ValueError("risk_bound covers a given s")
-        asked, s = self._asked, self.s
+        asked, s = self._budget(Pure, Approximate, ZeroConcentrated), self.s
 
         def spendable(at: Point) -> SpendablePrivacy:
             spent = at_point(type(asked), at)
@@ -241,7 +248,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
 
         def scales(at: Point) -> Scales:
             level = self._fixed_level(at["n"])
-            return self._scales(at["n"], s, level, Budget(type(asked), at), at["steps"])
+            return self._scales(at["n"], s, level, Allowance(type(asked), at), at["steps"])
 
         return private_thresholding_upper(
             problem,
@@ -287,7 +294,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         return float(self.R)
 
     def _scales(
-        self, n: Number, s: int, level: Number, budget: SpendablePrivacy | Budget, steps: int
+        self, n: Number, s: int, level: Number, budget: SpendablePrivacy | Allowance, steps: int
     ) -> Scales:
         """The noise of one of `steps` steps. The printed calibration divides epsilon and delta,
         and takes records for twice as large as they can be; a part of a budget that was divided

@@ -22,6 +22,7 @@ from estimators.core.checks import (
 from estimators.core.design import Design, clipped_entries
 from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.purse import Purse
+from estimators.core.spending import GivenPrivacy
 from estimators.sparse_phases import SparseRun
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
@@ -50,7 +51,9 @@ class SparseResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEst
     intercept.
 
     **Privacy.** Replacing a record moves each g_j by at most 2 c b/n, and g on s coordinates by
-    2 c length/n in l2, where rows on them are shortened to `length` <= sqrt(s) b. Rounds of the
+    2 c length/n in l2, where rows on them are shortened to `length` <= sqrt(s) b; the rows' mean
+    square and mean length, over their largest, by sqrt(2)/n together; and counts of small
+    residuals, weighted by rows' lengths, by 1. Rounds of the
     exponential mechanism and noise, Gaussian or for a pure budget uniform on a random cube, get
     parts of the budget; whether one of them is moved to the last release depends on releases alone,
     and the total is the budget on every path, which is what adaptive composition asks (Feldman and
@@ -121,7 +124,7 @@ class SparseResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEst
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int = 1,
         entry_bound: float | None = None,
         radius: float | None = None,
@@ -179,7 +182,7 @@ class SparseResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEst
                 f" plan's risk E<x, coef - beta>^2 is about {risk:.3g}, that of releasing `start`,"
                 f" for which no record is needed, at most {start:.3g}",
                 PlanWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _check_options(self) -> SpendablePrivacy:

@@ -13,10 +13,11 @@ from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, Seed, clipped_sum
 from estimators.core.checks import check_problem, check_sparsity
 from estimators.core.mechanisms import exponential_mechanism, laplace, propose_test_release
+from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import TruncatingEstimator, Truncation
 from estimators.sparse_mean import Indices
 from minimax.core.bound import UpperBound
-from minimax.core.privacy import Approximate, SpendablePrivacy
+from minimax.core.privacy import Approximate
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.stable_upper import stable_upper
 
@@ -145,7 +146,7 @@ class StableSparseMean(TruncatingEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int = 1,
         R: Truncation = "theory",
         sigma: float | None = None,

@@ -11,10 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array, PrivateEstimator, Seed, ball_clipped_sum, split_budget
 from estimators.core.checks import check_between, check_positive, check_problem
+from estimators.core.intervals import (
+    ErrorLaw,
+    KnownVariance,
+    NoiseLaw,
+    NoLaw,
+    NormalNoise,
+    WithIntervals,
+    noise_law,
+)
 from estimators.core.mechanisms import Release, gaussian, gaussian_scale, laplace
+from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import SAFE_RANGE, known
 from minimax.core.bound import Point, UpperBound
-from minimax.core.calibration import Budget
+from minimax.core.calibration import Allowance
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -27,11 +37,15 @@ from minimax.core.symbolic import FLOATS, Number, library
 from minimax.problems.mean.baselines import (
     CoinPressPlan,
     coinpress_upper,
+    far_bin_chance,
     gaussian_length,
     karwa_vadhan_upper,
 )
 from minimax.problems.mean.problem import MeanProblem
+from minimax.problems.mean.upper import subgaussian_clip_bias
 
+RARE = 1e-3
+"""The chance that is left to a histogram to be wrong where intervals rely on it."""
 LAST_BIN = 2**50
 """Bins are numbered -LAST_BIN..LAST_BIN: up to here rounding cannot change the number of a bin."""
 Rng = np.random.Generator
@@ -49,7 +63,7 @@ def noisy_mean(
     return gaussian(mean, l2_sensitivity=l2, scale=scale, rng=rng, about="mean")
 
 
-class KarwaVadhanMean(PrivateEstimator):
+class KarwaVadhanMean(WithIntervals, PrivateEstimator):
     """Find each coordinate's neighbourhood with a private histogram, then clip to it.
 
     **Algorithm** (Karwa and Vadhan, 2018, coordinate by coordinate). Records fall into bins of
@@ -73,6 +87,12 @@ class KarwaVadhanMean(PrivateEstimator):
     and nothing is clipped. Below that n the centre is 0 and the error can be as large as the mean.
     With `radius`, proven: `risk_bound`.
 
+    **Intervals.** `confidence_interval(level)` and `stderr_`, for records of variance sigma^2: the
+    sampling error of the mean, the noise, and what h may cut off, at most E(|x - mean| - u)^+ for a
+    window that reaches u beyond the mean on both sides. So it does with u = h - c_0 - radius, c_0
+    the farthest centre, if that is positive, and with u = h - 3 sigma/2 where `far_bin_chance` says
+    that for normal records the centre is right, but for one in a thousand. Else there is none.
+
     **Source.** Karwa and Vadhan (2018), "Finite sample differentially private confidence
     intervals"; the comparison of CWZ19 §5.3.
 
@@ -89,14 +109,16 @@ class KarwaVadhanMean(PrivateEstimator):
         K in the clipping margin; share of the budget that goes to the histograms.
     random_state : None, int, Generator or RandomState
 
-    Attributes: mean_, centres_, found_, half_width_, noise_scale_, privacy_, ledger_
+    Attributes: mean_, stderr_, centres_, found_, half_width_, noise_scale_, error_law_, privacy_,
+    ledger_
     """
 
-    releases = ("mean_", "centres_", "found_")
+    estimated = "mean_"
+    releases = ("mean_", "centres_", "found_", "error_law_")
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         sigma: float | None = None,
         radius: float | None = None,
         factor: float = 2.0,
@@ -134,7 +156,22 @@ class KarwaVadhanMean(PrivateEstimator):
         self._account([bins, entry])
         self.mean_, self.centres_, self.found_ = centres + noisy, centres, found
         self.half_width_, self.noise_scale_ = half, entry.scale
+        self.error_law_ = self._error_law(n, 2 / search.epsilon, noise_law(entry, d))
         return self
+
+    def _error_law(self, n: int, scale: float, noise: NoiseLaw) -> ErrorLaw | NoLaw:
+        """That of a clipped mean whose window holds the mean, where that is known."""
+        sigma, half, last = known("sigma", self.sigma), self.half_width_, self._last_bin
+        beyond = -math.inf if self.radius is None else half - last * sigma - float(self.radius)
+        bins = n if self.radius is None else 2 * last + 1
+        if far_bin_chance(n, scale, bins) <= RARE:
+            beyond = max(beyond, half - 1.5 * sigma)
+        if not self.found_.all():
+            return NoLaw("no bin passed the threshold on some coordinate")
+        if not beyond >= 0:
+            return NoLaw("for so few records the histogram's bin may be far from the mean")
+        bias = 2 * float(subgaussian_clip_bias(beyond, sigma, 0.0))
+        return ErrorLaw(KnownVariance(np.array(sigma**2 / n)), noise, bias=bias)
 
     def risk_bound(self, problem: MeanProblem) -> UpperBound:
         """The proven upper bound on the risk for a given `radius`: see `karwa_vadhan_upper`."""
@@ -148,7 +185,7 @@ class KarwaVadhanMean(PrivateEstimator):
             asked,
             half_width=lambda at: self._half_width(at["n"]),
             farthest_centre=self._last_bin * float(known("sigma", self.sigma)),
-            noise_variance=lambda at: self._noise_variance(Budget(type(asked), at), at),
+            noise_variance=lambda at: self._noise_variance(Allowance(type(asked), at), at),
         )
 
     @property
@@ -161,7 +198,7 @@ class KarwaVadhanMean(PrivateEstimator):
         margin = 1.5 + float(self.factor) * lib.sqrt(lib.log(lib.largest(n, 2)))
         return float(known("sigma", self.sigma)) * margin
 
-    def _noise_variance(self, budget: Budget, at: Point) -> Number:
+    def _noise_variance(self, budget: Allowance, at: Point) -> Number:
         """Of a coordinate, with `radius`; at least that for numbers other than floats."""
         step, d = 2 * self._half_width(at["n"]) / at["n"], at["d"]
         if budget.is_pure:
@@ -173,7 +210,7 @@ class KarwaVadhanMean(PrivateEstimator):
         mu = budget.library.sqrt(2 * budget.rho() * self._kept)
         if budget.model is Approximate:
             by_addition = {"epsilon": budget.epsilon * self._kept, "delta": at["delta"]}
-            mu = budget.library.least(mu, Budget(Approximate, by_addition).mu())
+            mu = budget.library.least(mu, Allowance(Approximate, by_addition).mu())
         return d * (step / mu) ** 2
 
     @property
@@ -191,6 +228,10 @@ class KarwaVadhanMean(PrivateEstimator):
                 raise ValueError(f"radius must be at most 2^50 sigma, got {self.radius!r}")
         elif isinstance(self._asked, (Pure, ZeroConcentrated)):
             raise ValueError(f"radius must be given for a budget without delta, {self._asked}")
+
+    def _can_draw(self, kind: type[SpendablePrivacy]) -> bool:
+        """Without `radius` the bins are endless, which needs a delta."""
+        return self.radius is not None or kind is Approximate
 
     def _split(
         self, budget: SpendablePrivacy, d: int
@@ -272,7 +313,7 @@ def _columns(X: Array, block: int = 16) -> Iterator[Array]:
         yield from np.ascontiguousarray(X[:, j : j + block].T, dtype=float)
 
 
-class CoinPressMean(PrivateEstimator):
+class CoinPressMean(WithIntervals, PrivateEstimator):
     """Shrink a ball around the mean, each time with a noisy clipped mean.
 
     **Algorithm** (Biswas, Dong, Kamath and Ullman, 2020: MVM). Start from a ball B(c, r) that holds
@@ -288,6 +329,10 @@ class CoinPressMean(PrivateEstimator):
     the error is sigma^2 d/n plus d times the last step's noise variance, which has forgotten the
     first radius up to a factor that each step shrinks like sqrt(d)/(n sqrt(rho)). In full:
     `risk_bound`.
+
+    **Intervals.** `confidence_interval(level)` and `stderr_`, for N(mean, sigma^2 I) records with
+    the mean in the first ball: the sampling error, the last step's noise, and as a bias all that
+    shortening may do, `CoinPressPlan.lost`. Radii and scales depend on no record.
 
     **Source.** Biswas et al. (2020), "CoinPress: practical private mean and covariance estimation".
 
@@ -305,14 +350,16 @@ class CoinPressMean(PrivateEstimator):
         probability with which the gammas and radii may fail on Gaussian data.
     random_state : None, int, Generator or RandomState
 
-    Attributes: mean_, ball_radii_, noise_scale_, privacy_, ledger_, n_features_in_
+    Attributes: mean_, stderr_, ball_radii_, noise_scale_, error_law_, privacy_, ledger_,
+    n_features_in_
     """
 
+    estimated = "mean_"
     releases = ("mean_",)
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         sigma: float | None = None,
         radius: float | None = None,
         ball_radius: float | None = None,
@@ -353,6 +400,9 @@ class CoinPressMean(PrivateEstimator):
         self._account(ledger)
         self.mean_, self.noise_scale_ = estimate, noise_scale
         self.ball_radii_ = np.array(radii)
+        lost = plan.lost(float(n), float(d), sigma, [step.scale for step in ledger[:-1]])
+        sampling = KnownVariance(np.array(sigma**2 / n))
+        self.error_law_ = ErrorLaw(sampling, NormalNoise(noise_scale), bias=float(lost))
         return self
 
     def risk_bound(self, problem: MeanProblem) -> UpperBound:

@@ -30,6 +30,7 @@ from estimators.core.design import Design, check_gram_fits
 from estimators.core.error_laws import solved_error
 from estimators.core.intervals import ErrorLaw, NoLaw, WithIntervals
 from estimators.core.mechanisms import propose_test_release
+from estimators.core.spending import GivenPrivacy
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 RELEASES = 3
@@ -115,7 +116,7 @@ class AdaptiveSufficientStatistics(WithIntervals, LinearPredictor, PrivateEstima
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         row_bound: float = 1.0,
         R: float = 1.0,
         failure: float = 0.05,
@@ -305,7 +306,7 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         row_bound: float = 1.0,
         projections: int | Literal["theory"] = "theory",
         test_share: float = 0.25,

@@ -38,6 +38,7 @@ from estimators.core.design import Design, clipped_entries
 from estimators.core.lasso import lasso
 from estimators.core.losses import accepted_responses, chosen_loss
 from estimators.core.mechanisms import exponential_mechanism, gumbel_top_k, report_noisy_max
+from estimators.core.spending import GivenPrivacy
 from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
 
 LossName = Literal["squared", "logistic"]
@@ -150,7 +151,7 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         loss: LossName = "squared",
         l1_radius: float = 1.0,
         entry_bound: float = 1.0,
@@ -331,7 +332,7 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         s: int = 1,
         loss: LossName = "squared",
         row_bound: float = 1.0,
