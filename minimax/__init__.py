@@ -13,7 +13,15 @@ Conventions, stated once for the whole toolkit
   risk. That prior travels with the bound, and measurements are taken under it.
 """
 
-from minimax.core.bound import Assumption, Bound, LowerBound, OutsideRegime, Parts, UpperBound
+from minimax.core.bound import (
+    Assumption,
+    Bound,
+    LowerBound,
+    OutsideRegime,
+    Parts,
+    Terms,
+    UpperBound,
+)
 from minimax.core.loss import Loss
 from minimax.core.privacy import (
     Approximate,
@@ -40,6 +48,7 @@ __all__ = [
     "Problem",
     "Pure",
     "Renyi",
+    "Terms",
     "UpperBound",
     "ZeroConcentrated",
 ]

@@ -5,180 +5,46 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TypeVar
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from minimax.calculator import Row, rows, upper_rows
+from minimax.calculator import Row, closed_forms, rows, upper_rows
 from minimax.catalogue import PROBLEMS
 from minimax.core.balls import MissingFlint
 from minimax.core.bound import Bound
+from minimax.core.loading import CannotLoad
 from minimax.core.privacy import Privacy, from_parameters
 from minimax.core.problem import Problem
+from minimax.figure import plot_problems, write_bounds_figure
+from minimax.options import BUDGET, RELAXED, calculator_parser, own_problem
 from minimax.plan import LARGEST_N, Plan, plan
-from minimax.problems.local_regression.problem import LOSSES, LocalRegressionProblem
+from minimax.plan_for import LEVELS, NumberPlan, plan_for
+from minimax.problems.local_regression.problem import LOSSES
 from minimax.rigorous import best_certificate, certificates, shown
 
-EXAMPLES = """\
-examples:
-  python -m minimax mean --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
-  python -m minimax bounded-mean --n 10000 --d 20 --rho 0.125 --json
-  python -m minimax sparse-mean --n 10000 --d 1000 --s 10 --mu 0.2
-  python -m minimax regression --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
-  python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --epsilon 0.5
-  python -m minimax logistic --n 10000 --d 20 --rho 0.125
-  python -m minimax local-regression --n 1e4 --p 20 --epsilon 0.5 --interactive
-  python -m minimax local-regression --n 1e4 --p 20 --alpha 2 --epsilon 0.2
-  python -m minimax local-regression --n 1e4 --p 20 --rho 0.1 --loss sum
-  python -m minimax label-regression --n 1e4 --p 1e3 --s 10 --epsilon 0.5
-  python -m minimax sparse-regression --n 1e4 --d 1e3 --s 10 --rho 0.125 --upper
-  python -m minimax mean --d 20 --epsilon 0.5 --delta 1e-6 --plan --risk 0.01
-  python -m minimax mean --n 10000 --d 20 --epsilon 0.5 --delta 1e-6 --rigorous
-"""
+PIPE_WIDTH = 140
+"""Columns in a pipe, unless COLUMNS says otherwise."""
 
 
-BUDGET = ("epsilon", "delta", "rho", "mu", "alpha", "kappa")
-RELAXED = ("alpha", "kappa")
-"""Numbers of the definitions under which only reports have bounds."""
-SMALLEST = 1e-100
-"""Numbers beyond this and its inverse are refused: squares and products are formed of them."""
-
-
-class _NotPositive(argparse.ArgumentTypeError):
-    """Not a positive, finite number."""
-
-
-Converted = TypeVar("Converted", int, float)
-
-
-def _positive(kind: type[Converted]) -> Callable[[str], Converted]:
-    def convert(text: str) -> Converted:
-        try:
-            value = float(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
-        if not (value > 0 and math.isfinite(value)):
-            raise _NotPositive(f"must be positive and finite, got {text}")
-        if not SMALLEST <= value <= 1 / SMALLEST:
-            raise argparse.ArgumentTypeError(
-                f"must lie between {SMALLEST:g} and {1 / SMALLEST:g}, got {text}"
-            )
-        if kind is int and value != int(value):
-            raise argparse.ArgumentTypeError(f"must be a whole number, got {text}")
-        if kind is int and value > LARGEST_N:
-            raise argparse.ArgumentTypeError(f"must be at most {LARGEST_N:.0e}, got {text}")
-        return kind(value)
-
-    return convert
-
-
-def _offset(text: str) -> float:
-    """kappa: positive, with a hint for those who write plain zCDP as (0, rho)-zCDP."""
-    try:
-        return _positive(float)(text)
-    except _NotPositive as error:
-        hint = "(0, rho)-zCDP is --rho alone"
-        raise argparse.ArgumentTypeError(f"{error}; {hint}") from None
-
-
-def _parser() -> argparse.ArgumentParser:
-    problems = "\n".join(
-        textwrap.fill(
-            f"  {p.name:18s} {p.about}", 80, subsequent_indent=" " * 21, break_on_hyphens=False
-        )
-        for p in PROBLEMS.values()
-    )
-    parser = argparse.ArgumentParser(
-        prog="python -m minimax",
-        description="Certified minimax lower bounds on the risk under privacy.\n\n"
-        f"problems:\n{problems}",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("problem", choices=list(PROBLEMS), metavar="PROBLEM")
-    parser.add_argument("--n", type=_positive(int), help="number of records")
-    parser.add_argument("--d", type=_positive(int), help="dimension (central problems)")
-    parser.add_argument("--p", type=_positive(int), help="dimension (local and label-regression)")
-    parser.add_argument(
-        "--s", type=_positive(int), help="sparsity (sparse problems, label-regression)"
-    )
-    parser.add_argument("--sigma", type=_positive(float), help="scale of the noise (default 1)")
-    parser.add_argument(
-        "--radius",
-        type=_positive(float),
-        help="bound on each |mean_j| (default sigma), or on |beta| (default 1)",
-    )
-    _add_local(parser)
-    privacy = parser.add_argument_group("privacy (one of epsilon, rho, mu)")
-    privacy.add_argument(
-        "--epsilon", type=_positive(float), help="pure, or with --delta, or with --alpha"
-    )
-    privacy.add_argument("--delta", type=_positive(float), help="goes with --epsilon")
-    privacy.add_argument("--rho", type=_positive(float), help="zero-concentrated")
-    privacy.add_argument("--mu", type=_positive(float), help="Gaussian")
-    privacy.add_argument(
-        "--alpha", type=_positive(float), help="Renyi of this order, with --epsilon (local, label)"
-    )
-    privacy.add_argument(
-        "--kappa", type=_offset, help="(kappa, rho)-zCDP, with --rho (local, label)"
-    )
-    parser.add_argument("--plan", action="store_true", help="invert the bounds in n")
-    parser.add_argument("--risk", type=_positive(float), help="target risk for --plan")
-    parser.add_argument("--upper", action="store_true", help="show upper bounds instead")
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.add_argument(
-        "--rigorous",
-        action="store_true",
-        help="certified bounds in ball arithmetic: each number is proved (needs python-flint)",
-    )
-    return parser
-
-
-def _add_local(parser: argparse.ArgumentParser) -> None:
-    local = parser.add_argument_group("local-regression and label-regression")
-    local.add_argument(
-        "--C",
-        type=_positive(float),
-        help=f"bound on the noise (default {LocalRegressionProblem.C:g}, as in WX21's classes)",
-    )
-    local.add_argument(
-        "--b",
-        type=_positive(float),
-        help="bound on the link's slope (label-regression; default: y is linear, f(x) = x)",
-    )
-    reports = local.add_mutually_exclusive_group()
-    reports.add_argument(
-        "--interactive",
-        action="store_const",
-        const=True,
-        help="each report may depend on earlier ones (local-regression)",
-    )
-    reports.add_argument(
-        "--non-interactive",
-        dest="interactive",
-        action="store_const",
-        const=False,
-        help="no report depends on another (default)",
-    )
-    local.add_argument(
-        "--loss",
-        choices=tuple(LOSSES),
-        help="squared l2 distance (default), or |sum_j (estimate_j - theta_j)| (local-regression)",
-    )
-
-
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None, prog: str | None = None) -> int:
     """Run the calculator; returns the exit code."""
-    parser = _parser()
+    try:
+        own = own_problem(argv)
+    except CannotLoad as error:
+        calculator_parser(prog).error(f"--from: {error}")
+    parser = calculator_parser(prog, own)
     args = parser.parse_args(argv)
+    if (args.problem is None) == (own is None):
+        parser.error("give a PROBLEM, or one of your own with --from: one of the two")
     args.loss = LOSSES.get(args.loss)
-    problem = _problem(parser, args)
+    problem = _problem(parser, args, own or PROBLEMS[args.problem])
     try:
         privacy = from_parameters(
             **{name: getattr(args, name) for name in BUDGET}, scope=problem.scope, prefix="--"
@@ -186,20 +52,32 @@ def main(argv: list[str] | None = None) -> int:
     except (TypeError, ValueError) as error:
         parser.error(str(error))
     try:
-        return _answered(args, problem, privacy)
-    except (OverflowError, ZeroDivisionError):
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told in words
+            return _answered(args, problem, privacy)
+    except ArithmeticError:  # an overflow, a division by 0, or a value that is not finite
         parser.error("these numbers are too far apart to compute with")
+    except Exception as error:
+        if own is None:
+            raise
+        parser.error(f"--from: {args.own} fails: {type(error).__name__}: {error}")
 
 
 def _answered(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> int:
     """What was asked for, printed; the exit code."""
-    if args.plan:
+    if args.plan and args.wanted in (None, "n"):
         _print_plan(plan(problem, privacy, args.risk), args.json)
+        return 0
+    if args.plan:
+        _print_number_plan(plan_for(problem, privacy, args.risk, args.wanted), args.json)
         return 0
     if args.rigorous:
         return _print_certificates(problem, privacy, args.upper, args.json)
+    if args.plot:
+        write_bounds_figure(args.plot, problem, privacy, _title(problem, privacy))
     table = (upper_rows if args.upper else rows)(problem, privacy)
-    if args.json:
+    if args.latex:
+        _print_closed_forms(table, _bounds(problem, privacy, args.upper), args.json)
+    elif args.json:
         print(json.dumps([asdict(row) for row in table], indent=2))
     else:
         _print_table(table, _title(problem, privacy))
@@ -212,18 +90,20 @@ def _answered(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> i
     return 0
 
 
-def _problem(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Problem:
+def _problem(
+    parser: argparse.ArgumentParser, args: argparse.Namespace, problem: type[Problem]
+) -> Problem:
     """The problem in the form that the options ask for; options of other problems are refused."""
-    problem = PROBLEMS[args.problem]
     _refuse_foreign(parser, args, problem)
-    _check_size(parser, args)
+    _check_size(parser, args, problem)
     needed = problem.parameters()
     given = {name: getattr(args, name) for name in needed if getattr(args, name) is not None}
     for name in needed:
-        if needed[name] and name not in given and name != "n":
+        if needed[name] and name not in given and name != (args.wanted or "n"):
             parser.error(f"{problem.name} needs --{name}")
-    given.setdefault("n", 1)  # what --plan looks for
-    forms = {name: getattr(args, name) for name in problem.options}
+    if args.plan and args.wanted not in LEVELS:  # what --plan looks for stands at any value
+        given.setdefault(args.wanted or "n", given.get("s", 1))
+    forms = {name: getattr(args, name, None) for name in problem.options}
     try:
         return problem.at(given, **{k: v for k, v in forms.items() if v is not None})
     except ValueError as error:
@@ -245,18 +125,32 @@ def _refuse_foreign(
             parser.error(f"--{name} is for {users}, not for {problem.name}")
 
 
-def _check_size(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    """Either n is given, or it is what is looked for."""
+def _check_size(
+    parser: argparse.ArgumentParser, args: argparse.Namespace, problem: type[Problem]
+) -> None:
+    """All numbers are given but the one that is looked for."""
+    wanted = args.wanted or "n"
+    if args.wanted and not args.plan:
+        parser.error("--for says what --plan looks for: give --plan too")
+    if wanted not in LEVELS and wanted not in problem.parameters():
+        parser.error(f"--for {wanted}: {problem.name} has no {wanted}")
+    for option in ("latex", "plot"):
+        if getattr(args, option) and (args.plan or args.rigorous):
+            parser.error(f"--{option} goes with the table of bounds, not with --plan or --rigorous")
+    for reason in plot_problems(args.plot) if args.plot else ():
+        parser.error(f"--plot: {reason}")
     if args.plan and args.rigorous:
         parser.error("--rigorous proves numbers at a given --n: leave --plan out")
     if args.plan and args.upper:
         parser.error("--plan uses both sides already: leave --upper out")
     if args.plan != (args.risk is not None):
         parser.error("--plan and --risk go together")
-    if args.plan and args.n is not None:
-        parser.error("--n is what --plan computes: leave it out")
-    if not args.plan and args.n is None:
+    if args.plan and getattr(args, wanted) is not None:
+        parser.error(f"--{wanted} is what --plan computes: leave it out")
+    if args.n is None and not (args.plan and wanted == "n"):
         parser.error("the following arguments are required: --n")
+    if wanted in LEVELS:
+        setattr(args, wanted, 1.0)  # a place for what is looked for
 
 
 def _title(problem: Problem, privacy: Privacy) -> str:
@@ -266,9 +160,11 @@ def _title(problem: Problem, privacy: Privacy) -> str:
 
 def _print_table(table: list[Row], title: str) -> None:
     shown = Table(title=escape(title), show_lines=True)
-    for column in ("bound", "kind", "statistical", "privacy", "total"):
-        shown.add_column(column, justify="left" if column in ("bound", "kind") else "right")
-    shown.add_column("assumptions")
+    shown.add_column("bound", overflow="fold")
+    shown.add_column("kind", no_wrap=True)
+    for column in ("statistical", "privacy", "total"):
+        shown.add_column(column, justify="right", overflow="fold")
+    shown.add_column("assumptions", overflow="fold")
     for row in table:
         shown.add_row(
             f"{escape(row.name)}\n[dim]{escape(row.source)}[/dim]",
@@ -276,11 +172,30 @@ def _print_table(table: list[Row], title: str) -> None:
             *map(_number, (row.statistical, row.privacy, row.total)),
             escape("\n".join(row.assumptions)),
         )
-    Console(width=None if sys.stdout.isatty() else 140).print(shown)
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    Console(width=wide).print(shown)
+
+
+def _bounds(problem: Problem, privacy: Privacy, upper: bool) -> Sequence[Bound]:
+    return problem.upper(privacy) if upper else problem.lower(type(privacy))
+
+
+def _print_closed_forms(table: list[Row], bounds: Sequence[Bound], as_json: bool) -> None:
+    """The closed forms, alone or beside the rows; the best proven risk is no formula."""
+    forms = closed_forms(bounds)
+    if not as_json:
+        for form in forms:
+            print(f"{form.name}\n  {form.latex}")
+        return
+    first = len(table) - len(forms)
+    beside: list[dict[str, str | None]] = [{"closed_form": None, "latex": None}] * first
+    beside += [{"closed_form": form.closed_form, "latex": form.latex} for form in forms]
+    both = [{**asdict(row), **form} for row, form in zip(table, beside, strict=True)]
+    print(json.dumps(both, indent=2))
 
 
 def _print_certificates(problem: Problem, privacy: Privacy, upper: bool, as_json: bool) -> int:
-    bounds: Sequence[Bound] = problem.upper(privacy) if upper else problem.lower(type(privacy))
+    bounds = _bounds(problem, privacy, upper)
     place = {**problem.point, **privacy.parameters}
     try:
         found = [best_certificate(problem, privacy)] if upper else []
@@ -313,6 +228,31 @@ def _print_plan(found: Plan, as_json: bool) -> None:
         print("no estimator here is proven to reach it with n up to 10^15")
     else:
         print(f"proven to be reached at n = {found.enough_at:,}   ({found.with_estimator})")
+
+
+def _print_number_plan(found: NumberPlan, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(vars(found), indent=2))
+        return
+    level = found.number in LEVELS
+    print(f"target risk: {found.risk:g}")
+    if found.impossible_at is None:
+        print(f"no {found.number} that was tried is excluded by a lower bound")
+    else:
+        where = _outward(found.impossible_at, up=False) if level else f"{found.impossible_at:,.0f}"
+        reach = f"with {found.number} <= {where}" if level else f"at {found.number} = {where}"
+        print(f"no private estimator reaches it {reach}   ({found.by})")
+    if found.enough_at is None:
+        print(f"no estimator here is proven to reach it at a {found.number} that was tried")
+    else:
+        where = _outward(found.enough_at, up=True) if level else f"{found.enough_at:,.0f}"
+        print(f"proven to be reached at {found.number} = {where}   ({found.with_estimator})")
+
+
+def _outward(value: float, *, up: bool) -> str:
+    """Four digits, rounded to the side on which the statement stays true."""
+    scale = 10.0 ** (3 - math.floor(math.log10(value)))
+    return f"{(math.ceil if up else math.floor)(value * scale) / scale:.4g}"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from minimax.core.bound import Bound, Kind, OutsideRegime
@@ -22,6 +22,20 @@ class Row:
     privacy: float | None
     total: float | None
     assumptions: list[str]
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """The closed form of a bound: on the safe side of its value, and with its exponents."""
+
+    name: str
+    closed_form: str
+    latex: str
+
+
+def closed_forms(bounds: Sequence[Bound]) -> list[ClosedForm]:
+    """One for each bound."""
+    return [ClosedForm(bound.name, str(bound.expr), bound.latex()) for bound in bounds]
 
 
 def rows(problem: Problem, privacy: Privacy) -> list[Row]:

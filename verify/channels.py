@@ -213,9 +213,9 @@ def _record(row: Slack) -> dict[str, object]:
     return {**shown, "bound": row.bound, "supremum": row.supremum, "slack": row.ratio}
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None, prog: str | None = None) -> int:
     """Run the command; returns the exit code."""
-    parser = command_parser("verify.channels", __doc__, EXAMPLES)
+    parser = command_parser("verify.channels", __doc__, EXAMPLES, prog)
     parser.add_argument("--json", type=Path, metavar="PATH", help="write every number as JSON")
     args = parser.parse_args(argv)
     for problem in write_problems(args.json):

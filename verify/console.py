@@ -16,22 +16,36 @@ T = TypeVar("T")
 HELP_WIDTH = 80
 
 
-def command_parser(module: str, docstring: str, examples: str) -> argparse.ArgumentParser:
-    """The parser of ``python -m module``, described by the docstring, in plain text."""
+def command_parser(
+    module: str, docstring: str, examples: str, prog: str | None = None
+) -> argparse.ArgumentParser:
+    """The parser of ``python -m module``, described by the docstring, in plain text.
+
+    `prog` is what it was called as, if not so: usage and examples then say that.
+    """
+    own = f"python -m {module}"
     paragraphs = docstring.replace("`", "").strip().split("\n\n")
     return argparse.ArgumentParser(
-        prog=f"python -m {module}",
+        prog=prog or own,
         description="\n\n".join(textwrap.fill(each, HELP_WIDTH) for each in paragraphs),
-        epilog=examples,
+        epilog=examples.replace(own, prog or own),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 
 
+PIPE_WIDTH = 150
+
+
 class Terminal(Console):
-    """The console of the commands: 150 columns in a pipe."""
+    """The console of the commands: in a pipe as wide as COLUMNS says, or 150 columns."""
 
     def __init__(self) -> None:
-        super().__init__(width=None if sys.stdout.isatty() else 150)
+        wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+        super().__init__(width=wide)
+
+    def note(self, text: str) -> None:
+        """A line of text as it is."""
+        self.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
         """A reader that has seen enough is no failure."""

@@ -14,17 +14,15 @@ JSON = dict[str, object]
 
 
 def write_problems(path: Path | None) -> list[str]:
-    """What keeps a file from being written; nothing if all is well."""
+    """What keeps a file from being written; nothing if all is well. Its folder is made."""
     if path is None:
         return []
     target = path.resolve()
-    if not target.parent.is_dir():
-        return [f"no such folder: {path.parent}"]
     if target.is_dir():
         return [f"is a folder: {path}"]
     if target.exists() and not target.is_file():
         return [f"is not a regular file: {path}"]
-    return _folder_problems(target.parent)
+    return folder_problems(target.parent)
 
 
 def folder_problems(folder: Path) -> list[str]:

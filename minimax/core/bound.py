@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minimax.core.balls import Ball, Undecided, precision
+from minimax.core.html import bound_html
 from minimax.core.loss import TO_THE_MEAN, Loss
 from minimax.core.symbolic import LETTERS, Expression, Number, symbol
 
@@ -49,6 +50,10 @@ class OutsideRegime(ValueError):
         super().__init__(message)
         self.needs = needs
         """The conditions that fail, in words."""
+
+
+class NotFinite(ValueError, ArithmeticError):
+    """A value left the range of floats on the way: nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ def nothing_free(point: Point) -> Optimum:
     return {}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Bound:
     """A bound on a risk: what lower and upper bounds share.
 
@@ -141,8 +146,9 @@ class Bound:
     parameters: tuple[str, ...]
     formula: Callable[[Point, Optimum], Terms]
     """The bound at a point and a choice of the free parameters: true for every choice."""
-    expression: Callable[[], Expression]
-    """The closed form, made when it is asked for."""
+    expression: Callable[[], Expression] | None = None
+    """The closed form, made when it is asked for; None: the formula itself, which then has no free
+    parameters."""
     optimise: Callable[[Point], Optimum] = nothing_free
     """A good choice of the free parameters."""
     assumptions: tuple[Assumption, ...] = ()
@@ -155,7 +161,9 @@ class Bound:
     @cached_property
     def expr(self) -> Expression:
         """The closed form as a sympy expression in `minimax.core.symbolic.symbol`."""
-        return self.expression()
+        if self.expression is not None:
+            return self.expression()
+        return self.formula({name: symbol(name) for name in self.parameters}, {}).total
 
     def point(self, given: Point) -> dict[str, float]:
         """The named numbers this bound needs: there, finite, positive, and counts at least 1.
@@ -207,7 +215,7 @@ class Bound:
         terms = self.formula(point, optimum)
         if not math.isfinite(terms.total):
             where = ", ".join(f"{name}={value:g}" for name, value in point.items())
-            raise ValueError(f"{self.name}: the value at {where} is {terms.total}, not a number")
+            raise NotFinite(f"{self.name}: the value at {where} is {terms.total}, not a number")
         statistical, privacy, total = map(self._outward, (*terms, terms.total))
         return Parts(statistical, privacy, total or 0.0, optimum)
 
@@ -277,6 +285,14 @@ class Bound:
         with mpmath.workdps(40):
             return float(mpmath.diff(log_expr, mpmath.log(point[name])))
 
+    def __repr__(self) -> str:
+        """What a person wants to know of it."""
+        letters = ", ".join(self.parameters)
+        return f"<{self.kind} {self.side} bound {self.name!r} in {letters}; {self.source}>"
+
+    def _repr_html_(self) -> str:
+        return bound_html(self)
+
     def latex(self) -> str:
         """The closed form as LaTeX."""
         import sympy
@@ -287,7 +303,7 @@ class Bound:
         return _compiled(self.expr, tuple(map(symbol, self.parameters)))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class LowerBound(Bound):
     """No estimator has smaller risk, averaged over the prior of the proof."""
 
@@ -306,7 +322,7 @@ class LowerBound(Bound):
         return self.prior_at(self.point(given), self.parts(**given))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class UpperBound(Bound):
     """A named estimator has at most this risk, for every law of the class.
 

@@ -40,7 +40,7 @@ VALUES_ONLY = 0.01
 
 
 @dataclass(frozen=True)
-class Budget:
+class Allowance:
     """A privacy definition whose numbers may be of any kind: what noise is calibrated to.
 
     With floats, conversions are those that mechanisms use. With other numbers they are closed
@@ -104,39 +104,39 @@ class Budget:
         L = -lib.log(delta)
         return (epsilon / (lib.sqrt(L + epsilon) + lib.sqrt(L))) ** 2
 
-    def share(self, parts: int) -> Budget:
+    def share(self, parts: int) -> Allowance:
         """One of so many equal parts: of epsilon if pure, of rho otherwise."""
         if self.is_pure:
-            return Budget(Pure, {"epsilon": self.epsilon / parts})
-        return Budget(ZeroConcentrated, {"rho": self.rho() / parts})
+            return Allowance(Pure, {"epsilon": self.epsilon / parts})
+        return Allowance(ZeroConcentrated, {"rho": self.rho() / parts})
 
-    def printed_share(self, parts: int) -> Budget:
+    def printed_share(self, parts: int) -> Allowance:
         """epsilon and delta divided by the number of parts, as CWZ19 does."""
-        return Budget(self.model, {k: self.numbers[k] / parts for k in ("epsilon", "delta")})
+        return Allowance(self.model, {k: self.numbers[k] / parts for k in ("epsilon", "delta")})
 
     def _is_approximate_float(self) -> bool:
         return self.model is Approximate and self.library is FLOATS
 
 
-def budget_of(privacy: Privacy | Budget) -> Budget:
-    """The budget of a definition with its numbers."""
-    if isinstance(privacy, Budget):
+def budget_of(privacy: Privacy | Allowance) -> Allowance:
+    """The allowance of a definition with its numbers."""
+    if isinstance(privacy, Allowance):
         return privacy
     check_privacy(privacy)
-    return Budget(type(privacy), privacy.parameters)
+    return Allowance(type(privacy), privacy.parameters)
 
 
-def part_of_budget(pure: bool, strength: Number, share: Number) -> Budget:
-    """A phase's budget: a share of epsilon, or of mu^2."""
+def part_of_budget(pure: bool, strength: Number, share: Number) -> Allowance:
+    """What a phase may spend: a share of epsilon, or of mu^2."""
     if pure:
-        return Budget(Pure, {"epsilon": strength * share})
-    return Budget(Gaussian, {"mu": strength * library(share).sqrt(share)})
+        return Allowance(Pure, {"epsilon": strength * share})
+    return Allowance(Gaussian, {"mu": strength * library(share).sqrt(share)})
 
 
 # --- One bit --------------------------------------------------------------------------------------
 
 
-def report_signal(budget: Budget) -> Number:
+def report_signal(budget: Allowance) -> Number:
     r"""At most tanh(e/2), e of `randomised_response_epsilon`: how much of a bit's mean is left.
 
     **Statement.** Pure: tanh(epsilon/2). (epsilon, delta): (e^eps - 1 + 2 delta)/(e^eps + 1).
@@ -167,7 +167,7 @@ def report_signal(budget: Budget) -> Number:
     return concentrated
 
 
-def report_epsilon(budget: Budget) -> float:
+def report_epsilon(budget: Allowance) -> float:
     """e of `randomised_response_epsilon` for a budget in floats."""
     return randomised_response_epsilon(at_point(budget.model, budget.numbers))
 
@@ -179,7 +179,7 @@ Calibration = Literal["analytic", "classical", "paper"]
 
 
 def gaussian_scale(
-    privacy: Privacy | Budget, l2_sensitivity: Number, calibration: Calibration = "analytic"
+    privacy: Privacy | Allowance, l2_sensitivity: Number, calibration: Calibration = "analytic"
 ) -> Number:
     """Standard deviation of the noise that a Gaussian release gets.
 
@@ -190,7 +190,7 @@ def gaussian_scale(
     * ``paper``: sensitivity sqrt(log(1/delta))/epsilon, the variance of CWZ19: Algorithm 3.1 as
       printed. It does **not** give (epsilon, delta)-DP; the ledger says what it gives.
     """
-    if not isinstance(privacy, (Budget, Approximate, ZeroConcentrated, Gaussian)):
+    if not isinstance(privacy, (Allowance, Approximate, ZeroConcentrated, Gaussian)):
         raise TypeError(f"privacy must be (epsilon, delta), zCDP or GDP, got {privacy!r}")
     budget = budget_of(privacy)
     if calibration == "analytic":
@@ -210,7 +210,7 @@ def gaussian_scale(
 
 
 def noise_variance(
-    privacy: Privacy | Budget,
+    privacy: Privacy | Allowance,
     n: Number,
     d: Number,
     R: Number,
@@ -229,7 +229,7 @@ def noise_variance(
     return gaussian_scale(budget, 2 * R * library(d).sqrt(d) / n, calibration) ** 2
 
 
-def ball_noise_variance(budget: Budget, n: Number, d: Number, R: Number) -> Number:
+def ball_noise_variance(budget: Allowance, n: Number, d: Number, R: Number) -> Number:
     """Variance a coordinate gets when the mean of records of length at most R is released.
 
     Gaussian noise for l2 sensitivity 2 R/n. Under a pure budget noise of density
@@ -247,7 +247,7 @@ def paper_peeling_scale(sensitivity: Number, s: Number, epsilon: Number, delta: 
     return sensitivity * 2 * lib.sqrt(-3 * s * lib.log(delta)) / epsilon
 
 
-def selection_epsilon(model: type[Privacy], part: Budget, rounds: Number) -> Number:
+def selection_epsilon(model: type[Privacy], part: Allowance, rounds: Number) -> Number:
     r"""epsilon of each of so many rounds of the exponential mechanism that may spend `part`.
 
     **Statement.** Pure: epsilon/rounds. GDP: twice that of randomised response with
@@ -265,7 +265,7 @@ def selection_epsilon(model: type[Privacy], part: Budget, rounds: Number) -> Num
     if part.is_pure:
         return part.epsilon / rounds
     if model is Gaussian:
-        return 2 * report_epsilon(Budget(Gaussian, {"mu": part.mu() / math.sqrt(rounds)}))
+        return 2 * report_epsilon(Allowance(Gaussian, {"mu": part.mu() / math.sqrt(rounds)}))
     rho = part.rho()
     return library(rho, rounds).sqrt(8 * rho / rounds)
 
@@ -287,7 +287,7 @@ def sparse_scales(
     n: Number,
     s: Number,
     R: Number,
-    privacy: Privacy | Budget,
+    privacy: Privacy | Allowance,
     *,
     method: str = "gumbel",
     calibration: str = "zcdp",
@@ -362,7 +362,7 @@ Composition = Literal["zcdp", "basic"]
 
 
 def repeated_noise(
-    privacy: Privacy | Budget,
+    privacy: Privacy | Allowance,
     sensitivity: Number,
     releases: int,
     composition: Composition = "zcdp",
@@ -385,7 +385,9 @@ def repeated_noise(
     return sensitivity * lib.sqrt(2 * lib.log(2 * releases / delta)) * releases / epsilon
 
 
-def paper_gradient_noise(privacy: Privacy | Budget, clip: float, n: Number, steps: int) -> Number:
+def paper_gradient_noise(
+    privacy: Privacy | Allowance, clip: float, n: Number, steps: int
+) -> Number:
     """The noise per step as printed in WG19; it is too small.
 
     tau^2 = T G^2/(n^2 rho) for zCDP (Theorem 5.2) and T G^2 log(1/delta)/(n eps)^2 for
@@ -435,7 +437,7 @@ def step_scales(
     radius: float,
     R: Number,
     step_size: float,
-    privacy: Privacy | Budget,
+    privacy: Privacy | Allowance,
     *,
     method: str = "gumbel",
     calibration: str = "zcdp",

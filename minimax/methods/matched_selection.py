@@ -20,6 +20,7 @@ before. All formulas take any kind of number.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from minimax.core.symbolic import Number, library
 
@@ -62,17 +63,41 @@ def gumbel_sure(s: Number, others: Number, x: Number) -> Number:
     return high + lib.sqrt(s) * lib.log(y)
 
 
-def fixed_deviation(n: Number, d: Number, s: Number, x: Number) -> Number:
-    r"""`residual_deviation` (its D) for one e with |<x, e>| <= |e| that depends on no record.
+class Average(NamedTuple):
+    r"""Averages over n independent records, one for each coordinate, about their means.
 
-    **Statement.** sqrt(2 y/n) + 2 sqrt(s) y/(3 n), y = x + log 2d.
-
-    **Proof.** Bernstein's inequality for each j and sign: f has a variance of at most |e|^2, and
-    |f| <= sqrt(s) |e|.
+    Values have a mean square of at most `square` and are at most `largest`: an average strays by
+    more than t(y) = sqrt(2 square y/n) + 2 largest y/(3n) with a chance of at most 2 e^{-y}
+    (Bernstein's inequality). How values depend on each other across coordinates does not matter.
     """
-    lib = library(n, d, s, x)
-    y = x + lib.log(2 * d)
-    return lib.sqrt(2 * y / n) + 2 * lib.sqrt(s) * y / (3 * n)
+
+    n: Number
+    square: Number
+    largest: Number
+
+    def rms(self, s: Number, others: Number) -> Number:
+        r"""A bound on the root mean square length of s fixed averages and any s of `others`.
+
+        **Statement.** Its square is (s/n) square + min(others square/n, s E t(y + g)^2), where
+        y = log(2 others/s) and g is exponential; E t(y + g)^2 <=
+        [sqrt(2 square (1 + y)/n) + 2 largest sqrt((1 + y)^2 + 1)/(3n)]^2. others >= s.
+
+        **Proof.** An average's variance is at most square/n. The s largest squares sum to
+        int min(s, N(v)) dv, N(v) the number above v, and E min(s, N(t(y)^2)) <=
+        min(s, 2 others e^{-y}): integrate by parts. The last is Minkowski's inequality.
+        """
+        lib = library(self.n, s, others)
+        mean = 1 + lib.log(2 * others / s)
+        tail = 2 * self.largest * lib.sqrt(mean * mean + 1) / (3 * self.n)
+        high = lib.sqrt(2 * self.square * mean / self.n) + tail
+        top = lib.least(others * self.square / self.n, s * high * high)
+        return lib.sqrt(s * self.square / self.n + top)
+
+    def sure(self, d: Number, x: Number) -> Number:
+        """A bound on how far any of d averages strays, but for e^{-x}: t(x + log 2d)."""
+        lib = library(self.n, d, x)
+        y = x + lib.log(2 * d)
+        return lib.sqrt(2 * self.square * y / self.n) + 2 * self.largest * y / (3 * self.n)
 
 
 def residual_deviation(n: Number, d: Number, s: Number, x: Number, log_sets: Number) -> Number:

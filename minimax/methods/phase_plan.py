@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,9 @@ from minimax.methods.residual_clip import clipped_normal, predicted_phase
 EARLY_RATIO = 1.5
 """Clip of the phases before the last over the residuals' deviation. A wider one has more noise; a
 smaller one moves far errors too little where <x, e> is not normal."""
+WIDE_RATIO = 3.0
+"""That where the deviation is found from the residuals: they may follow one large coefficient and
+not a normal law, and a narrower clip would leave an unknown part of it."""
 LAST_RATIOS = (0.5, 4.0)
 """Range of the last one: below, the slope would rest on sigma alone."""
 MOST_PHASES = 4
@@ -50,6 +54,9 @@ class Setting(NamedTuple):
     """The risk that a release with clip 1 and this share of the budget has."""
     mismatch: float = 0.0
     """Relative error of the second moment: this part of an error is left by a phase."""
+    stretch: float = 1.0
+    """Where rows have different lengths, those that count most are longer: what their residuals'
+    variance owes to an error is so many times the risk."""
 
 
 def predicted_phases(
@@ -60,15 +67,16 @@ def predicted_phases(
     for k, share in enumerate(shares):
         ratio = last_ratio if k == len(shares) - 1 else EARLY_RATIO
         noise = setting.unit_noise(share)
-        after = predicted_phase(risk, setting.sigma, ratio, setting.spread, noise)
-        s = math.sqrt(setting.sigma**2 + risk)
-        left = min(setting.mismatch, 1.0) ** 2 * risk
-        phase = PlannedPhase(ratio * s, share, clipped_normal(ratio, 1.0).slope, after.risk + left)
-        phases.append(phase)
-        risk = phase.risk
+        seen = setting.stretch * risk
+        after = predicted_phase(seen, setting.sigma, ratio, setting.spread, noise)
+        s = math.sqrt(setting.sigma**2 + seen)
+        left = min(setting.mismatch, 1.0) ** 2 * risk + after.bias / setting.stretch
+        risk = float(after.statistics + after.noise + left)
+        phases.append(PlannedPhase(ratio * s, share, clipped_normal(ratio, 1.0).slope, risk))
     return tuple(phases)
 
 
+@lru_cache(maxsize=256)
 def best_phases(setting: Setting) -> tuple[PlannedPhase, ...]:
     """The phases of least predicted risk: phases are added in front while that pays."""
     best = _with_phases(setting, 1)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize
 
-from minimax.core.calibration import Budget, noise_variance, part_of_budget, selection_epsilon
+from minimax.core.calibration import Allowance, noise_variance, part_of_budget, selection_epsilon
 from minimax.core.privacy import Privacy
 from minimax.methods.phase_plan import (
     EARLY_RATIO,
@@ -98,8 +98,10 @@ class SparseSetting:
     pure: bool
     strength: float
     """epsilon if pure, else mu."""
+    stretch: float = 1.0
+    """As in `minimax.methods.phase_plan.Setting`."""
 
-    def part(self, share: float) -> Budget:
+    def part(self, share: float) -> Allowance:
         return part_of_budget(self.pure, self.strength, share)
 
     def selection_scale(self, clip: float, slope: float, share: float) -> float:
@@ -139,7 +141,8 @@ def predicted_selection_phases(
     risk, missed, phases = setting.signal, 0.0, []
     spread = setting.s / setting.n
     for (selection, values), ratio in zip(parts, ratios, strict=True):
-        s = math.sqrt(setting.sigma**2 + risk)
+        seen = setting.stretch * risk
+        s = math.sqrt(setting.sigma**2 + seen)
         residual = clipped_normal(ratio * s, s)
         clip, slope = ratio * s, float(residual.slope)
         if selection > 0:
@@ -147,8 +150,8 @@ def predicted_selection_phases(
             deviation = math.sqrt(residual.inefficiency / (setting.n * setting.square))
             worst = missed_square(scale, deviation, setting.d - setting.s)
             missed = setting.s * setting.square * worst
-        after = predicted_phase(risk, setting.sigma, ratio, spread, setting.unit_noise(values))
-        risk = float(after.risk) + missed
+        after = predicted_phase(seen, setting.sigma, ratio, spread, setting.unit_noise(values))
+        risk = float(after.statistics + after.noise + after.bias / setting.stretch) + missed
         phases.append(SelectionPhase(clip, slope, selection, values, risk, missed))
     return tuple(phases)
 

@@ -28,6 +28,12 @@ class Huber:
 
     smoothness: float = 1.0
 
+    def largest_slope(self, reach: float) -> float:
+        return 1.0
+
+    def flatness(self, reach: float) -> float:
+        return 0.5
+
     def slope(self, prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.clip(prediction - y, -1, 1)
 
@@ -51,7 +57,7 @@ LOUD, LOUD_PURE, LOUD_CONCENTRATED = Approximate(1e3, 1e-6), Pure(1e3), ZeroConc
 """Budgets so large that the releases follow the data."""
 REPORTED = ZeroConcentrated(20.0, "local")
 BOTH = {"sigma": 1.0, "radius": 1.0}
-PUBLIC: dict[str, dict[str, float]] = {
+PUBLIC: dict[str, dict[str, Any]] = {
     "KarwaVadhanMean": {"sigma": 1.0},
     "NoisyMean": BOTH,
     "CoinPressMean": BOTH,
@@ -60,6 +66,11 @@ PUBLIC: dict[str, dict[str, float]] = {
     "SparseResidualClippedRegression": {"entry_bound": 1.0, "radius": 1.0, "sigma": 0.5},
     "ResidualClippedRegression": {"row_bound": 2.0, "radius": 1.0, "sigma": 0.5},
     "PlannedLogisticRegression": {"row_bound": 1.0, "radius": 1.0},
+    "PrivateClassifier": {"bounds": (-1.5, 1.5)},
+    "PrivateMean": {"bounds": (-1.5, 1.5)},
+    "PrivateScaler": {"bounds": (-1.5, 1.5)},
+    "PlannedRobustRegression": {"row_bound": 1.0, "radius": 1.0},
+    "PrivateRegression": {"bounds": (-1.5, 1.5), "response_bounds": (-3, 3)},
 }
 """What has no default, because no number fits raw data."""
 FURTHER: dict[str, list[dict[str, Any]]] = {
@@ -71,6 +82,29 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"privacy": LOUD, "tails": "Gaussian"},
         {"privacy": LOUD, "tails": "coordinates"},
         {"R": "theory", **PAPER},
+        {"privacy": LOUD, "bounds": (-1.5, 1.5), "sigma": None, "radius": None},
+        {"privacy": LOUD_PURE, "bounds": [(-2, 1)] * 3, "sigma": None, "radius": None},
+    ],
+    "PrivateClassifier": [
+        {"privacy": LOUD, "classes": (0, 1), "report_clipped": True},
+        {"privacy": LOUD_PURE, "fit_intercept": False},
+        {"privacy": LOUD_CONCENTRATED, "classes": (0, 1, 2), "categories": {0: [0.0, 1.0, 2.0]}},
+        {"privacy": Gaussian(1e3), "classes": (0, 1), "bounds": "private"},
+    ],
+    "PrivateRegression": [
+        {"privacy": LOUD, "report_clipped": True},
+        {"privacy": LOUD, "bounds": "private", "response_bounds": "private"},
+        {"privacy": LOUD_PURE},
+        {"privacy": LOUD_CONCENTRATED, "fit_intercept": False},
+    ],
+    "PrivateMean": [
+        {"privacy": LOUD, "report_clipped": True},
+        {"privacy": LOUD_CONCENTRATED, "bounds": "private"},
+        {"privacy": LOUD_PURE, "categories": {0: [0.0, 1.0, 2.0]}},
+    ],
+    "PrivateScaler": [
+        {"privacy": LOUD_PURE},
+        {"privacy": LOUD_CONCENTRATED, "bounds": "private"},
     ],
     "KarwaVadhanMean": [{"privacy": Pure(9.0), "radius": 2.0}, {"privacy": LOUD}],
     "CoinPressMean": [{"iterations": 1}, {"privacy": Gaussian(3.0), "ball_radius": 1e9}],
@@ -118,6 +152,12 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "PlannedLogisticRegression": [
         {"classes": (0, 1), "privacy": LOUD_CONCENTRATED, "start": (0.5, 0.0, -0.5)},
         {"privacy": LOUD_PURE, "reach": 1.0, "row_bound": 2.0},
+        {"privacy": LOUD_CONCENTRATED, "loss": "probit"},
+        {"privacy": LOUD_PURE, "loss": "hinge", "classes": (0, 1)},
+    ],
+    "PlannedRobustRegression": [
+        {"privacy": LOUD_PURE, "start": (0.5, 0.0, -0.5)},
+        {"privacy": LOUD_CONCENTRATED, "loss": Huber(), "reach": 1.0},
     ],
     "AdaptiveSufficientStatistics": [{"privacy": Gaussian(1e3)}, {"release": "three", **PAPER}],
     "JohnsonLindenstraussRegression": [{"privacy": LOUD, "projections": 9}],

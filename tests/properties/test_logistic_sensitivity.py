@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import mpmath
@@ -12,11 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from estimators import logistic
+from estimators import planned_descent
+from estimators.core.losses import (
+    BoundedLoss,
+    HuberLoss,
+    LogisticLoss,
+    ProbitLoss,
+    SmoothHingeLoss,
+)
 from estimators.core.mechanisms import Release, gaussian, k_norm
 from estimators.logistic import PlannedLogisticRegression
+from estimators.planned_descent import PlannedRobustRegression
 from minimax.core.balls import Ball
-from minimax.core.calibration import Budget
+from minimax.core.calibration import Allowance
 from minimax.core.logistic_gradient import logistic_half_width
 from minimax.core.privacy import Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import LETTERS
@@ -95,7 +104,7 @@ def _first_guess(reach: float) -> float:
 # --- The estimator --------------------------------------------------------------------------------
 
 
-def three_phases(setting: Setting, budget: Budget) -> Plan:
+def three_phases(setting: Setting, budget: Allowance) -> Plan:
     """As planned for so many phases, with a step that follows what is released."""
     strength = float(budget.epsilon if budget.is_pure else budget.mu())
     plan = _with_phases(setting, budget.is_pure, strength, 3)
@@ -115,9 +124,9 @@ def phases(estimator: Any, X: Any, y: Any, path: np.ndarray) -> tuple[np.ndarray
         return released
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logistic, "best_plan", three_phases)
-        patch.setattr(logistic, "gaussian", recording(gaussian))
-        patch.setattr(logistic, "k_norm", recording(k_norm))
+        patch.setattr(planned_descent, "best_plan", three_phases)
+        patch.setattr(planned_descent, "gaussian", recording(gaussian))
+        patch.setattr(planned_descent, "k_norm", recording(k_norm))
         fitted = estimator.fit(X, y)
     return np.array(seen), np.array([entry.sensitivity for entry in fitted.ledger_])
 
@@ -157,3 +166,54 @@ def test_phases_move_as_much_as_the_ledger_says(row_bound: float) -> None:
     assert apart[1:] == pytest.approx(allowed[1:], rel=1e-6)
     label, _ = phases(estimator, X, np.array([True, True, False]), path)
     assert np.linalg.norm(label - ours, axis=1)[0] == pytest.approx(allowed[0])
+
+
+# --- Other losses ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lying(HuberLoss):
+    """A loss whose slope is far beyond what it claims."""
+
+    def slope(self, prediction: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return 1e6 * (prediction - y)
+
+
+LABELS = [ProbitLoss(), SmoothHingeLoss(), SmoothHingeLoss(3.0)]
+REAL = [HuberLoss(0.3), HuberLoss(1e-9), HuberLoss(1e9), LogisticLoss(), Lying(0.5)]
+
+
+@pytest.mark.parametrize("loss", [*LABELS, *REAL], ids=repr)
+@reproducible
+@given(pairs, st.sampled_from([0.1, 1.0, 50.0]), st.sampled_from([1.0, 3.0]))
+def test_nor_do_phases_on_other_losses(
+    loss: BoundedLoss, pair: Any, radius: float, row_bound: float
+) -> None:
+    """Responses are any numbers for the regressor: those of the logistic loss are clipped too."""
+    path = 1e3 * np.random.default_rng(0).standard_normal((3, pair[0][0].shape[1]))
+    budget = ZeroConcentrated(1e9)
+    if loss in LABELS:
+        estimator: Any = PlannedLogisticRegression(
+            budget, radius, row_bound, classes=(False, True), loss=loss, random_state=0
+        )
+        pair = tuple((X, y > 0) for X, y in pair)
+    else:
+        estimator = PlannedRobustRegression(budget, radius, row_bound, loss, random_state=0)
+    ours, allowed = phases(estimator, *pair[0], path)
+    theirs, same = phases(estimator, *pair[1], path)
+    assert np.array_equal(allowed, same)
+    assert (np.linalg.norm(ours - theirs, axis=1) <= allowed * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("loss", [HuberLoss(0.3), Lying(0.3)], ids=repr)
+def test_opposite_responses_move_them_as_much_as_the_ledger_says(loss: BoundedLoss) -> None:
+    X, y, other = np.ones((2, 1)), np.array([0.0, 1e3]), np.array([0.0, -1e3])
+    estimator = PlannedRobustRegression(ZeroConcentrated(1e9), 1.0, 1.0, loss, random_state=0)
+    path = np.zeros((3, 1))
+    ours, allowed = phases(estimator, X, y, path)
+    theirs, _ = phases(estimator, X, other, path)
+    assert np.abs(ours - theirs)[:, 0] == pytest.approx(allowed)
+    with pytest.MonkeyPatch.context() as patch:  # a control: half of the width is not enough
+        patch.setattr(planned_descent, "half_width", lambda loss, reach: 0.5 * loss.width)
+        ours, theirs = (phases(estimator, X, labels, path)[0] for labels in (y, other))
+    assert (np.abs(ours - theirs)[:, 0] > 1.5 * allowed).all()

@@ -17,10 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estimators import ResidualClippedRegression, residual_clipped
-from estimators.core import design
+from estimators.core import design, mechanisms
 from estimators.core.base import Array
 from estimators.core.design import Design
+from estimators.core.mechanisms import bisected_quantile, gaussian
 from estimators.core.purse import Purse
+from minimax.core.calibration import Allowance
 from minimax.core.privacy import Gaussian, Pure, SpendablePrivacy
 from tests.strategies import Data, neighbours
 
@@ -42,8 +44,9 @@ def seen(data: Data, privacy: SpendablePrivacy, **options: Any) -> Seen:
             found.append((value.copy(), sensitivity))
             return super().release(np.zeros_like(value), sensitivity, share, about)
 
-        def scale(self, sizes: Array, low: float, high: float, share: float) -> float:
-            return super().scale(np.full_like(sizes, math.sqrt(low * high)), low, high, share)
+        def scale(self, sizes: Array, weights: Array, *public: float) -> float:
+            low, high, _ = public
+            return super().scale(np.full_like(sizes, math.sqrt(low * high)), weights, *public)
 
     with patch.object(residual_clipped, "Purse", Deaf):
         model = ResidualClippedRegression(privacy, **options, random_state=0).fit(*data)
@@ -150,3 +153,46 @@ def test_each_clip_that_is_left_out_breaks_it() -> None:
     with patch.object(Design, "clipped_correlation", _unclipped):
         assert not within(movements(responses, **OPTIONS)[2:])
     assert within([move for pair in worst_pairs(4, 1e6) for move in movements(pair, **OPTIONS)])
+
+
+def summed(sizes: Array, weights: Array, quantile: float) -> list[float]:
+    """What `bisected_quantile` gives to its mechanism, which goes on at random."""
+    given_: list[float] = []
+
+    def deaf(value: Array, **named: Any) -> Any:
+        given_.append(float(value[0]))
+        return gaussian(np.zeros(1), **named)
+
+    with patch.object(mechanisms, "gaussian", deaf):
+        bisected_quantile(
+            sizes,
+            quantile,
+            low=1e-3,
+            high=1e3,
+            queries=6,
+            privacy=Allowance(Gaussian, {"mu": 1.0}),
+            rng=np.random.default_rng(0),
+            weights=weights,
+        )
+    return given_
+
+
+records_ = st.tuples(st.floats(0, 1e3), st.floats(-1.0, 1e300))
+
+
+@QUICK
+@given(
+    table=st.lists(records_, min_size=1, max_size=6),
+    other=records_,
+    quantile=st.sampled_from([0.1, 0.68, 0.99]),
+)
+def test_a_record_moves_a_weighted_count_by_one_at_most(
+    table: list[tuple[float, float]], other: tuple[float, float], quantile: float
+) -> None:
+    here, there = (summed(*np.array(rows).T, quantile) for rows in (table, [other, *table[1:]]))
+    assert np.max(np.abs(np.subtract(here, there))) <= 1 + 1e-12
+
+
+def test_and_by_one_where_it_is_heavy_and_passes_the_middle() -> None:
+    light, heavy = (summed(np.array([size, 1.0]), np.ones(2), 0.68) for size in (1e-3, 1e3))
+    assert np.max(np.abs(np.subtract(light, heavy))) == pytest.approx(1)

@@ -62,8 +62,8 @@ class Mechanisms:
         return mechanisms.gumbel_top_k(value, k, **named)._replace(value=chosen)
 
     def bisected_quantile(self, value: np.ndarray, *rest: Any, **named: Any) -> Release[float]:
-        """A count of records moves by 1 at most if one record alone decides on its size."""
-        self._noted(value, 1.0, "records")
+        """A sum over records moves by 1 at most if one record alone decides on its term."""
+        self._noted(np.array([value, named["weights"]]), 1.0, "records")
         level = np.clip(self.height, named["low"], named["high"])
         return mechanisms.bisected_quantile(value, *rest, **named)._replace(value=float(level))
 
@@ -86,7 +86,7 @@ def moved(before: Seen, after: Seen) -> float:
     """How far a neighbour moved it, over the sensitivity."""
     shift = np.abs(before.value - after.value)
     if before.norm == "records":
-        return float(np.count_nonzero(shift))
+        return float(np.count_nonzero(shift.any(axis=0)))
     unit = before.sensitivity
     size = shift.max() if before.norm == "linf" else np.linalg.norm(shift / unit) * unit
     return float(size) / unit

@@ -125,6 +125,6 @@ def test_settings_outside_the_proof_are_refused() -> None:
         {"step_size": 0.5},
     ):
         with pytest.raises(ValueError, match="risk_bound needs"):
-            LabelHardThresholding(**{**named.get_params(), **change}).risk_bound(problem)
+            LabelHardThresholding(**{**named.get_params(deep=False), **change}).risk_bound(problem)
     with pytest.raises(OutsideRegime, match="s <= p"):
         LabelHardThresholding(Pure(1.0, scope="label"), C=1.0).risk_bound(problem).value()

@@ -19,6 +19,13 @@ from minimax.core.symbolic import LETTERS
 from tests.commands import usage_error
 from verify.rates import Claim, Sweep, main
 
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Results are kept in the working folder: no test finds those of another."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("work"))
+
+
 ARGUMENTS = ["--jobs", "1", "--seed", "3"]
 
 

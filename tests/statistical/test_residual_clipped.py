@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -11,10 +12,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from estimators import NoisyGradientRegression, ResidualClippedRegression
+from estimators import NoisyGradientRegression, ResidualClippedRegression, residual_phases
 from estimators.core.base import Array
 from estimators.core.design import Design
+from estimators.core.second_moment import SecondMoment, row_stretch
+from estimators.residual_phases import Run
 from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
+from minimax.methods.phase_plan import Setting
 from minimax.problems.regression.lower import antipodal_pairs
 from minimax.problems.regression.problem import RegressionProblem
 from tests.simulation import above, below
@@ -171,3 +175,70 @@ def test_intervals_know_where_the_second_moment_is_unsure() -> None:
     assert not any(too_few(held[:, j]) for j in range(3))
     assert too_few(naive[:, 0])
     assert too_few(naive[:, 2])
+
+
+def _risk_on_two_lengths(sigma: float | None, fits: int) -> float:
+    """The mean of E<x, coef - beta>^2, for noise of 1e-3."""
+    beta, found = np.array([0.8, 0.0]), []
+    for seed in range(fits):
+        rng = np.random.default_rng(seed)
+        X = _signs_of_two_lengths(rng)
+        y = X @ beta + 1e-3 * rng.standard_normal(len(X))
+        options = {"row_bound": 1.0, "radius": 1.0, "sigma": sigma, "random_state": seed}
+        model = ResidualClippedRegression(Approximate(1.0, 1e-6), **options).fit(X, y)
+        found.append(np.mean((X @ (model.coef_ - beta)) ** 2))
+    return float(np.mean(found))
+
+
+def test_a_scale_that_is_found_is_that_of_the_long_rows() -> None:
+    """Short rows, nine in ten, have small residuals whatever the coefficients miss."""
+    assert _risk_on_two_lengths(None, 8) < 1e-5
+    with patch.object(Design, "energies", lambda self, bound: np.ones(self.n)):
+        assert _risk_on_two_lengths(None, 3) > 1e-3
+
+
+def test_first_clips_that_are_planned_hold_the_residuals_of_long_rows() -> None:
+    """They are larger than those of all rows, for which the clips would be too narrow."""
+    assert _risk_on_two_lengths(1e-3, 8) < 1e-7
+    alike = partial(Setting, stretch=1.0)
+    with patch.object(residual_phases, "Setting", lambda *numbers: alike(*numbers[:5])):
+        assert _risk_on_two_lengths(1e-3, 3) > 1e-5
+
+
+@pytest.mark.parametrize(("long", "short"), [(1.0, 0.0), (0.3, 0.0), (0.1, 0.05), (0.5, 0.5)])
+def test_the_stretch_of_rows_of_two_lengths(long: float, short: float) -> None:
+    """Of E<x, e>^2 among rows weighted with w|x|^2, over that among all: about its square."""
+    square = long + (1 - long) * short**2
+    weights = np.minimum(1.0, math.sqrt(square) / np.array([1.0, max(short, 1e-9)]))
+    energies = weights * np.array([long, (1 - long) * short**2])
+    moment = SecondMoment.isotropic(2, float(energies.sum()))
+    seen = energies @ [1.0, short**2] / energies.sum() / square
+    assert row_stretch(square, moment, 1.0) ** 2 == pytest.approx(seen, rel=0.15)
+    tiny = SecondMoment.isotropic(2, 1e-9)  # as noise may make it
+    assert row_stretch(square, tiny, 1.0) == pytest.approx(1 / math.sqrt(square))
+
+
+def _measured_and_told(sigma: float | None, fits: int) -> Array:
+    """E<x, coef - beta>^2 of each fit to nearly collinear columns, and what its plan tells."""
+    beta, found = np.array([1.0, 2.0, -1.0]), []
+    for seed in range(fits):
+        rng = np.random.default_rng(seed)
+        X = _nearly_collinear(rng)
+        y = X @ beta + rng.standard_normal(len(X))
+        options = {"row_bound": 4.0, "radius": 4.0, "sigma": sigma, "random_state": seed}
+        model = ResidualClippedRegression(Approximate(1.0, 1e-6), **options).fit(X, y)
+        assert model.plan_.phases[-1].risk == model.plan_.risk
+        found.append((np.mean((X @ (model.coef_ - beta)) ** 2), model.plan_.risk))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("sigma", [1.0, None])
+def test_the_risk_that_a_plan_tells_knows_an_unsure_second_moment(sigma: float | None) -> None:
+    """Two columns are hardly told apart; phases are planned without that."""
+    measured, told = _measured_and_told(sigma, 25).T
+    assert np.mean(measured <= told) > 0.8
+    assert measured.mean() < told.mean()
+    if sigma is None:  # a control: what they were planned with is far too small there
+        with patch.object(Run, "told", lambda run: run.plan):
+            measured, planned = _measured_and_told(sigma, 10).T
+        assert measured.mean() > 5 * planned.mean()

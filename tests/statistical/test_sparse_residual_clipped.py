@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from estimators import SparseResidualClippedRegression
-from minimax.core.privacy import Pure, SpendablePrivacy, ZeroConcentrated
+from estimators import SparseResidualClippedRegression, sparse_phases
+from estimators.core.design import Design
+from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
+from minimax.methods.selection_plan import SparseSetting
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.residual_clipped import best_course
 from tests.simulation import above, below
@@ -81,3 +84,52 @@ def test_only_coefficients_that_are_not_zero_are_settled() -> None:
     largest = [float(np.max(np.abs(b))) for b in fits(privacy, beta, 4)]
     assert level / 10 < max(largest) < level
     assert math.isfinite(level)
+
+
+# --- Rows of different lengths --------------------------------------------------------------------
+
+
+def _risk_on_two_lengths(
+    part: float, short: float, sigma: float | None, fits: int = 6
+) -> tuple[float, float]:
+    """The mean of E<x, coef - beta>^2 over fits, and what the last plan tells; this part of the
+    rows is long, and the noise 1e-3."""
+    beta, found = np.array([0.7, -0.6, *[0.0] * 18]), []
+    for seed in range(fits):
+        rng = np.random.default_rng(seed)
+        lengths = np.where(rng.random(20_000) < part, 1.0, short)
+        X = rng.choice([-1.0, 1.0], (20_000, 20)) * lengths[:, None]
+        y = X @ beta + 1e-3 * rng.standard_normal(20_000)
+        numbers = {"s": 2, "entry_bound": 1.0, "radius": 1.0, "sigma": sigma}
+        fitted = SparseResidualClippedRegression(
+            Approximate(1.0, 1e-6), **numbers, random_state=seed
+        ).fit(X, y)
+        found.append(float(np.mean((X @ (fitted.coef_ - beta)) ** 2)))
+    return float(np.mean(found)), fitted.plan_.phases[-1].risk
+
+
+@pytest.mark.parametrize(("part", "short", "most"), [(0.5, 0.3, 1e-8), (0.1, 0.05, 2e-5)])
+def test_scales_are_those_of_rows_that_tell_something(
+    part: float, short: float, most: float
+) -> None:
+    """Long rows hold the signal: their residuals must fit into the first clips. A scale of all rows
+    alike, or a clip that is narrow against it, leaves a part of the coefficients for ever."""
+    assert _risk_on_two_lengths(part, short, None)[0] < most
+    alike = patch.object(Design, "energies", lambda self, bound: np.ones(self.n))
+    narrow = patch.object(sparse_phases, "WIDE_RATIO", 1.5)
+    with alike, narrow:
+        assert _risk_on_two_lengths(part, short, None, 2)[0] > 50 * most
+    if part < 0.5:  # there wide clips alone are not enough
+        with alike:
+            assert _risk_on_two_lengths(part, short, None, 2)[0] > 50 * most
+
+
+def test_first_clips_that_are_planned_hold_the_residuals_of_long_rows() -> None:
+    """Planned for rows that are all alike, they are too narrow."""
+    measured, planned = _risk_on_two_lengths(0.1, 0.05, 1e-3)
+    assert measured < planned < 1e-5
+    with patch.object(
+        sparse_phases, "SparseSetting", lambda *numbers: SparseSetting(*numbers[:-1])
+    ):
+        measured, planned = _risk_on_two_lengths(0.1, 0.05, 1e-3, 2)
+    assert measured > 1e4 * planned

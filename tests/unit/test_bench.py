@@ -112,6 +112,18 @@ def test_the_bench_counts_passes() -> None:
     assert all(row.goal > 1 for row in rows)
 
 
+def test_the_bench_of_large_tables_counts_passes_and_memory(monkeypatch) -> None:
+    bench = loaded("tables_large")
+    monkeypatch.setattr(bench, "CHUNK", 5_000)
+    rows = bench.measured(5)
+    assert "PrivateMean, n = 25,000, d = 10: time per pass of 1 /" in rows[0].what
+    assert rows[0].figure > 0
+    assert [row.figure < 1.5 for row in rows if "memory" in row.what] == [True] * (len(rows) // 2)
+    chunks = bench.Chunks(3, responses=True)
+    assert bench.peak(lambda given: [chunk.copy() for chunk, _ in given()], chunks) > 3 * 400_000
+    assert chunks.given == 3
+
+
 def test_the_bench_tunes_a_dense_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
     bench = loaded("peers")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tracebound.__main__ import COMMANDS
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("minimax", "estimators", "attacks", "verify")
 
@@ -26,6 +28,10 @@ def commands() -> list[str]:
     return found
 
 
+FORMER = {"verify.contraction": "verify.channels"}
+CALLS = ["tracebound", *(f"tracebound {name}" for name in COMMANDS)]
+
+
 def faults(text: str) -> list[str]:
     """Lines that are too long or hold markup; and no example."""
     lines = [line for line in text.splitlines() if len(line) > 80 or "`" in line]
@@ -36,17 +42,20 @@ def test_commands_are_found():
     assert {"minimax", "verify.rates", "verify.proofs", "verify.channels"} <= set(commands())
 
 
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", commands() + CALLS)
 def test_help_fits_a_terminal(command):
     shown = subprocess.run(
-        [sys.executable, "-m", command, "--help"],
+        [sys.executable, "-m", *command.split(), "--help"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "COLUMNS": "80"},
     ).stdout
-    assert shown.startswith("usage: python -m ")
+    called = command if command in CALLS else f"python -m {FORMER.get(command, command)}"
+    assert shown.startswith(f"usage: {called} ")
+    examples = [line for line in shown.partition("examples:\n")[2].splitlines() if line]
+    assert all(line.startswith((f"  {called}", "   ", "tracebound COMMAND")) for line in examples)
     assert faults(shown) == []
 
 

@@ -119,6 +119,8 @@ def print_tables(chosen: list[Entry], findings: dict[str, Finding], console: Con
     """A table for each paper."""
     for paper in dict.fromkeys(entry.paper for entry in chosen):
         shown = Table("statement", "status", "severity", "", title=paper)
+        for column in shown.columns:
+            column.overflow = "fold"  # words are never cut
         for entry in (e for e in chosen if e.paper == paper):
             status = findings[entry.id].status
             severity = "" if entry.severity == "none" else entry.severity
@@ -154,8 +156,8 @@ def print_list(chosen: list[Entry], console: Console) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("verify.proofs", __doc__, EXAMPLES)
+def _parser(prog: str | None) -> argparse.ArgumentParser:
+    parser = command_parser("verify.proofs", __doc__, EXAMPLES, prog)
     parser.add_argument("--only", metavar="PATTERN", help="entries whose id matches (shell style)")
     parser.add_argument("--fast", action="store_true", help="leave out the slow checks")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything as JSON")
@@ -170,9 +172,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None, prog: str | None = None) -> int:
     """Run the command; returns the exit code."""
-    parser = _parser()
+    parser = _parser(prog)
     args = parser.parse_args(argv)
     console = Terminal()
     if args.jobs == 0 or args.jobs < -1:

@@ -3,19 +3,27 @@
 The flow, left to right: claims -> grid -> measure -> judge -> rows -> report and plots; `run` goes
 through it, `command` is the command line. `special` holds what is run besides the claims.
 
-A claim of one's own is checked in the same way:
+A claim of one's own is checked in the same way, from the command line (``--claims
+my_module:CLAIMS``) or from code:
 
-    from verify.rates import Claim, Sweep, main
-    main(["--json", "mine.json"], claims=[Claim(..., sweeps=(Sweep("privacy", base),))])
+    from verify.rates import Claim, Sweep, check
+    found = check([Claim(..., sweeps=(Sweep("privacy", base),))])
+    found.exit_code, found.cells[0].verdict
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from verify.rates.claim import Claim, Sweep
+from verify.rates.claim import BadClaim, Claim, Sweep
 
-__all__ = ["Claim", "Sweep", "main"]
+if TYPE_CHECKING:
+    from verify.rates.grid import Profile
+    from verify.rates.rows import Run
+
+__all__ = ["BadClaim", "Claim", "Sweep", "check", "main"]
 
 
 def main(argv: list[str] | None = None, claims: Sequence[Claim] | None = None) -> int:
@@ -23,3 +31,35 @@ def main(argv: list[str] | None = None, claims: Sequence[Claim] | None = None) -
     from verify.rates import command  # what needs one module of the package loads no other
 
     return command.main(argv, claims)
+
+
+def check(
+    claims: Claim | Sequence[Claim],
+    *,
+    profile: str | Profile = "quick",
+    seed: int = 0,
+    jobs: int = 1,
+    results: Path | str | None = None,
+    plots: Path | str | None = None,
+) -> Run:
+    """Measure claims of one's own and return what was found: cells, slopes, controls, verdicts.
+
+    `profile` says how much to run ("quick", "standard", "full" or a `Profile`), `results` is a
+    folder in which measurements are kept and found again, `plots` one for the figures. Raises
+    `BadClaim` with a sentence for a claim that cannot be checked.
+    """
+    from verify.rates.grid import PROFILES
+    from verify.rates.own import checked_claims
+    from verify.rates.plots import write_plots
+    from verify.rates.results import open_results
+    from verify.rates.run import run
+
+    own = checked_claims(claims)
+    if not own:
+        raise BadClaim("no claim is given: nothing would be checked")
+    chosen = PROFILES[profile] if isinstance(profile, str) else profile
+    known = None if results is None else open_results(Path(results), own)
+    found = run(own, chosen, seed=seed, jobs=jobs, results=known, own=True)
+    if plots is not None:
+        write_plots(Path(plots), found)
+    return found

@@ -55,6 +55,10 @@ class Sweep:
         return max(self.weight / 4, min(self.weight, 1))
 
 
+class BadClaim(ValueError):
+    """What keeps a claim from being checked, in a sentence."""
+
+
 @dataclass(frozen=True)
 class Ceiling:
     """An upper bound at a point."""
@@ -81,7 +85,8 @@ class Claim:
     """The non-private twin: the control that must break the lower bound where privacy dominates."""
     sweeps: tuple[Sweep, ...] = ()
     """Where the claim is checked; a claim without a sweep is refused."""
-    upper: Callable[[Point], UpperBound] | None = None
+    upper: Callable[[Point], UpperBound | float] | None = None
+    """The upper bound at a point, as a theorem or as a number."""
     noise_factor: float = 20.0
     """How much more noise must push the risk above the upper bound: 2 where the bound is an
     equality up to the statistical term, more where its proof loses constants."""
@@ -100,9 +105,11 @@ class Claim:
         if self.upper is None:
             return None
         bound = self.upper(point)
-        value = bound.value()
+        theorem = bound if isinstance(bound, UpperBound) else None
+        value = theorem.value() if theorem else float(bound)  # type: ignore[arg-type]
+        source, remark = (theorem.source, theorem.remark) if theorem else (self.name, None)
         vacuous = self.projects and value >= self.problem.at(point).zero_release_risk()
-        return Ceiling(value, bound.source, bound.remark, vacuous)
+        return Ceiling(value, source, remark, vacuous)
 
     def zero_release_risk(self, point: Point) -> float | None:
         """The largest risk of releasing 0 at a point; None if the problem is a name alone."""

@@ -5,7 +5,8 @@ risk with the certified lower bound and the proven upper bound; fits exponents; 
 that must break. Exit code 0: nothing violated, every control broke, every claim has a cell that
 could be seen, and no estimator does worse than releasing 0. 1: a violation, a control that did not
 break, a claim with nothing but inconclusive cells, or a cell in which releasing 0 does better.
-2: bad usage, or a claim that has no cell or no control to be checked in.
+2: bad usage, or a claim that has no cell or no control to be checked in. Measurements are kept as
+they come, and a run that was interrupted goes on where it was.
 """
 
 from __future__ import annotations
@@ -13,19 +14,27 @@ from __future__ import annotations
 import argparse
 import difflib
 import fnmatch
+import sys
 from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
+from minimax.core.loading import CannotLoad
 from verify.console import Terminal, command_parser
 from verify.files import folder_problems, write_json, write_problems
-from verify.rates.claim import Claim
+from verify.rates.backends import BadScheduler, OtherSources, connect
+from verify.rates.claim import BadClaim, Claim
 from verify.rates.claims import all_claims
-from verify.rates.grid import PROFILES, UncheckedClaim
+from verify.rates.fingerprint import own_modules
+from verify.rates.grid import PROFILES
+from verify.rates.own import load_claims
 from verify.rates.plots import write_plots
-from verify.rates.report import list_claims, print_ordering, print_report
+from verify.rates.records import from_plain, to_plain
+from verify.rates.report import list_claims, print_ordering, print_report, print_summary
+from verify.rates.results import FOLDER, BadFolder, Results, open_results
 from verify.rates.rows import Run
 from verify.rates.run import run
 from verify.rates.special import (
@@ -39,6 +48,7 @@ from verify.rates.special import (
 )
 from verify.rates.special.ordering.measure import intervals, measure
 from verify.rates.special.ordering.plot import plot
+from verify.rates.tasks import TaskFailed
 
 ORDERING = Extra(
     "orderings",
@@ -54,6 +64,8 @@ EXTRAS: tuple[Extra, ...] = (
     ORDERING,
 )
 """What is run besides the claims."""
+INTERRUPTED = 130
+"""The exit code of a command that was interrupted."""
 ORDERING_ALPHA = 0.01
 """Error budget of the orderings, which are told and not judged."""
 
@@ -63,32 +75,91 @@ examples:
   python -m verify.rates --profile standard --jobs 2 --json rates.json
   python -m verify.rates --only 'bounded-mean*'    claims whose name matches
   python -m verify.rates --list                    the claims and their bounds
+  python -m verify.rates --claims my_module:CLAIMS
 """
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("verify.rates", __doc__, EXAMPLES)
+def _parser(prog: str | None) -> argparse.ArgumentParser:
+    parser = command_parser("verify.rates", __doc__, EXAMPLES, prog)
     parser.add_argument("--profile", choices=list(PROFILES), default="quick")
     parser.add_argument("--only", metavar="PATTERN", help="claims whose name matches (shell style)")
+    parser.add_argument(
+        "--claims", metavar="MODULE:NAME", help="your own claims instead, from a module of yours"
+    )
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything as JSON")
     parser.add_argument("--plots", type=Path, metavar="DIR", default=Path("out"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
+    parser.add_argument(
+        "--backend",
+        choices=("loky", "dask"),
+        default="loky",
+        help="processes of this machine (default), or the workers of a dask scheduler",
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of the dask scheduler, such as tcp://10.0.0.1:8786"
+    )
     parser.add_argument("--list", action="store_true", help="list the claims and stop")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="DIR",
+        default=FOLDER,
+        help=f"where measurements are kept, so that a run can go on (default {FOLDER}/)",
+    )
+    parser.add_argument("--fresh", action="store_true", help="measure again what was kept")
+    parser.add_argument(
+        "--summary", action="store_true", help="print ten lines and what failed, no tables"
+    )
     return parser
 
 
-def main(argv: list[str] | None = None, claims: Sequence[Claim] | None = None) -> int:
+def main(
+    argv: list[str] | None = None,
+    claims: Sequence[Claim] | None = None,
+    prog: str | None = None,
+) -> int:
     """Run the command, on claims of one's own if given; returns the exit code."""
-    parser = _parser()
+    parser = _parser(prog)
     args = parser.parse_args(argv)
     console = Terminal()
-    chosen, extras = _chosen(parser, args.only, claims)
-    if args.list:
-        list_claims(chosen, extras, console)
-        return 0
-    _check_options(parser, args)
     try:
+        own = load_claims(args.claims) if args.claims else claims
+        chosen, extras = _chosen(parser, args.only, own)
+        if args.list:
+            list_claims(chosen, extras, console)
+            return 0
+        _check_options(parser, args)
+        results = open_results(
+            args.results, chosen if own is not None else (), fresh=args.fresh, tell=console.note
+        )
+        found = _measured(args, chosen, extras, results, console, own is not None)
+    except (CannotLoad, BadClaim) as error:
+        parser.error(f"--claims: {error}" if args.claims else str(error))
+    except BadFolder as error:
+        parser.error(f"--results: {error}")
+    except BadScheduler as error:
+        parser.error(f"--scheduler: {error}")
+    except (TaskFailed, OtherSources) as error:
+        parser.error(f"{error}; what was measured is kept in {args.results}/")
+    except KeyboardInterrupt:
+        print(f"interrupted: what was measured is kept in {args.results}/", file=sys.stderr)
+        return INTERRUPTED
+    _report(found, args, console)
+    return found.exit_code
+
+
+def _measured(
+    args: argparse.Namespace,
+    chosen: list[Claim],
+    extras: list[Extra],
+    results: Results,
+    console: Console,
+    own: bool,
+) -> Run:
+    modules = own_modules(chosen) if own else ()
+    scheduler = closing(connect(args.scheduler, modules)) if args.scheduler else nullcontext()
+    with scheduler as backend:
         found = run(
             chosen,
             PROFILES[args.profile],
@@ -96,13 +167,11 @@ def main(argv: list[str] | None = None, claims: Sequence[Claim] | None = None) -
             jobs=args.jobs,
             specials=[extra for extra in extras if isinstance(extra, Special)],
             console=console,
+            results=results,
+            own=own,
+            backend=backend,
         )
-    except UncheckedClaim as error:
-        parser.error(str(error))
-    if ORDERING in extras:
-        found = _with_ordering(found, args.jobs, console)
-    _report(found, args.json, args.plots, console)
-    return found.exit_code
+    return _with_ordering(found, args.jobs, results, console) if ORDERING in extras else found
 
 
 def _chosen(
@@ -127,6 +196,8 @@ def _check_options(parser: argparse.ArgumentParser, args: argparse.Namespace) ->
     """Refuse before hours are spent what could not be run or written."""
     if args.jobs == 0 or args.jobs < -1:
         parser.error(f"--jobs must be positive, or -1 for all cores; got {args.jobs}")
+    if (args.backend == "dask") != (args.scheduler is not None):
+        parser.error("--backend dask and --scheduler ADDRESS go together")
     if args.seed < 0:
         parser.error(f"--seed must not be negative, got {args.seed}")
     for problem in write_problems(args.json):
@@ -135,20 +206,30 @@ def _check_options(parser: argparse.ArgumentParser, args: argparse.Namespace) ->
         parser.error(f"--plots: {problem}")
 
 
-def _with_ordering(found: Run, jobs: int, console: Console) -> Run:
-    with console.status("orderings that papers report"):
-        alpha = ORDERING_ALPHA / intervals()
-        return replace(found, ordering=measure(found.profile.ordering, found.seed, jobs, alpha))
+def _with_ordering(found: Run, jobs: int, results: Results, console: Console) -> Run:
+    alpha = ORDERING_ALPHA / intervals()
+    trials = found.profile.ordering
+    key = {"special": ORDERING.name, "trials": trials, "seed": found.seed, "alpha": alpha}
+    ordering = results.get(key, from_plain)
+    if ordering is None:
+        with console.status("orderings that papers report"):
+            ordering = measure(trials, found.seed, jobs, alpha)
+        results.keep(key, to_plain(ordering))
+    return replace(found, ordering=ordering)
 
 
-def _report(found: Run, json: Path | None, folder: Path, console: Console) -> None:
-    if found.ordering is not None:
-        print_ordering(found.ordering, console)
-    print_report(found, console)
-    if json:
-        write_json(json, found.as_json())
-        console.print(f"JSON in {json}")
+def _report(found: Run, args: argparse.Namespace, console: Terminal) -> None:
+    folder = args.plots
+    if args.summary:
+        print_summary(found, console)
+    else:
+        if found.ordering is not None:
+            print_ordering(found.ordering, console)
+        print_report(found, console)
+    if args.json:
+        write_json(args.json, found.as_json())
+        console.note(f"JSON in {args.json}")
     plots = write_plots(folder, found)
     if found.ordering is not None:
         plots.append(plot(found.ordering, folder / f"{ORDERING.name}.png"))
-    console.print(f"{len(plots)} plots in {folder}/")
+    console.note(f"{len(plots)} plots in {folder}/")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from minimax.core.bound import Point
 from verify.files import JSON
-from verify.rates.claim import Claim, Regime, Sweep
+from verify.rates.claim import BadClaim, Claim, Regime, Sweep
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,12 @@ WHOLE = ("n", "d", "s", "p")
 
 def cell_label(claim: str, point: Point) -> str:
     """A cell's name: its claim and its point."""
-    return claim + "|" + ",".join(f"{name}={value:g}" for name, value in point.items())
+    return claim + "|" + shown_point(point, ",")
+
+
+def shown_point(point: Point, between: str = " ") -> str:
+    """All numbers of a point, in a line."""
+    return between.join(f"{name}={value:g}" for name, value in point.items())
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ class Grid(NamedTuple):
     dropped: list[Dropped]
 
 
-class UncheckedClaim(ValueError):
+class UncheckedClaim(BadClaim):
     """A claim of which nothing, or no control, would be checked: it must not pass unseen."""
 
 
@@ -116,6 +121,8 @@ def _claim_grid(claim: Claim, profile: Profile) -> Grid:
     for sweep in claim.sweeps:
         for variable in sweep.variables or (None,):
             row = []
+            if variable and variable not in sweep.base:
+                raise BadClaim(f"claim {claim.name!r}: a sweep in {variable} has no {variable}")
             for point in _points(sweep, variable, profile):
                 weights = sweep.weight_at(point), sweep.loud_weight
                 cell = Cell(claim, sweep.regime, point, *weights)

@@ -34,32 +34,75 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "INCONCLUSIVE"
 
 
-def judge_level(measured: Measurement, lower: float | None, upper: float | None) -> Verdict:
+class Reason(StrEnum):
+    """What happened, in words; each belongs to one verdict."""
+
+    BOUNDED = "within the bounds"
+    LOWER_BROKEN = "broken lower bound"
+    UPPER_BROKEN = "broken upper bound"
+    BELOW_UNSURE = "interval too wide at the lower bound"
+    ABOVE_UNSURE = "interval too wide at the upper bound"
+    EXPONENT = "exponent matched"
+    NO_EXPONENT = "exponent not matched"
+    EXPONENT_UNSURE = "interval too wide for the exponent"
+    COVERED = "level matched"
+    TOO_LITTLE = "covers too little"
+    TOO_MUCH = "covers too much"
+    COVERAGE_UNSURE = "interval too wide for the level"
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that it is a reason of."""
+        if self in (Reason.BOUNDED, Reason.EXPONENT, Reason.COVERED):
+            return Verdict.CONSISTENT
+        return Verdict.INCONCLUSIVE if self.startswith("interval") else Verdict.VIOLATED
+
+
+def level_reason(measured: Measurement, lower: float | None, upper: float | None) -> Reason:
     """lower <= risk <= upper?
 
-    VIOLATED: the whole interval is on the wrong side of a bound. INCONCLUSIVE: it reaches across a
-    bound by more than the margin. CONSISTENT otherwise.
+    Broken: the whole interval is on the wrong side of a bound. Too wide: it reaches across a bound
+    by more than the margin.
     """
     if lower is not None and measured.ci_high < lower:
-        return Verdict.VIOLATED
+        return Reason.LOWER_BROKEN
     if upper is not None and measured.ci_low > upper:
-        return Verdict.VIOLATED
+        return Reason.UPPER_BROKEN
     if lower is not None and measured.ci_low < lower * (1 - MARGIN):
-        return Verdict.INCONCLUSIVE
+        return Reason.BELOW_UNSURE
     if upper is not None and measured.ci_high > upper * (1 + MARGIN):
-        return Verdict.INCONCLUSIVE
-    return Verdict.CONSISTENT
+        return Reason.ABOVE_UNSURE
+    return Reason.BOUNDED
+
+
+def judge_level(measured: Measurement, lower: float | None, upper: float | None) -> Verdict:
+    """The verdict of `level_reason`."""
+    return level_reason(measured, lower, upper).verdict
+
+
+def noticed_from(measured: Measurement, lower: float) -> float | None:
+    """By how much the lower bound would have to be inflated for the cell to notice: from there on
+    the whole interval is below it."""
+    return measured.ci_high / lower if lower > 0 else None
+
+
+def coverage_reason(measured: Measurement, level: float, tolerance: float) -> Reason:
+    """Is coverage within the tolerance of the level?
+
+    Too little, too much: the whole interval is outside. Too wide: it reaches beyond twice the
+    tolerance.
+    """
+    if measured.ci_high < level - tolerance:
+        return Reason.TOO_LITTLE
+    if measured.ci_low > level + tolerance:
+        return Reason.TOO_MUCH
+    reach = max(level - measured.ci_low, measured.ci_high - level)
+    return Reason.COVERED if reach <= 2 * tolerance else Reason.COVERAGE_UNSURE
 
 
 def judge_coverage(measured: Measurement, level: float, tolerance: float) -> Verdict:
-    """Is coverage within the tolerance of the level?
-
-    VIOLATED: the whole interval is outside. INCONCLUSIVE: it reaches beyond twice the tolerance.
-    """
-    if abs(min(max(level, measured.ci_low), measured.ci_high) - level) > tolerance:
-        return Verdict.VIOLATED
-    reach = max(level - measured.ci_low, measured.ci_high - level)
-    return Verdict.CONSISTENT if reach <= 2 * tolerance else Verdict.INCONCLUSIVE
+    """The verdict of `coverage_reason`."""
+    return coverage_reason(measured, level, tolerance).verdict
 
 
 @dataclass(frozen=True)
@@ -105,6 +148,11 @@ class Slope:
     ci_high: float
     intercept: float
 
+    def moved_to(self, exponent: float) -> Slope:
+        """What would have been fitted to a risk with this exponent, measured as precisely."""
+        by = exponent - self.fitted
+        return Slope(exponent, self.ci_low + by, self.ci_high + by, self.intercept)
+
 
 def fit_slope(x: list[float], measured: list[Measurement], alpha: float) -> Slope:
     """Weighted least squares of log risk on log x; the interval propagates the cells' intervals."""
@@ -121,14 +169,19 @@ def fit_slope(x: list[float], measured: list[Measurement], alpha: float) -> Slop
     return Slope(fitted, fitted - half, fitted + half, intercept)
 
 
-def judge_slope(slope: Slope, expected: float) -> Verdict:
+def slope_reason(slope: Slope, expected: float) -> Reason:
     """Is the exponent within the tolerance of the expected one?
 
-    VIOLATED: the whole interval is outside. INCONCLUSIVE: the interval reaches outside.
+    Not matched: the whole interval is outside. Too wide: the interval reaches outside.
     """
     low, high = expected - SLOPE_TOLERANCE, expected + SLOPE_TOLERANCE
     if slope.ci_low > high or slope.ci_high < low:
-        return Verdict.VIOLATED
+        return Reason.NO_EXPONENT
     if slope.ci_low < low or slope.ci_high > high:
-        return Verdict.INCONCLUSIVE
-    return Verdict.CONSISTENT
+        return Reason.EXPONENT_UNSURE
+    return Reason.EXPONENT
+
+
+def judge_slope(slope: Slope, expected: float) -> Verdict:
+    """The verdict of `slope_reason`."""
+    return slope_reason(slope, expected).verdict

@@ -1,18 +1,26 @@
-"""What a person reads: tables of cells, slopes and controls, and one line that sums them up."""
+"""What a person reads: tables of cells, slopes and controls, and one line that sums them up.
+
+The tables are whole at 80 columns: words are folded and never cut, and no meaning is in a colour.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from verify.rates.claim import Ceiling, Claim
+from verify.rates.grid import shown_point
 from verify.rates.judge import SLOPE_TOLERANCE, Verdict
+from verify.rates.measure import Measurement
 from verify.rates.rows import Control, Row, Run, SlopeRow
 from verify.rates.special import Extra
 from verify.rates.special.coverage import CoverageRow
 from verify.rates.special.ordering.rows import Ordering
+from verify.rates.tightness import INFLATION, NOT_TIGHT
 
 STYLE = {
     Verdict.CONSISTENT: "green",
@@ -21,21 +29,35 @@ STYLE = {
 }
 RELATION = {"lower": "<", "upper": ">", "slope": "≠"}
 """How a control must stand to the bound that it breaks."""
+SAME_EVERYWHERE = ("sigma", "radius", "signal")
+
+
+def new_table(title: str, words: Sequence[str], figures: Sequence[str] = ()) -> Table:
+    """A table with columns of words, which are folded, and then of figures, which are not."""
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+    )
+    for column in words:
+        table.add_column(column, overflow="fold")
+    for column in figures:
+        table.add_column(column, justify="right", overflow="fold", vertical="bottom")
+    return table
 
 
 def list_claims(claims: Sequence[Claim], extras: Sequence[Extra], console: Console) -> None:
-    """The claims, one line each, and what else is run."""
-    table = Table("claim", "lower bound", "estimator", "upper bound", title="claims")
+    """The claims, and what else is run."""
+    table = new_table("claims", ("claim / estimator", "lower bound / upper bound"))
     for claim in claims:
-        table.add_row(
-            claim.name,
-            f"{claim.lower.name} [dim]({claim.lower.source})[/dim]",
-            claim.estimator,
-            "proven" if claim.upper else "-",
-        )
+        lower = f"{escape(claim.lower.name)} [dim]({escape(claim.lower.source)})[/dim]"
+        upper = "upper bound: proven" if claim.upper else "no upper bound"
+        table.add_row(_named(claim.name, claim.estimator), f"{lower}\n{upper}")
     for extra in extras:
-        table.add_row(extra.name, extra.against, extra.by, "-")
+        table.add_row(_named(extra.name, extra.by), extra.against)
     console.print(table)
+
+
+def _named(claim: str, estimator: str, *more: str) -> str:
+    return "\n".join([escape(claim), f"[dim]{escape(estimator)}[/dim]", *more])
 
 
 def print_report(found: Run, console: Console) -> None:
@@ -50,23 +72,69 @@ def print_report(found: Run, console: Console) -> None:
         console.print(_control_table(found.controls))
     for point in found.dropped:
         console.print(f"dropped {point.claim} at {numbers(point.point)}: {point.reason}")
-    s = found.summary
-    console.print(
-        f"{s.cells} cells, {s.slopes} slopes, {s.coverage} coverages: {s.consistent} consistent,"
-        f" {s.violated} violated, {s.inconclusive} inconclusive; {s.controls} controls,"
-        f" {s.controls_unbroken} of them unbroken; {s.worse_than_zero} cells worse than"
-        f" releasing 0; {s.dropped} points outside a regime."
-        f" Profile {s.profile}, seed {s.seed}, error budget {s.alpha:g} for the whole run."
-    )
+    for each in found.tightness:
+        if not each.seen:
+            console.print(
+                f"{NOT_TIGHT}: the lower bound of {each.claim} could be {INFLATION:g} times as"
+                f" large; its cells notice from {each.noticed_from:.3g} times",
+                highlight=False,
+            )
+    console.print(str(found.summary), highlight=False)
+
+
+def print_summary(found: Run, console: Console) -> None:
+    """Ten lines, and what failed."""
+    s, unseen = found.summary, found.unseen
+    least = min((each.noticed_from for each in found.tightness), default=None)
+    lines = [
+        f"profile {s.profile}, seed {s.seed}, error budget {s.alpha:g} for the whole run",
+        f"{s.cells} cells, {s.slopes} slopes, {s.coverage} coverages",
+        f"{s.consistent} consistent",
+        f"{s.violated} violated",
+        f"{s.inconclusive} inconclusive",
+        f"{s.controls} controls, {s.controls_unbroken} of them unbroken",
+        f"{s.worse_than_zero} cells worse than releasing 0",
+        f"{s.dropped} points outside a regime; {len(unseen)} claims of which nothing was seen",
+        f"{len(s.not_tight_enough)} lower bounds {NOT_TIGHT}"
+        + ("" if least is None else f"; the tightest is noticed from x {least:.3g}"),
+        "all is well" if found.exit_code == 0 else "FAILED",
+    ]
+    for line in (*lines, *failures(found)):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def failures(found: Run) -> list[str]:
+    """A line for everything that makes a run fail."""
+    cells = [f"{row.label}: {row.reason}" for row in found.cells if _violated(row)]
+    zero = [f"{r.label}: worse than releasing 0" for r in found.cells if r.against_zero == "worse"]
+    slopes = [
+        f"{row.claim}: {row.reason} in {row.variable}: {row.slope.fitted:+.2f}, the bound has"
+        f" {row.expected:+.2f}"
+        for row in found.slopes
+        if _violated(row)
+    ]
+    coverage = [
+        f"{row.claim} at {shown_point(row.point)}: {row.reason}: {row.measured.risk:.3f} at level"
+        f" {row.level:g}"
+        for row in found.coverage
+        if _violated(row)
+    ]
+    controls = [f"{c.claim}: {c.kind}: {c.reason}" for c in found.controls if not c.broke]
+    unseen = [f"{claim}: no cell is consistent" for claim in found.unseen]
+    return [*cells, *zero, *slopes, *coverage, *controls, *unseen]
+
+
+def _violated(row: Row | SlopeRow | CoverageRow) -> bool:
+    return row.verdict is Verdict.VIOLATED
 
 
 def print_ordering(found: Ordering, console: Console) -> None:
     """The orderings that papers report, as measured."""
-    table = Table(title="orderings that papers report, as measured (no verdict on the code)")
-    for column in ("experiment", "reported ahead", "of"):
-        table.add_column(column)
-    for column in ("ahead", "behind", "not separated", "better than releasing 0"):
-        table.add_column(column, justify="right")
+    table = new_table(
+        "orderings that papers report, as measured (no verdict on the code)",
+        ("experiment", "reported ahead", "of"),
+        ("ahead", "behind", "not separated", "better than releasing 0"),
+    )
     for tally in found.claims:
         pair = tally.pair
         if pair.reported:
@@ -81,31 +149,43 @@ def print_ordering(found: Ordering, console: Console) -> None:
 
 def numbers(point: Mapping[str, float]) -> str:
     """A point in a few words, without what is the same everywhere."""
-    shown = {k: v for k, v in point.items() if k not in ("sigma", "radius", "signal")}
+    shown = {k: v for k, v in point.items() if k not in SAME_EVERYWHERE}
     return " ".join(f"{name}={value:.4g}" for name, value in shown.items())
 
 
+def percent(found: Measurement) -> str:
+    """A risk with half its interval, in percent of it."""
+    if found.ci_high == found.ci_low:
+        return f"{found.risk:.3g}"
+    return f"{found.risk:.3g} ±{(found.ci_high - found.risk) / found.risk:.0%}"
+
+
+def over_lower(row: Row) -> str:
+    """Risk over lower bound, and from which factor on an inflated bound would be noticed."""
+    if row.ratio is None or row.noticed_from is None:
+        return "-"
+    return f"{row.ratio:.3g} ({row.noticed_from:.3g})"
+
+
 def _cell_table(rows: Sequence[Row]) -> Table:
-    table = Table(title="measured Bayes risk under the prior of the lower bound's proof")
-    table.add_column("claim / estimator")
-    table.add_column("point")
-    for column in ("lower", "risk", "interval", "upper", "risk/lower"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("verdict")
+    table = new_table(
+        "measured Bayes risk under the prior of the lower bound's proof;\n"
+        "in brackets: from which factor on an inflated lower bound would be noticed",
+        ("claim / estimator / point",),
+        ("lower", "risk", "upper", "× lower", "verdict"),
+    )
     previous = None
     for row in rows:
-        name = "" if row.claim == previous else f"{row.claim}\n[dim]{row.estimator}[/dim]"
+        point = f"  {numbers(row.point)}"
+        name = point if row.claim == previous else _named(row.claim, row.estimator, point)
         previous = row.claim
-        found = row.measured
         table.add_row(
             name,
-            numbers(row.point),
             f"{row.lower:.3g}",
-            f"{found.risk:.3g}",
-            f"{found.ci_low:.3g} … {found.ci_high:.3g}",
-            _ceiling_text(row.upper),
-            "-" if row.ratio is None else f"{row.ratio:.3g}",
-            _verdict_text(row.verdict) + _zero_text(row),
+            percent(row.measured),
+            ceiling_text(row.upper),
+            over_lower(row),
+            _verdict_text(row) + _zero_text(row),
         )
     return table
 
@@ -114,73 +194,71 @@ def _zero_text(row: Row) -> str:
     return "\n[bold red]worse than releasing 0[/]" if row.against_zero == "worse" else ""
 
 
-def _ceiling_text(upper: Ceiling | None) -> str:
+def ceiling_text(upper: Ceiling | None) -> str:
+    """An upper bound, and whether it says nothing."""
     if upper is None:
         return "-"
     return f"{upper.value:.3g}" + (" (vacuous)" if upper.vacuous else "")
 
 
-def _verdict_text(verdict: Verdict) -> str:
-    return f"[{STYLE[verdict]}]{verdict.value}[/]"
+def _verdict_text(row: Row | SlopeRow | CoverageRow) -> str:
+    """The verdict, and why unless all is well."""
+    why = "" if row.verdict is Verdict.CONSISTENT else f"\n{row.reason}"
+    return f"[{STYLE[row.verdict]}]{row.verdict.value}[/]{why}"
 
 
 def _slope_table(rows: Sequence[SlopeRow]) -> Table:
-    table = Table(
-        title="exponents: fitted to the measured risk, and the bound's deep in the regime"
+    table = new_table(
+        "exponents: fitted to the measured risk, and the bound's deep in the regime",
+        ("claim", "in"),
+        ("fitted", "bound", "verdict"),
     )
-    for column in ("claim", "regime", "in"):
-        table.add_column(column)
-    for column in ("fitted", "interval", "bound"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("verdict")
     for row in rows:
+        half = (row.slope.ci_high - row.slope.ci_low) / 2
         table.add_row(
-            row.claim,
-            row.regime,
-            row.variable,
-            f"{row.slope.fitted:+.2f}",
-            f"{row.slope.ci_low:+.2f} … {row.slope.ci_high:+.2f}",
-            f"{row.expected:+.2f} ± {SLOPE_TOLERANCE:g}",
-            _verdict_text(row.verdict),
+            escape(row.claim),
+            f"{row.variable} ({row.regime})",
+            f"{row.slope.fitted:+.2f} ±{half:.2f}",
+            f"{row.expected:+.2f} ±{SLOPE_TOLERANCE:g}",
+            _verdict_text(row),
         )
     return table
 
 
 def _coverage_table(rows: Sequence[CoverageRow]) -> Table:
-    table = Table(title="coverage of confidence intervals, one coordinate of each fit")
-    table.add_column("claim / estimator")
-    for column in ("level", "coverage", "exact interval", "fits"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("verdict")
+    table = new_table(
+        "coverage of confidence intervals, one coordinate of each fit",
+        ("claim / estimator",),
+        ("level", "coverage", "exact interval", "fits", "verdict"),
+    )
     previous = None
     for row in rows:
-        name = "" if row.claim == previous else f"{row.claim}\n[dim]{row.estimator}[/dim]"
+        name = "" if row.claim == previous else _named(row.claim, row.estimator)
         previous = row.claim
         found = row.measured
         table.add_row(
             name,
-            f"{row.level:g} ± {row.tolerance:g}",
+            f"{row.level:g} ±{row.tolerance:g}",
             f"{found.risk:.4f}",
-            f"{found.ci_low:.4f} … {found.ci_high:.4f}",
+            f"{found.ci_low:.4f} to {found.ci_high:.4f}",
             f"{found.trials}",
-            _verdict_text(row.verdict),
+            _verdict_text(row),
         )
     return table
 
 
 def _control_table(controls: Sequence[Control]) -> Table:
-    table = Table(title="controls: each must break its bound")
-    table.add_column("claim")
-    table.add_column("control")
-    table.add_column("measured", justify="right")
-    table.add_column("must be", justify="right")
-    table.add_column("broke")
+    table = new_table(
+        "controls: each must break its bound",
+        ("claim", "control"),
+        ("measured", "must be", "broke"),
+    )
     for control in controls:
         table.add_row(
-            control.claim,
-            control.kind,
+            escape(control.claim),
+            escape(control.kind),
             f"{control.shown:.3g}",
             f"{RELATION[control.side]} {control.bound:.3g}",
-            "[green]yes[/]" if control.broke else "[bold red]NO[/]",
+            "[green]yes[/]" if control.broke else f"[bold red]NO[/]\n{control.reason}",
         )
     return table

@@ -17,14 +17,17 @@ from verify.rates.grid import Dropped, Profile, cell_label
 from verify.rates.judge import (
     SLOPE_TOLERANCE,
     AgainstZero,
+    Reason,
     Slope,
     Verdict,
     ZeroRelease,
     judge_against_zero,
-    judge_level,
-    judge_slope,
+    level_reason,
+    noticed_from,
+    slope_reason,
 )
 from verify.rates.measure import Measurement
+from verify.rates.tightness import Tightness
 
 if TYPE_CHECKING:
     from verify.rates.special.coverage import CoverageRow
@@ -64,7 +67,22 @@ class Row:
     @property
     def verdict(self) -> Verdict:
         """Whether the risk lies between the bounds."""
-        return judge_level(self.measured, self.lower, self.upper.value if self.upper else None)
+        return self.reason.verdict
+
+    @property
+    def reason(self) -> Reason:
+        """What happened, in words."""
+        return level_reason(self.measured, self.lower, self.upper.value if self.upper else None)
+
+    @property
+    def noticed_from(self) -> float | None:
+        """By how much its lower bound would have to be inflated to be contradicted here."""
+        return noticed_from(self.measured, self.lower)
+
+    def _repr_html_(self) -> str:
+        from verify.rates.notebook import rows_html  # it shows rows, and so imports this module
+
+        return rows_html([self])
 
     @property
     def against_zero(self) -> AgainstZero | None:
@@ -93,7 +111,9 @@ class Row:
             "upper_remark": upper.remark if upper else None,
             "upper_vacuous": upper.vacuous if upper else None,
             "ratio": self.ratio,
+            "noticed_from": self.noticed_from,
             "verdict": self.verdict.value,
+            "reason": self.reason.value,
             "zero_release": zero.largest if zero else None,
             "zero_release_under_prior": zero.under_prior.risk if zero else None,
             "against_zero": self.against_zero,
@@ -133,7 +153,12 @@ class SlopeRow:
     @property
     def verdict(self) -> Verdict:
         """Whether the exponent is the expected one."""
-        return judge_slope(self.slope, self.expected)
+        return self.reason.verdict
+
+    @property
+    def reason(self) -> Reason:
+        """What happened, in words."""
+        return slope_reason(self.slope, self.expected)
 
     def as_json(self) -> JSON:
         """The row as the JSON file has it."""
@@ -146,6 +171,7 @@ class SlopeRow:
             "expected_source": self.expected_source,
             "tolerance": SLOPE_TOLERANCE,
             "verdict": self.verdict.value,
+            "reason": self.reason.value,
             "labels": [row.label for row in self.rows],
             "points": self.points,
         }
@@ -174,6 +200,16 @@ class LevelControl:
             return self.measured.ci_high < self.bound
         return self.measured.ci_low > self.bound
 
+    @property
+    def reason(self) -> str:
+        """What happened, in words."""
+        if self.broke:
+            return f"{self.side} bound broken, as it must be"
+        right = self.measured.risk >= self.bound
+        if right == (self.side == "lower"):
+            return f"{self.side} bound kept, which it must not be"
+        return f"interval too wide to see the {self.side} bound broken"
+
     def as_json(self) -> JSON:
         """The row as the JSON file has it."""
         return {
@@ -184,12 +220,19 @@ class LevelControl:
             "side": self.side,
             "bound": self.bound,
             "broke": self.broke,
+            "reason": self.reason,
         }
 
 
 @dataclass(frozen=True)
 class SlopeControl:
-    """The same data against an exponent off by one: the check must reject it on either side."""
+    """An exponent off by one, on either side: the check must reject it.
+
+    Two things are asked, and neither by where the fitted exponent happens to lie. A risk whose
+    exponent is one off the expected one, measured as precisely as this one, must be rejected: this
+    depends on the width of the interval alone. And unless the expected exponent itself is rejected
+    (a violation, which says all), those one off must be: otherwise the data fit both.
+    """
 
     of: SlopeRow
     side: Literal["slope"] = "slope"
@@ -215,10 +258,37 @@ class SlopeControl:
         return self.of.expected + 1
 
     @property
+    def _shifted(self) -> tuple[float, float]:
+        return self.bound, self.of.expected - 1
+
+    @property
+    def _sharp(self) -> bool:
+        """Whether a risk with an exponent one off would be rejected."""
+        slope, expected = self.of.slope, self.of.expected
+        moved = (slope.moved_to(exponent) for exponent in self._shifted)
+        return all(slope_reason(each, expected) is Reason.NO_EXPONENT for each in moved)
+
+    @property
+    def _fits_both(self) -> bool:
+        """Whether the data fit the expected exponent and one that is one off."""
+        if self.of.reason is Reason.NO_EXPONENT:
+            return False
+        reasons = [slope_reason(self.of.slope, exponent) for exponent in self._shifted]
+        return any(reason is not Reason.NO_EXPONENT for reason in reasons)
+
+    @property
     def broke(self) -> bool:
         """Whether both shifted exponents are rejected."""
-        shifted = (self.bound, self.of.expected - 1)
-        return all(judge_slope(self.of.slope, x) is Verdict.VIOLATED for x in shifted)
+        return self._sharp and not self._fits_both
+
+    @property
+    def reason(self) -> str:
+        """What happened, in words."""
+        if self.broke:
+            return "an exponent one off is rejected, as it must be"
+        if not self._sharp:
+            return "interval too wide to reject an exponent one off"
+        return "an exponent one off fits as well"
 
     def as_json(self) -> JSON:
         """The row as the JSON file has it."""
@@ -229,6 +299,7 @@ class SlopeControl:
             "bound": self.bound,
             "risk": self.shown,
             "broke": self.broke,
+            "reason": self.reason,
         }
 
 
@@ -255,9 +326,22 @@ class Summary:
     alpha_per_interval: float
     worse_than_zero: int
     """Cells in which releasing 0 does better than the estimator."""
+    not_tight_enough: list[str]
+    """Claims whose lower bound could be `INFLATION` times as large, and no cell would notice."""
+
+    def __str__(self) -> str:
+        """The run in a sentence."""
+        return (
+            f"{self.cells} cells, {self.slopes} slopes, {self.coverage} coverages:"
+            f" {self.consistent} consistent, {self.violated} violated, {self.inconclusive}"
+            f" inconclusive; {self.controls} controls, {self.controls_unbroken} of them unbroken;"
+            f" {self.worse_than_zero} cells worse than releasing 0; {self.dropped} points outside a"
+            f" regime. Profile {self.profile}, seed {self.seed}, error budget {self.alpha:g} for"
+            " the whole run."
+        )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """Everything a run found."""
 
@@ -273,12 +357,29 @@ class Run:
     """Orderings that papers report, as measured; they do not touch the exit code."""
     coverage: Sequence[CoverageRow] = ()
 
+    def __repr__(self) -> str:
+        return f"<run, exit code {self.exit_code}: {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        from verify.rates.notebook import run_html  # it shows rows, and so imports this module
+
+        return run_html(self)
+
     @property
     def unseen(self) -> list[str]:
         """Claims all of whose cells were inconclusive or violated: nothing was shown for them."""
         rows: list[Row | CoverageRow] = [*self.cells, *self.coverage]
         seen = {row.claim for row in rows if row.verdict is Verdict.CONSISTENT}
         return sorted({row.claim for row in rows} - seen)
+
+    @property
+    def tightness(self) -> list[Tightness]:
+        """For each claim, how large an error in its lower bound would be noticed."""
+        least: dict[str, float] = {}
+        for row in self.cells:
+            if row.noticed_from is not None:
+                least[row.claim] = min(least.get(row.claim, row.noticed_from), row.noticed_from)
+        return [Tightness(claim, factor) for claim, factor in least.items()]
 
     @property
     def summary(self) -> Summary:
@@ -301,6 +402,7 @@ class Run:
             alpha=ALPHA,
             alpha_per_interval=self.alpha,
             worse_than_zero=[row.against_zero for row in self.cells].count("worse"),
+            not_tight_enough=[each.claim for each in self.tightness if not each.seen],
         )
 
     @property
@@ -321,4 +423,5 @@ class Run:
             "dropped": [row.as_json() for row in self.dropped],
             "coverage": [row.as_json() for row in self.coverage],
             "ordering": self.ordering.as_json() if self.ordering else None,
+            "tightness": [row.as_json() for row in self.tightness],
         }

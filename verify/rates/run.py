@@ -2,63 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 
-from joblib import Parallel, delayed
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
+from threadpoolctl import threadpool_limits
 
-from minimax.core.bound import Point
 from minimax.core.privacy import at_point
 from verify.console import track
+from verify.rates.backends import Backend, Processes
 from verify.rates.claim import Claim
+from verify.rates.fingerprint import source_digest
 from verify.rates.grid import Cell, Profile, Series, build
 from verify.rates.judge import ZeroRelease, fit_slope
-from verify.rates.measure import Measurement, interval, losses, zero_losses
+from verify.rates.measure import Measurement, interval, zero_losses
+from verify.rates.own import rehearse
+from verify.rates.records import from_plain, to_plain
+from verify.rates.results import Key, Results
 from verify.rates.rows import ALPHA, Control, LevelControl, Row, Run, SlopeControl, SlopeRow
-from verify.rates.special import Special
+from verify.rates.special import Found, Special
+from verify.rates.tasks import Task, noisier_label, task_losses, tasks_of, twin_label
 from verify.seeds import cell_seed
+
+Array = NDArray[np.float64]
 
 ZERO_DRAWS = 100
 """Of so many of a cell's trials the loss of releasing 0 is taken as well."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """One thing to simulate: an estimator under a prior at a point."""
-
-    label: str
-    claim: Claim
-    point: Point
-    estimator_point: Point
-    private: bool
-    trials: int
-
-    @property
-    def cost(self) -> float:
-        """Numbers that the task draws, about."""
-        return self.trials * self.point["n"] * self.point.get("d", self.point.get("p", 1.0))
-
-
-def simulate(task: Task, seed: int, alpha: float) -> Measurement:
-    """Run one task with the seed that its label determines."""
-    own = cell_seed(seed, task.label)
-    claim = task.claim
-    factory = claim.estimator_at if task.private else claim.non_private
-    values = losses(
-        lambda _: factory(task.estimator_point),
-        claim.lower.prior(**task.point),
-        task.point,
-        task.trials,
-        own,
-    )
-    return interval(values, alpha, own)
-
-
-def weakened(point: Point, factor: float) -> dict[str, float]:
-    """The point with its budget cut so that the noise is `factor` times as large."""
-    powers = {"epsilon": 1, "mu": 1, "rho": 2}
-    return {k: v / factor ** powers[k] if k in powers else v for k, v in point.items()}
 
 
 def run(
@@ -69,18 +44,31 @@ def run(
     jobs: int = 1,
     specials: Sequence[Special] = (),
     console: Console | None = None,
+    results: Results | None = None,
+    backend: Backend | None = None,
+    own: bool = False,
 ) -> Run:
     """Check the claims on the profile's grid, and the special findings.
 
-    Raises `UncheckedClaim` before anything is simulated if a claim would not be checked.
+    Raises `BadClaim` before anything is simulated if a claim would not be checked; claims of one's
+    own are rehearsed. What `results` has is not run again. A `backend` takes the place of `jobs`
+    processes.
     """
-    cells, series, dropped = build(claims, profile)
-    tasks = _tasks(cells, profile)
+    grid = build(claims, profile)
+    cells, series, dropped = grid
+    if own:
+        rehearse(claims, grid)
+    known = results or Results(None)
+    tasks = tasks_of(cells, profile)
     extra = sum(special.intervals for special in specials)
     alpha = ALPHA / (len(tasks) + len(cells) + 2 * len(series) + extra + 2)
-    measured = _simulate_all(tasks, seed, alpha, jobs, console)
+    simulation = Simulation(seed, known, own, backend or Processes(jobs), console)
+    with threadpool_limits(limits=1):
+        values = simulation.losses(tasks)
+        found = [_special(each, profile, seed, alpha, known, console) for each in specials]
+    seeds = {label: cell_seed(seed, label) for label in values}
+    measured = {label: interval(values[label], alpha, seeds[label]) for label in values}
     rows = {cell.label: _cell_row(cell, measured[cell.label], alpha) for cell in cells}
-    found = [special.check(profile, seed, alpha, console) for special in specials]
     slopes = [_slope_row(s, rows, alpha) for s in series]
     slopes += [slope for part in found for slope in part.slopes]
     return Run(
@@ -102,44 +90,82 @@ def run(
 # --- Simulation ----------------------------------------------------------------------------------
 
 
-def _tasks(cells: list[Cell], profile: Profile) -> list[Task]:
-    tasks = [
-        Task(c.label, c.claim, c.point, c.point, True, round(profile.trials * c.weight))
-        for c in cells
-    ]
-    trials = max(profile.trials // 2, 60)
-    for cell in (cell for cell in cells if cell.has_controls):
-        claim, point = cell.claim, cell.point
-        few = round(trials * min(cell.weight, 1))
-        tasks.append(Task(_twin(cell), claim, point, point, False, few))
-        ceiling = claim.ceiling(point)
-        if ceiling and not ceiling.vacuous:
-            noisier = weakened(point, claim.noise_factor)
-            many = round(trials * cell.loud_weight)
-            tasks.append(Task(_noisier(cell), claim, point, noisier, True, many))
-    return tasks
+@dataclass(frozen=True)
+class Simulation:
+    """How tasks are run, and what is known of them."""
+
+    seed: int
+    known: Results
+    own: bool
+    backend: Backend
+    console: Console | None
+
+    def losses(self, tasks: Sequence[Task]) -> dict[str, Array]:
+        """The losses of every task: what is known is not run again, the rest is kept as it
+        comes."""
+        keys = {task.label: self._key(task) for task in tasks}
+        found = {task.label: self.known.get(keys[task.label], _decoded) for task in tasks}
+        values = {label: losses for label, losses in found.items() if losses is not None}
+        if values and self.console is not None:
+            self.console.print(f"{len(values)} of {len(tasks)} measurements were there already")
+        # The longest tasks go first so that the end of the run is not one slow cell.
+        left = sorted((t for t in tasks if t.label not in values), key=lambda t: -t.cost)
+        if left:
+            completed = self.backend.completed(partial(task_losses, seed=self.seed), left)
+            for place, losses in track(completed, self.console, "measuring", len(left)):
+                label = left[place].label
+                values[label] = losses
+                self.known.keep(keys[label], losses.tolist())
+        return {task.label: values[task.label] for task in tasks}
+
+    def _key(self, task: Task) -> Key:
+        """What decides a task's losses. Of one's own claims, whose parts may come from anywhere,
+        the estimator and the prior are written out as well."""
+        key: dict[str, object] = {
+            "task": task.label,
+            "point": dict(task.point),
+            "estimator_point": dict(task.estimator_point),
+            "private": task.private,
+            "seed": self.seed,
+            "trials": task.trials,
+        }
+        if self.own and self.known.folder is not None:
+            factory = task.claim.estimator_at if task.private else task.claim.non_private
+            estimator, prior = factory(task.estimator_point), task.claim.lower.prior(**task.point)
+            made = [source_digest(type(part)) for part in (estimator, prior)]
+            parts = (type(estimator).__qualname__, estimator.get_params(), prior, made)
+            key["parts"] = hashlib.sha256(_written(parts).encode()).hexdigest()
+        return key
 
 
-def _twin(cell: Cell) -> str:
-    """Label of the control without privacy."""
-    return f"control|{cell.label}"
+def _written(parts: object) -> str:
+    """The parts with all of their numbers, and without where they are in memory."""
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        return re.sub(r" at 0x[0-9a-f]+", "", repr(parts))
 
 
-def _noisier(cell: Cell) -> str:
-    """Label of the control with more noise."""
-    return f"noisier|{cell.label}"
+def _decoded(values: object) -> Array:
+    array = np.array(values, dtype=float)
+    if array.ndim != 1:
+        raise ValueError("it holds no list of losses")
+    return array
 
 
-def _simulate_all(
-    tasks: list[Task], seed: int, alpha: float, jobs: int, console: Console | None
-) -> dict[str, Measurement]:
-    # Processes, not threads: the work is many small numpy calls, which would contend for the
-    # interpreter. The longest tasks go first so that the end of the run is not one slow cell.
-    ordered = sorted(tasks, key=lambda task: task.cost, reverse=True)
-    calls = (delayed(simulate)(task, seed, alpha) for task in ordered)
-    results = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)(calls)
-    tracked = track(results, console, "measuring", len(ordered))
-    return {task.label: found for task, found in zip(ordered, tracked, strict=True)}
+def _special(
+    special: Special,
+    profile: Profile,
+    seed: int,
+    alpha: float,
+    known: Results,
+    console: Console | None,
+) -> Found:
+    """A special finding, run or known from before."""
+    key = {"special": special.name, "profile": asdict(profile), "seed": seed, "alpha": alpha}
+    found = known.get(key, from_plain)
+    if found is None:
+        found = special.check(profile, seed, alpha, console)
+        known.keep(key, to_plain(found))
+    return found
 
 
 # --- Rows ----------------------------------------------------------------------------------------
@@ -191,7 +217,7 @@ def _level_controls(cells: list[Cell], measured: Mapping[str, Measurement]) -> l
     for cell in (cell for cell in cells if cell.has_controls):
         name, point = cell.claim.name, cell.point
         lower, ceiling = cell.claim.lower.value(**point), cell.claim.ceiling(point)
-        twin, noisier = measured[_twin(cell)], measured.get(_noisier(cell))
+        twin, noisier = measured[twin_label(cell)], measured.get(noisier_label(cell))
         out.append(LevelControl(name, "non-private twin", point, twin, "lower", lower))
         if ceiling is not None and noisier is not None:
             kind = f"noise x {cell.claim.noise_factor:g}"

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget, report_signal
+from minimax.core.calibration import Allowance, report_signal
 from minimax.core.privacy import Approximate, Privacy, Pure
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.methods.recursion import FAILURES, Interval
@@ -140,10 +140,10 @@ def label_descent_upper(
     def closed(at: Point, found: Optimum) -> Number:
         B, C = bound(at), at["C"]
         if model in (Pure, Approximate):
-            size = B / report_signal(Budget(model, at))
+            size = B / report_signal(Allowance(model, at))
             variance, scale = size**2 + C**2, 2 * B / at["epsilon"]
         else:
-            variance, scale = (2 * B / Budget(model, at).mu()) ** 2 + C**2, 0 * B
+            variance, scale = (2 * B / Allowance(model, at).mu()) ** 2 + C**2, 0 * B
         square = descent.gradient_square(at, variance, scale)
         given = Interval(found["low"], found["high"])
         return descent.risk(given, found["failure"], square)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minimax.core.best import VACUOUS, Best, with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget, report_signal
+from minimax.core.calibration import Allowance, report_signal
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.papers import THIS_WORK
@@ -55,7 +55,7 @@ def one_shot_label_upper(problem: LabelRegressionProblem, privacy: Privacy) -> U
         return Terms(None, min(M * M / point["n"] * factor, LARGEST[SQUARED]))
 
     def expression() -> Number:
-        M = bound_at(LETTERS) / report_signal(Budget(type(privacy), LETTERS))
+        M = bound_at(LETTERS) / report_signal(Allowance(type(privacy), LETTERS))
         return M**2 / LETTERS["n"] * threshold_factor(LETTERS["p"], LETTERS["s"])
 
     bound = UpperBound(

@@ -51,7 +51,7 @@ from scipy import special
 from minimax.core.balls import Ball
 from minimax.core.best import Best, with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget, report_signal
+from minimax.core.calibration import Allowance, report_signal
 from minimax.core.privacy import Privacy
 from minimax.core.symbolic import LETTERS, Number, approximately, library
 from minimax.papers import THIS_WORK
@@ -287,7 +287,7 @@ def _missed(point: Point, found: Optimum, plan: Rounds, power: int) -> Number:
 def _halving_expression(model: type[Privacy], summed: bool) -> Number:
     n, p = LETTERS["n"], LETTERS["p"]
     sqrt = library(n).sqrt
-    M = (1 + LETTERS["C"]) / report_signal(Budget(model, LETTERS))
+    M = (1 + LETTERS["C"]) / report_signal(Allowance(model, LETTERS))
     k = 2 * p + 7 * sqrt(p) / 2
     if summed:
         return M * (3 * sqrt(k) + sqrt(16 * sqrt(p) / 5)) / sqrt(n - k)

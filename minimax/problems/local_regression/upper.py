@@ -27,7 +27,7 @@ from minimax.core.bound import (
     UpperBound,
     claimed_bound,
 )
-from minimax.core.calibration import Budget, report_epsilon, report_signal
+from minimax.core.calibration import Allowance, report_epsilon, report_signal
 from minimax.core.loss import Loss
 from minimax.core.privacy import Privacy, Pure, ZeroConcentrated
 from minimax.core.soft_cap import mean_along, proxy_along, steepness
@@ -104,7 +104,7 @@ def factor_of_proxy(loss: Loss, p: Number) -> Number:
 def report_at(privacy: Privacy) -> Callable[[Point], Optimum]:
     """What the one-bit report is calibrated to at a point: e of `randomised_response_epsilon`."""
     model = type(privacy)
-    return lambda point: {"report_epsilon": report_epsilon(Budget(model, point))}
+    return lambda point: {"report_epsilon": report_epsilon(Allowance(model, point))}
 
 
 def reach(bound: Number, found: Optimum) -> Number:
@@ -156,7 +156,7 @@ def one_shot_upper(problem: LocalRegressionProblem, privacy: Privacy) -> UpperBo
 
     def expression() -> Number:
         n, p = LETTERS["n"], LETTERS["p"]
-        M = (1 + LETTERS["C"]) / report_signal(Budget(type(privacy), LETTERS))
+        M = (1 + LETTERS["C"]) / report_signal(Allowance(type(privacy), LETTERS))
         return (M * library(n).sqrt(p / (n - p + 1))) ** power * factor_of_proxy(loss, p)
 
     bound = UpperBound(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
+from minimax.core.calibration import Allowance, ball_noise_variance, part_of_budget
 from minimax.core.logistic_gradient import logistic_half_width
 from minimax.core.privacy import Approximate, Privacy, Pure
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
@@ -60,9 +60,24 @@ class Plan(NamedTuple):
     distance: float
     """What the recursion expects the root mean square error to be."""
 
-    def budget(self, phase: Phase) -> Budget:
+    def budget(self, phase: Phase) -> Allowance:
         """What a phase spends."""
         return part_of_budget(self.pure, self.strength, phase.share)
+
+
+class Slopes(NamedTuple):
+    """What is known of a loss whose slope in <x, b> is bounded, where rows have length one."""
+
+    first: float
+    """Half of how far apart two records' gradients can be at the start."""
+    later: float
+    """The same anywhere in the ball."""
+    error: float
+    """About the root mean square of a record's gradient at beta."""
+    flattest: float
+    """The average curvature that a plan counts on."""
+    steepest: float
+    """A bound on the curvature."""
 
 
 class Setting(NamedTuple):
@@ -76,6 +91,16 @@ class Setting(NamedTuple):
     """About how large |<x, beta>| is: the curvature there is what the plan counts on."""
     start: float = 0.0
     """Norm of the first iterate."""
+    loss: Slopes | None = None
+    """None: those of the logistic loss."""
+
+    @property
+    def slopes(self) -> Slopes:
+        """Those of the loss."""
+        if self.loss is not None:
+            return self.loss
+        first, later = (logistic_half_width(b) for b in (self.start, self.radius))
+        return Slopes(first, later, 0.5, logistic_flatness(min(self.reach, LARGEST_REACH)), 0.25)
 
 
 # --- The recursion --------------------------------------------------------------------------------
@@ -94,7 +119,7 @@ def moved(
 
 
 def noise_length(
-    budget: Budget, n: Number, d: Number, half_width: Number, largest: Number = math.inf
+    budget: Allowance, n: Number, d: Number, half_width: Number, largest: Number = math.inf
 ) -> Number:
     """The root mean square length of the noise on an averaged gradient."""
     variance = ball_noise_variance(budget, n, d, half_width)
@@ -143,7 +168,7 @@ def planned_logistic_upper(
     defaults = {**problem.point, **budget}
 
     def optimise(at: Point) -> Optimum:
-        found = _as_optimum(best_plan(_setting(at, c0, reach), Budget(model, at)))
+        found = _as_optimum(best_plan(_setting(at, c0, reach), Allowance(model, at)))
         return {**found, "failure": _best_failure(at, c0, found)}
 
     def formula(at: Point, found: Optimum) -> Terms:
@@ -154,7 +179,7 @@ def planned_logistic_upper(
 
     def expression() -> Expression:
         found = optimise(defaults)
-        strength = LETTERS["epsilon"] if found["pure"] else Budget(model, LETTERS).mu()
+        strength = LETTERS["epsilon"] if found["pure"] else Allowance(model, LETTERS).mu()
         rates = _rates(defaults, c0, found)
         return _risk(LETTERS, c0, {**found, "strength": strength}, rates)
 
@@ -254,10 +279,10 @@ LONGEST_NOISE = 1e100
 """Its square is a float."""
 
 
-def best_plan(setting: Setting, privacy: Budget) -> Plan:
+def best_plan(setting: Setting, privacy: Allowance) -> Plan:
     """The plan of least expected distance; of both kinds of noise for (epsilon, delta)."""
     numbers = {name: float(value) for name, value in privacy.numbers.items()}
-    budget = Budget(privacy.model, numbers)
+    budget = Allowance(privacy.model, numbers)
     ways = []
     if privacy.model in (Pure, Approximate):
         ways.append(_search(setting, True, float(budget.epsilon)))
@@ -282,11 +307,11 @@ def typical_reach(radius: float, d: float) -> float:
 
 
 def expected_curvature(setting: Setting) -> Interval:
-    """Where the curvature is expected: that at `reach` and 1/4, over d, with the spread of a sample
-    of n records, (1 -+ sqrt(d/n))^2, from 1/4 on."""
-    r = math.sqrt(setting.d / setting.n)
-    flattest = logistic_flatness(min(setting.reach, LARGEST_REACH))
-    return Interval(flattest * max(1 - r, 0.5) ** 2 / setting.d, (1 + r) ** 2 / (4 * setting.d))
+    """Where the curvature is expected: between the flattest and the steepest, over d, with the
+    spread of a sample of n records, (1 -+ sqrt(d/n))^2, from 1/4 on."""
+    r, slopes = math.sqrt(setting.d / setting.n), setting.slopes
+    low, high = slopes.flattest * max(1 - r, 0.5) ** 2, slopes.steepest * (1 + r) ** 2
+    return Interval(low / setting.d, high / setting.d)
 
 
 @lru_cache(maxsize=4096)
@@ -312,9 +337,10 @@ def _with_phases(setting: Setting, pure: bool, strength: float, count: int) -> P
     ratios = RATIOS if count > 1 else RATIOS[-1:]
     powers = ratios ** np.arange(count - 1, -1, -1)[:, None]
     shares = powers / powers.sum(axis=0)
-    curvature, error = expected_curvature(setting), 1 / (2 * math.sqrt(setting.n))
+    slopes, curvature = setting.slopes, expected_curvature(setting)
+    error = slopes.error / math.sqrt(setting.n)
     distance = np.full(len(ratios), setting.radius + setting.start)
-    widths = [logistic_half_width(setting.start), *[logistic_half_width(setting.radius)] * count]
+    widths = [slopes.first, *[slopes.later] * count]
     steps = []
     for k in range(count):
         spent = part_of_budget(pure, strength, shares[k])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import Point, Rule, UpperBound
-from minimax.core.calibration import Budget, budget_of, repeated_noise
+from minimax.core.calibration import Allowance, budget_of, repeated_noise
 from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Number, library
 from minimax.methods.noisy_descent import (
@@ -104,6 +104,6 @@ def _best_descent(problem: LogisticProblem, privacy: Privacy) -> UpperBound:
         G=1.0,
         step_size=step_size,
         steps=steps,
-        noise=lambda at: repeated_noise(Budget(model, at), 2 / at["n"], steps),
+        noise=lambda at: repeated_noise(Allowance(model, at), 2 / at["n"], steps),
         privacy=privacy,
     )

@@ -2,13 +2,17 @@ r"""Upper bounds for the private means of others: Karwa and Vadhan's, and CoinPr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from minimax.core.bound import Assumption, Optimum, Point, Rule, Terms, UpperBound, rule_at
-from minimax.core.calibration import Budget
+from minimax.core.calibration import Allowance
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import LETTERS, Number, library
+from minimax.methods.recursion import hypot
 from minimax.papers import THIS_WORK
 from minimax.problems.mean.problem import MeanProblem
 
@@ -27,6 +31,37 @@ def subgaussian_excess(u: Number, sigma: Number) -> Number:
     v = u / sigma
     lib = library(v)
     return 2 * sigma * lib.exp(-v * v / 4) / lib.sqrt(1 + v * v)
+
+
+TAILS = (0.1587, 0.0228, 0.00135)
+"""At least P(z > j), j = 1, 2, 3, z ~ N(0, 1)."""
+OWN_BIN = 0.3413
+"""At most P(0 < z < 1)."""
+
+
+def far_bin_chance(n: float, scale: float, bins: float) -> float:
+    r"""The chance, at most, that a histogram's largest noisy count is not next to the mean's bin.
+
+    **Statement.** N(mu, sigma^2) records in bins of width sigma, so many of which get Laplace noise
+    of this scale. The winner's centre is more than 1.5 sigma from mu with a chance of at most
+    2 b(q_1) + 2 b(q_2) + bins b(q_3), where for any s < 1/scale, p = OWN_BIN and q_j of TAILS
+    b(q) = (1 - p (1 - e^{-s}) + q (e^s - 1))^n/(1 - s^2 scale^2)^2.
+
+    **Proof.** mu is at most sigma/2 from the centre of its bin, which holds p of the law at least.
+    On either side the first centre that is more than 1.5 sigma away has a bin that begins more than
+    sigma away, the next 2 sigma, and so on, also if it is the unbounded one at the end: the j-th
+    holds q_j at most. Markov's inequality for e^{s D}, D what a far count and its noise exceed that
+    of mu by; E e^{s Laplace} = 1/(1 - s^2 scale^2).
+    """
+    s = np.geomspace(1e-3, 0.999, 60) * min(1.0, 1 / scale)
+
+    def beaten(q: float) -> float:
+        growth = np.log1p(OWN_BIN * np.expm1(-s) + q * np.expm1(s))
+        exponent = n * growth - 2 * np.log1p(-((s * scale) ** 2))
+        return math.exp(min(0.0, float(np.min(exponent))))  # a chance is at most 1
+
+    first, second, others = (beaten(q) for q in TAILS)
+    return min(2 * (first + second) + bins * others, 1.0)
 
 
 def karwa_vadhan_upper(
@@ -136,6 +171,14 @@ class CoinPressPlan(NamedTuple):
             radius = lib.least(tail * spread, radius)
         return scales
 
+    def lost(self, n: Number, d: Number, sigma: Number, earlier: Sequence[Number]) -> Number:
+        """What shortening moves the last mean by in root mean square, `earlier` being the scales of
+        the noise before the last: t g + k sum v_s of `coinpress_upper`."""
+        lib = library(n, d, sigma)
+        record, centre = (length_excess(d, x) for x in self.tails(n))
+        spreads = (hypot(self.sigma / lib.sqrt(n), tau) for tau in earlier)
+        return (1 + len(earlier)) * sigma * record + centre * sum(spreads, 0 * n)
+
 
 def coinpress_upper(problem: MeanProblem, privacy: Privacy, plan: CoinPressPlan) -> UpperBound:
     r"""Risk of CoinPressMean for Gaussian records.
@@ -165,16 +208,13 @@ def coinpress_upper(problem: MeanProblem, privacy: Privacy, plan: CoinPressPlan)
     model = type(privacy)
 
     def optimise(point: Point) -> Optimum:
-        return {"mu": Budget(model, point).mu()}
+        return {"mu": Allowance(model, point).mu()}
 
     def formula(point: Point, found: Optimum) -> Terms:
         n, d, sigma = point["n"], point["d"], point["sigma"]
         lib = library(n, d, sigma)
         *earlier, last = plan.scales(n, d, found["mu"])
-        record, centre = (length_excess(d, x) for x in plan.tails(n))
-        own = sigma * lib.sqrt(d / n)
-        spreads = (lib.sqrt(plan.sigma**2 / n + tau**2) for tau in earlier)
-        lost = (1 + len(earlier)) * sigma * record + centre * sum(spreads, 0 * n)
+        own, lost = sigma * lib.sqrt(d / n), plan.lost(n, d, sigma, earlier)
         return Terms(own**2, d * last**2 + lost * (2 * own + lost))
 
     def holds(point: Point) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import optimize
 
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
+from minimax.core.calibration import Allowance, ball_noise_variance, part_of_budget
 from minimax.core.privacy import Privacy, Pure, check_privacy
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.ball_clip import gamma_excess, norm_excess, shortened_gaussian
@@ -88,7 +88,7 @@ def centred_mean_upper(point: Point, privacy: Privacy, tails: Tails = "vectors")
         return Terms(statistical, risk - statistical)
 
     def expression() -> Expression:
-        strength = LETTERS["epsilon"] if pure else Budget(model, LETTERS).mu()
+        strength = LETTERS["epsilon"] if pure else Allowance(model, LETTERS).mu()
         found = {**optimise({**point, **budget}), "strength": strength}
         return formula(LETTERS, found).total
 
@@ -325,7 +325,7 @@ def _planned(numbers: tuple[tuple[str, Number], ...], privacy: Privacy, tails: T
 
 
 def _settings(at: Point, model: type[Privacy], tails: Tails) -> dict[str, float]:
-    strength = at["epsilon"] if model is Pure else Budget(model, at).mu()
+    strength = at["epsilon"] if model is Pure else Allowance(model, at).mu()
     return _search(tuple(float(at[k]) for k in NUMBERS), model is Pure, float(strength), tails)
 
 

@@ -12,7 +12,7 @@ from scipy import optimize, special
 
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import Assumption, Optimum, Point, Rule, Setting, Terms, UpperBound, rule_at
-from minimax.core.calibration import Budget, noise_variance
+from minimax.core.calibration import Allowance, noise_variance
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import FLOATS, LETTERS, Number, library
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem
@@ -128,7 +128,7 @@ def best_noisy_mean(
         return noisy_mean_upper(
             problem,
             R=R,
-            noise_variance=lambda at: noise_variance(Budget(model, at), at["n"], at["d"], R),
+            noise_variance=lambda at: noise_variance(Allowance(model, at), at["n"], at["d"], R),
             privacy=privacy,
             law=law,
         )

@@ -19,7 +19,7 @@ from scipy import optimize
 
 from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget, ball_noise_variance, part_of_budget
+from minimax.core.calibration import Allowance, ball_noise_variance, part_of_budget
 from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import FLOATS, LETTERS, Expression, Number, library, lift
 from minimax.methods.recursion import Interval, contraction, isotropic_deviation
@@ -111,7 +111,7 @@ def residual_clipped_upper(problem: RegressionProblem, privacy: Privacy) -> Uppe
         return Terms(statistical, risk - statistical)
 
     def expression() -> Expression:
-        strength = LETTERS["epsilon"] if pure else Budget(model, LETTERS).mu()
+        strength = LETTERS["epsilon"] if pure else Allowance(model, LETTERS).mu()
         found = {**optimise({**problem.point, **budget}), "strength": strength}
         return formula(LETTERS, found).total
 
@@ -354,7 +354,7 @@ def best_course(at: Point, privacy: Privacy) -> Course:
 
 
 def _settings(at: Point, model: type[Privacy]) -> dict[str, float]:
-    strength = at["epsilon"] if model is Pure else Budget(model, at).mu()
+    strength = at["epsilon"] if model is Pure else Allowance(model, at).mu()
     return _search(tuple(float(at[k]) for k in NUMBERS), model is Pure, float(strength))
 
 

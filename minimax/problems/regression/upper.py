@@ -20,7 +20,7 @@ from minimax.core.bound import (
 )
 from minimax.core.calibration import (
     VALUES_ONLY,
-    Budget,
+    Allowance,
     budget_of,
     gradient_bound,
     gradient_sensitivity,
@@ -140,7 +140,7 @@ def best_descent(problem: RegressionProblem, privacy: Privacy) -> UpperBound:
     bias = [clip_bias(R, problem.sigma, a) for R in levels]
     pure = isinstance(privacy, Pure)
 
-    def noise(budget: Budget, n: Number, R: Number, steps: int) -> Number:
+    def noise(budget: Allowance, n: Number, R: Number, steps: int) -> Number:
         if not pure:
             return repeated_noise(budget, gradient_sensitivity(n, R, 1.0, a), steps)
         size = gradient_bound(d, 1.0, a, R)
@@ -159,7 +159,7 @@ def best_descent(problem: RegressionProblem, privacy: Privacy) -> UpperBound:
         R=R,
         step_size=step_size,
         steps=steps,
-        noise=lambda at: noise(Budget(model, at), at["n"], R, steps),
+        noise=lambda at: noise(Allowance(model, at), at["n"], R, steps),
         privacy=privacy,
     )
     if pure:

@@ -50,7 +50,7 @@ import numpy as np
 from scipy import optimize
 
 from minimax.core.bound import Assumption, Optimum, Point, Rule, Terms, UpperBound, rule_at
-from minimax.core.calibration import Budget, Scales, sparse_scales
+from minimax.core.calibration import Allowance, Scales, sparse_scales
 from minimax.core.privacy import Approximate, Privacy, Pure, at_point
 from minimax.core.symbolic import LETTERS, Expression, Number, approximately, library, lift
 from minimax.papers import THIS_WORK
@@ -217,7 +217,7 @@ def selected_mean_upper(
     def expression() -> Expression:
         found = optimise({**problem.point, **budget})
         scales = sparse_scales(
-            LETTERS["n"], s, found["R"], Budget(model, LETTERS), selection_share=found["share"]
+            LETTERS["n"], s, found["R"], Allowance(model, LETTERS), selection_share=found["share"]
         )
         return _leading(LETTERS, s, found, scales)
 

@@ -18,7 +18,7 @@ from scipy import optimize, special
 
 from minimax.core.best import with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
-from minimax.core.calibration import Budget, noise_variance, part_of_budget, selection_epsilon
+from minimax.core.calibration import Allowance, noise_variance, part_of_budget, selection_epsilon
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
 from minimax.core.symbolic import (
     FLOATS,
@@ -32,7 +32,7 @@ from minimax.core.symbolic import (
 from minimax.methods.matched_selection import (
     FINEST,
     MATCHED,
-    fixed_deviation,
+    Average,
     gumbel_rms,
     gumbel_sure,
     residual_deviation,
@@ -80,6 +80,15 @@ class _Error(NamedTuple):
 
     rms: Number
     sure: Number
+
+
+class _Drift(NamedTuple):
+    """What z owes to the chance of the records."""
+
+    rms: Number
+    """A bound on its length on S and T, in root mean square."""
+    sure: Number
+    """One on each coordinate, but for rare events."""
 
 
 class _Noise(NamedTuple):
@@ -161,15 +170,16 @@ def course(at: Point, model: type[Privacy], found: Optimum) -> Course:
     of variance v on z = b + (s/l) average. With m_0 = r_0 = a and but for EVENTS e^{-x} a phase,
     |b_k - beta| is at most m_k in root mean square and r_k surely:
 
-        m_k^2 = (MATCHED [tau sqrt(s + top) + q(m_{k-1})] + B G)^2 + s v,
-        r_k = MATCHED [sqrt(2s) w + q(r_{k-1})] + sqrt(Z^2 + B^2 G_x^2),
-        q(m) = K m + sqrt(2s) (D/l) (m + 2a FINEST),
+        m_k^2 = (MATCHED [h(m_{k-1}) + K m_{k-1}] + B G)^2 + s v,
+        r_k = MATCHED [sqrt(2s) w(r_{k-1}) + K r_{k-1}] + sqrt(Z^2 + B^2 G_x^2),
+        h(m) = tau sqrt(s + top) + sqrt(2s) (D/l) (m + 2a FINEST),
+        w(r) = tau sqrt(2 (x + log 2d)) + (D/l) (r + 2a FINEST),
 
     and both at most 2a. Here tau^2 = s min(sigma, c)^2/(l^2 n), top = `subgaussian_top` (s of N =
-    max(d - s, s)),
-    w = tau sqrt(2 (x + log 2d)), G = `gumbel_rms`, G_x = `gumbel_sure` among N others,
-    K = `shift_error` at the reach sqrt 2 r_{k-1}, D = `residual_deviation`; in the first phase the
-    reach is a and D = `fixed_deviation`. Z is a bound on the length of the values' noise. Then
+    max(d - s, s)), G = `gumbel_rms`, G_x = `gumbel_sure` among N others, K = `shift_error` at the
+    reach sqrt 2 r_{k-1}, D = `residual_deviation`, Z a bound on the length of the values' noise. In
+    the first phase the reach is a, and h and w are `rms` and `sure` of an `Average` of the mean
+    square s min(sigma^2 + a^2/s, c^2)/l^2 and the largest value sqrt(s) c/l. Then
 
         risk <= m_K^2/s + K EVENTS e^{-x} (2a)^2/s.
 
@@ -183,11 +193,13 @@ def course(at: Point, model: type[Privacy], found: Optimum) -> Course:
     orthonormal, so by Bessel's inequality |bias|^2 <= s E(u - M(u)/l)^2 <= s K^2 E u^2 =
     K^2 |e|^2: e has at most 2s entries, whence |u| <= |e|_1/sqrt s <= sqrt 2 |e|, and in the first
     phase s. *strayed.* At most D/l max(|e|, 2a FINEST) for each j, but for e^{-x}, and S and T
-    hold 2s coordinates; the first e, -beta, depends on no record. *The choice.*
+    hold 2s coordinates. *The first phase.* e = -beta depends on no record: eps_0 + strayed is
+    (s/l) [average of psi(y) x - its mean], values of at most (s/l) c/sqrt(s) with the mean square
+    (s/l^2) E psi(y)^2, and E y^2 = sigma^2 + |beta|^2/s. *The choice.*
     `minimax.methods.matched_selection`, by Minkowski's inequality; T is chosen before the values'
     noise is drawn. Coordinates that are kept from the phase before have released values above
-    `settled` = w + (K + D/l) r + (largest noise), which no coordinate outside S reaches, as there
-    beta_j = 0 and |eps_j| is at most the first three. Shares that are not needed make later noise
+    `settled` = w(r) + K r + (largest noise), which no coordinate outside S reaches, as there
+    beta_j = 0 and |eps_j| is at most the first two. Shares that are not needed make later noise
     smaller, and fewer rounds make B smaller. *The end.* b is projected on the ball of radius a,
     which shortens distances to beta on T; off the events |e| <= 2a. E<x, e>^2 = |e|^2/s.
 
@@ -229,26 +241,41 @@ def _after_phase(
     at: Point, found: Optimum, error: _Error, phase: Phase, noise: _Noise, bias: Number, k: int
 ) -> tuple[_Error, Number]:
     """The error after a phase, and above what a released coefficient is settled."""
-    n, d, s, sigma, a = (at[name] for name in NUMBERS)
-    lib, x = library(n, d, s, sigma, a), lift(found["x"], n)
-    sets = found["log_sets"] if lib.is_symbolic else _log_sets(d, s)
-    deviation = fixed_deviation(n, d, s, x) if k == 1 else residual_deviation(n, d, s, x, sets)
-    deviation = deviation / phase.slope
-    tau = lib.sqrt(s / n) * lib.least(sigma, phase.clip) / phase.slope
-    each = tau * lib.sqrt(2 * (x + lib.log(2 * d)))
-    root, finest = lib.sqrt(2 * s), 2 * a * FINEST
-
-    def kept(size: Number) -> Number:
-        return bias * size + root * deviation * (size + finest)
-
-    others = lib.largest(d - s, s)
-    rms = MATCHED * (tau * lib.sqrt(s + subgaussian_top(s, others)) + kept(error.rms))
-    rms += noise.gumbel * gumbel_rms(s, others)
+    n, d, s, a = (at[name] for name in ("n", "d", "s", "radius"))
+    lib, x, others = library(n, d, s, a), lift(found["x"], n), _others(at)
+    drift = _first_drift(at, phase, x) if k == 1 else _later_drift(at, found, error, phase, x)
+    rms = MATCHED * (drift.rms + bias * error.rms) + noise.gumbel * gumbel_rms(s, others)
     rms = lib.sqrt(rms * rms + s * noise.variance)
-    sure = MATCHED * (root * each + kept(error.sure))
+    sure = MATCHED * (lib.sqrt(2 * s) * drift.sure + bias * error.sure)
     sure += lib.sqrt(noise.length**2 + (noise.gumbel * gumbel_sure(s, others, x)) ** 2)
-    settled = each + bias * error.sure + deviation * (error.sure + finest) + noise.largest
+    settled = drift.sure + bias * error.sure + noise.largest
     return _Error(lib.least(rms, 2 * a), lib.least(sure, 2 * a)), settled
+
+
+def _others(at: Point) -> Number:
+    """N, from which the false coordinates come."""
+    return library(at["d"], at["s"]).largest(at["d"] - at["s"], at["s"])
+
+
+def _first_drift(at: Point, phase: Phase, x: Number) -> _Drift:
+    n, d, s, sigma, a = (at[name] for name in NUMBERS)
+    lib = library(n, d, s, sigma, a)
+    square = s * lib.least(sigma**2 + a**2 / s, phase.clip**2) / phase.slope**2
+    average = Average(n, square, lib.sqrt(s) * phase.clip / phase.slope)
+    return _Drift(average.rms(s, _others(at)), average.sure(d, x))
+
+
+def _later_drift(at: Point, found: Optimum, error: _Error, phase: Phase, x: Number) -> _Drift:
+    n, d, s, sigma, a = (at[name] for name in NUMBERS)
+    lib = library(n, d, s, sigma, a)
+    sets = found["log_sets"] if lib.is_symbolic else _log_sets(d, s)
+    deviation = residual_deviation(n, d, s, x, sets) / phase.slope
+    tau = lib.sqrt(s / n) * lib.least(sigma, phase.clip) / phase.slope
+    top, finest = subgaussian_top(s, _others(at)), 2 * a * FINEST
+    return _Drift(
+        tau * lib.sqrt(s + top) + lib.sqrt(2 * s) * deviation * (error.rms + finest),
+        tau * lib.sqrt(2 * (x + lib.log(2 * d))) + deviation * (error.sure + finest),
+    )
 
 
 def _noise(at: Point, model: type[Privacy], found: Optimum, x: Number, phase: Phase) -> _Noise:
@@ -269,7 +296,7 @@ def _noise(at: Point, model: type[Privacy], found: Optimum, x: Number, phase: Ph
     return _Noise(gumbel, variance, lib.sqrt(s) * largest, largest)
 
 
-def _round_epsilon(model: type[Privacy], part: Budget, s: Number) -> Number:
+def _round_epsilon(model: type[Privacy], part: Allowance, s: Number) -> Number:
     """`selection_epsilon`; under GDP, where numbers are no floats, in its closed form."""
     lib = library(part.letters()[0], s)
     spent = ZeroConcentrated if model is Approximate else model
@@ -319,7 +346,7 @@ def _strength(at: Point, model: type[Privacy]) -> Number:
     """epsilon, or mu; an (epsilon, delta) budget is turned into zCDP first."""
     if model is Pure:
         return at["epsilon"]
-    budget = Budget(model, at)
+    budget = Allowance(model, at)
     if model is not Approximate:
         return budget.mu()
     rho = budget.rho()

@@ -27,7 +27,7 @@ from minimax.core.bound import (
 )
 from minimax.core.calibration import (
     VALUES_ONLY,
-    Budget,
+    Allowance,
     Scales,
     budget_of,
     gradient_bound,
@@ -215,7 +215,7 @@ def _best_bound(problem: SparseRegressionProblem, privacy: Privacy, s: int) -> U
     step_size, R = rounded(grid.step_size[row, 0], 5), levels[column]
 
     def scales_at(at: Point) -> Scales:
-        budget = Budget(model, at).share(steps)
+        budget = Allowance(model, at).share(steps)
         return step_scales(at["n"], s, b, a, R, step_size, budget, selection_share=share)
 
     return private_thresholding_upper(
@@ -437,7 +437,7 @@ def stated_bounds(problem: SparseRegressionProblem, privacy: Privacy) -> list[Up
         G=G,
         step_size=float(problem.s),
         steps=THEOREM_STEPS,
-        noise=lambda at: repeated_noise(Budget(model, at), 2 * G / at["n"], THEOREM_STEPS),
+        noise=lambda at: repeated_noise(Allowance(model, at), 2 * G / at["n"], THEOREM_STEPS),
         privacy=privacy,
     )
     return [proven, *claimed]

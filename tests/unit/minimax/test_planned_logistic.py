@@ -10,7 +10,7 @@ import pytest
 from scipy import special
 
 from minimax.core.bound import OutsideRegime
-from minimax.core.calibration import Budget, budget_of
+from minimax.core.calibration import Allowance, budget_of
 from minimax.core.logistic_gradient import logistic_half_width
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.methods.antipodal_gain import pointwise_pair_gain
@@ -53,7 +53,7 @@ def test_few_features_are_worth_the_noise_of_a_pure_budget() -> None:
     assert 5 < (0.01 / budget_of(budget).mu()) ** 2 < 61
     ways = [best_plan(Setting(1e8, d, 1.0, 1.0), budget_of(budget)).pure for d in (4.0, 60.0)]
     assert ways == [True, False]
-    assert not best_plan(Setting(1e8, 4.0, 1.0, 1.0), Budget(Gaussian, {"mu": 1.0})).pure
+    assert not best_plan(Setting(1e8, 4.0, 1.0, 1.0), Allowance(Gaussian, {"mu": 1.0})).pure
 
 
 @pytest.mark.parametrize("k", [0, 1])
@@ -70,7 +70,7 @@ def test_the_step_is_the_best_one(k: int, noise: float) -> None:
 
 def test_more_records_shorten_the_expected_distance() -> None:
     lengths = [
-        best_plan(Setting(n, 6.0, 1.5, 0.6), Budget(ZeroConcentrated, {"rho": 1e-4})).distance
+        best_plan(Setting(n, 6.0, 1.5, 0.6), Allowance(ZeroConcentrated, {"rho": 1e-4})).distance
         for n in (1e2, 1e3, 1e4, 1e5, 1e6, 1e7)
     ]
     assert all(after < before for before, after in pairwise(lengths))

@@ -50,22 +50,26 @@ def transcribed(problem: SparseRegressionProblem, rho: float) -> mpmath.mpf:
             abs(1 - shifted_mean(t, c, sigma) / (l * t)),
             abs(1 - mpmath.erf(c / sigma / mpmath.sqrt(2)) / l),
         )
+        tau = mpmath.sqrt(s / n) * min(sigma, c) / l
+        top = min(d - s, 2 * s * (mpmath.log(2 * (d - s) / s) + 1))
+        w = x + mpmath.log(2 * d)
         if k == 1:
-            z = x + mpmath.log(2 * d)
-            D = mpmath.sqrt(2 * z / n) + 2 * mpmath.sqrt(s) * z / (3 * n)
+            v, b = s * min(sigma**2 + a**2 / s, c**2) / (l**2 * n), mpmath.sqrt(s) * c / (l * n)
+            g = 1 + mpmath.log(2 * (d - s) / s)
+            high = mpmath.sqrt(2 * v * g) + 2 * b * mpmath.hypot(g, 1) / 3
+            drift = mpmath.sqrt(s * v + min((d - s) * v, s * high**2))
+            largest = mpmath.sqrt(2 * v * w) + 2 * b * w / 3
         else:
             z = x + mpmath.log(2 * d * 400) + mpmath.log(mpmath.binomial(d, s))
             b, e = 2 * mpmath.sqrt(2 * s), 2 * mpmath.sqrt(2 * s / n)
-            D = f(1.03) * (e + mpmath.sqrt(2 * z / n * (1 + 2 * b * e)) + b * z / (3 * n))
-        tau = mpmath.sqrt(s / n) * min(sigma, c) / l
-        top = min(d - s, 2 * s * (mpmath.log(2 * (d - s) / s) + 1))
+            D = f(1.03) * (e + mpmath.sqrt(2 * z / n * (1 + 2 * b * e)) + b * z / (3 * n)) / l
+            drift = tau * mpmath.sqrt(s + top) + mpmath.sqrt(2 * s) * D * m
+            largest = tau * mpmath.sqrt(2 * w) + D * r
         B = 4 * c * mpmath.sqrt(s) / (l * n * mpmath.sqrt(8 * rho * choice / s))
         v = (s / l * 2 * c / n) ** 2 / (2 * rho * values)
-        q = K + mpmath.sqrt(2 * s) * D / l
-        largest = tau * mpmath.sqrt(2 * (x + mpmath.log(2 * d)))
         Z = mpmath.sqrt(v) * (mpmath.sqrt(s) + mpmath.sqrt(2 * x))
-        m = mpmath.hypot(golden * (tau * mpmath.sqrt(s + top) + q * m) + B * G, mpmath.sqrt(s * v))
-        r = golden * (mpmath.sqrt(2 * s) * largest + q * r) + mpmath.hypot(Z, B * sure)
+        m = mpmath.hypot(golden * (drift + K * m) + B * G, mpmath.sqrt(s * v))
+        r = golden * (mpmath.sqrt(2 * s) * largest + K * r) + mpmath.hypot(Z, B * sure)
     return m**2 / s + found["phases"] * 6 * mpmath.exp(-x) * 4 / s
 
 

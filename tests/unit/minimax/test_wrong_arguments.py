@@ -12,6 +12,7 @@ import pytest
 
 import minimax.problems
 from estimators import NoisyMean, OneShotThreshold, SparseMean
+from minimax.__main__ import main
 from minimax.calculator import rows, upper_rows
 from minimax.catalogue import PROBLEMS
 from minimax.core.bound import COUNTS, SHARED
@@ -182,3 +183,26 @@ def test_an_empty_class_is_refused(L: Any) -> None:
         RegressionProblem(100, 5, L=L)
     with pytest.raises((TypeError, ValueError), match=r"^L must be "):
         SparseRegressionProblem(100, 5, 2, L=L)
+
+
+# --- Numbers too far apart ------------------------------------------------------------------------
+
+FAR_APART = {
+    "sparse-regression": "--n 1000 --d 50 --s 5 --rho .1 --sigma {} --radius 1e100 --upper",
+    "regression": "--n 1000 --d 5 --rho .1 --sigma {} --radius 1e100 --upper",
+    "sparse-mean": "--n 1000 --d 100 --s 5 --mu 1e-100 --sigma {} --radius 1e100 --upper",
+    "mean": "--n 1 --d 1e15 --epsilon 1e-50 --sigma 1e100 --radius 1e10 --upper",
+}
+
+
+@pytest.mark.parametrize("problem", FAR_APART)
+def test_numbers_beyond_floats_end_in_words(problem: str, capsys: Any) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([problem, *FAR_APART[problem].format("1e-100").split()])
+    assert ended.value.code == 2
+    assert "error: these numbers are too far apart to compute with" in capsys.readouterr().err
+    # a control: ordinary numbers have an answer
+    usual = FAR_APART[problem].format("1").replace("1e-100", "1").replace("e100", "")
+    usual = usual.replace("1e-50", "1").replace("1e15", "5")
+    assert main([problem, *usual.split()]) == 0
+    assert "certified" in capsys.readouterr().out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,6 +14,7 @@ from minimax.core.privacy import Pure, ZeroConcentrated
 from verify.rates.grid import PROFILES
 from verify.rates.judge import Verdict, judge_coverage
 from verify.rates.measure import Measurement
+from verify.rates.records import from_plain, to_plain
 from verify.rates.special import coverage
 from verify.rates.special.coverage import CELLS, KNOWN, RESPONSES, Cell, fitted_trials
 
@@ -73,6 +76,7 @@ def test_rows_controls_and_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coverage, "CELLS", SMALL)
     monkeypatch.setattr(coverage, "TRIALS", {"quick": 400})
     found = coverage.check(PROFILES["quick"], 0, 1e-3, None)
+    assert from_plain(json.loads(json.dumps(to_plain(found)))) == found  # as it is kept
     assert [row.level for row in found.coverage] == [0.9, 0.99] * 3
     assert all(row.verdict is not Verdict.VIOLATED for row in found.coverage)
     assert {row.as_json()["trials"] for row in found.coverage} == {400}

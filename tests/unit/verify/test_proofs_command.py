@@ -69,7 +69,7 @@ def test_show_prints_the_whole_entry(capsys: pytest.CaptureFixture[str]) -> None
         (["--fast", "--only", "CWZ19:Theorem 3.3"], "--fast leaves out everything"),
         (["--json", "/dev/null"], "--json: is not a regular file"),
         (["--only", "nothing*"], "matches no entry; nearest: "),
-        (["--json", "/no/such/folder/x.json"], "--json: no such folder"),
+        (["--json", "/proc/no/such/x.json"], "--json: cannot make /proc/no/such"),
         (["--jobs", "0"], "--jobs must be positive"),
         (["--seed", "-1"], "--seed must not be negative"),
     ],

@@ -49,14 +49,19 @@ RECORDED = {
 }
 """As of 0.3, in the file's order."""
 CELL_ADDED = {"upper_vacuous", "zero_release", "zero_release_under_prior", "against_zero"}
+CELL_ADDED |= {"noticed_from", "reason"}
 ADDED = {
-    "run": {"coverage"},
-    "summary": {"coverage", "worse_than_zero"},
+    "run": {"coverage", "tightness"},
+    "summary": {"coverage", "worse_than_zero", "not_tight_enough"},
     "cell": CELL_ADDED,
     "worst case": CELL_ADDED,
+    "slope": {"reason"},
+    "level control": {"reason"},
+    "slope control": {"reason"},
 }
 COVERAGE = (
     "claim point estimator privacy level tolerance trials seed coverage ci_low ci_high verdict"
+    " reason"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from minimax.methods.priors import SignInstance
 from minimax.problems.mean.problem import MeanProblem
 from verify.rates.grid import PROFILES
 from verify.rates.measure import Measurement
+from verify.rates.records import from_plain, to_plain
 from verify.rates.special import sandwich
 from verify.rates.special.sandwich import (
     BOUNDED,
@@ -98,6 +100,7 @@ def test_counts_have_the_law_of_the_records_mean() -> None:
 def test_rows_controls_and_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandwich, "CELLS", SMALL)
     found = sandwich.check(PROFILES["quick"], 0, 1e-3, None)
+    assert from_plain(json.loads(json.dumps(to_plain(found)))) == found  # as it is kept
     names = ["Gaussian mean", "bounded mean", "sparse regression"]
     assert [row.problem for row in found.cells] == names
     assert [row.upper is None for row in found.cells] == [False, False, True]

@@ -11,7 +11,7 @@ from verify.rates.claims import all_claims
 from verify.rates.grid import PROFILES, build
 from verify.rates.judge import fit_slope
 from verify.rates.measure import Measurement
-from verify.rates.run import _tasks
+from verify.rates.tasks import tasks_of
 
 CLAIM = next(claim for claim in all_claims() if claim.name == "bounded-mean/tracing/GDP")
 
@@ -19,7 +19,7 @@ CLAIM = next(claim for claim in all_claims() if claim.name == "bounded-mean/trac
 def trials(claim: Claim) -> dict[str, int]:
     """Of every task of the quick profile, with its mu for a cell."""
     cells, _, _ = build([claim], PROFILES["quick"])
-    found = _tasks(cells, PROFILES["quick"])
+    found = tasks_of(cells, PROFILES["quick"])
     names = {"control": "twin", "noisier": "louder"}
     return {names.get(t.label.split("|")[0], f"{t.point['mu']:g}"): t.trials for t in found}
 

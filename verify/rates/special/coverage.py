@@ -35,7 +35,7 @@ from verify.console import track
 from verify.figures import new_figure
 from verify.files import JSON
 from verify.rates.grid import Profile
-from verify.rates.judge import Verdict, judge_coverage
+from verify.rates.judge import Reason, Verdict, coverage_reason
 from verify.rates.measure import Measurement, proportion
 from verify.rates.rows import LevelControl
 from verify.rates.special import Found, Special
@@ -75,6 +75,8 @@ def signs(n: int, d: int, rng: Rng) -> Drawn:
 
 NOISE = 0.3
 """Deviation of the responses' noise."""
+SHORT = 0.5
+"""Length of the shorter rows."""
 
 
 def responses(n: int, d: int, rng: Rng) -> Drawn:
@@ -82,6 +84,13 @@ def responses(n: int, d: int, rng: Rng) -> Drawn:
     direction = rng.standard_normal(d)
     coef = 0.7 * direction / np.linalg.norm(direction)
     X = np.where(rng.random((n, d)) < 0.5, 1.0, -1.0) / math.sqrt(d)
+    return Drawn((X, X @ coef + NOISE * rng.standard_normal(n)), coef)
+
+
+def two_lengths(n: int, d: int, rng: Rng) -> Drawn:
+    """The same, half of the rows shortened to SHORT."""
+    (X, _), coef = responses(n, d, rng)
+    X = X * np.where(rng.random(n) < 0.5, 1.0, SHORT)[:, None]
     return Drawn((X, X @ coef + NOISE * rng.standard_normal(n)), coef)
 
 
@@ -111,6 +120,9 @@ class Cell:
 KNOWN = {"sigma": 1.0, "radius": 1.0}
 RESPONSES = {"sigma": NOISE, "row_bound": 1.0, "radius": 2.0}
 ISOTROPIC = {**RESPONSES, "second_moment": "isotropic"}
+UNEQUAL = {**RESPONSES, "second_moment": (1 + SHORT**2) / 4 * np.eye(2)}
+UNTOLD = {"row_bound": 1.0, "radius": 2.0}
+"""Sigma is found, the second moment released."""
 STATISTICS = {"sigma": NOISE, "row_bound": 1.0, "R": 2.0}
 GRADIENT, RESIDUALS = NoisyGradientRegression, ResidualClippedRegression
 # Budgets so small that noise is a large part of the error, and large enough that what intervals
@@ -124,6 +136,8 @@ CELLS = (
     Cell("gradient steps", responses, GRADIENT, RESPONSES, Gaussian(1.0), 300, 3),
     Cell("clipped residuals", responses, RESIDUALS, ISOTROPIC, ZeroConcentrated(0.002), 1000, 3),
     Cell("clipped residuals", responses, RESIDUALS, ISOTROPIC, Approximate(0.3, 1e-6), 1000, 3),
+    Cell("two lengths of rows", two_lengths, RESIDUALS, UNEQUAL, ZeroConcentrated(0.002), 2000, 2),
+    Cell("two lengths, untold", two_lengths, RESIDUALS, UNTOLD, ZeroConcentrated(0.005), 4000, 2),
     Cell(
         "AdaSSP",
         responses,
@@ -151,7 +165,12 @@ class CoverageRow:
     @property
     def verdict(self) -> Verdict:
         """Whether coverage is within the tolerance of the level."""
-        return judge_coverage(self.measured, self.level, self.tolerance)
+        return self.reason.verdict
+
+    @property
+    def reason(self) -> Reason:
+        """What happened, in words."""
+        return coverage_reason(self.measured, self.level, self.tolerance)
 
     def as_json(self) -> JSON:
         """The row as the JSON file has it."""
@@ -169,6 +188,7 @@ class CoverageRow:
             "ci_low": found.ci_low,
             "ci_high": found.ci_high,
             "verdict": self.verdict.value,
+            "reason": self.reason.value,
         }
 
 

@@ -1,0 +1,48 @@
+"""Objects of a user's own module, named on the command line as MODULE:NAME."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from types import ModuleType
+
+
+class CannotLoad(ValueError):
+    """What was named is not there, in a sentence."""
+
+
+def load_object(named: str) -> object:
+    """The object that MODULE:NAME names.
+
+    The working folder is searched after all else, so that no file there takes the place of a
+    package's.
+    """
+    module_name, _, name = named.partition(":")
+    if not (module_name and name):
+        raise CannotLoad(f"{named!r} must be of the form MODULE:NAME")
+    module = _imported(module_name)
+    if not hasattr(module, name):
+        raise CannotLoad(f"module {module_name!r} ({_where(module)}) has no {name!r}")
+    return getattr(module, name)
+
+
+def _imported(name: str) -> ModuleType:
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise CannotLoad(
+                f"there is no module {error.name!r}, neither installed nor in {os.getcwd()}"
+            ) from None
+        raise CannotLoad(f"module {name!r} cannot be imported: {error}") from error
+    except Exception as error:  # whatever a user's module does while it is imported
+        raise CannotLoad(
+            f"module {name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _where(module: ModuleType) -> str:
+    return str(getattr(module, "__file__", None) or "which has no file")

@@ -1,0 +1,78 @@
+"""A problem of one's own in the calculator: `--from my_module:PROBLEM`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from minimax.__main__ import main
+from tests.commands import usage_error
+
+OWN = """
+from dataclasses import dataclass
+from minimax import LowerBound, Problem, Pure, Terms
+from minimax.problems.bounded_mean import BoundedMeanProblem
+
+THEOREM = LowerBound(
+    name="of my own", source="tracebound: mine", parameters=("n", "k"),
+    formula=lambda p, _: Terms(None, p["k"] / p["n"]),
+)
+
+@dataclass(frozen=True)
+class Mine(BoundedMeanProblem):
+    name = "mine"
+    about = "signs, with a number of my own"
+    k: float = 2.0
+
+    def lower(self, privacy):
+        return [*super().lower(privacy), THEOREM]
+
+class Wrong(Mine):
+    def lower(self, privacy):
+        return 1 / "x"
+
+class Half(Problem):
+    name = "half"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    (tmp_path / "own_problem.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    sys.modules.pop("own_problem", None)
+
+
+NUMBERS = ["--n", "100", "--d", "1", "--epsilon", ".1"]
+
+
+def test_it_is_shown_with_its_own_bound_and_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--from", "own_problem:Mine", *NUMBERS, "--k", "3", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["of my own"]["total"] == pytest.approx(0.03)
+    assert "tracing: sign data" in rows
+    assert main(["--from", "own_problem:Mine", *NUMBERS]) == 0
+    assert "mine: signs, with a number of my own" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--from", "nowhere:Mine"], "--from: there is no module 'nowhere'"),
+        (["--from", "own_problem:Other"], "--from: module 'own_problem'"),
+        (["--from", "own_problem:THEOREM"], "not a subclass of minimax.Problem"),
+        (["--from", "own_problem:Half"], "does not say what its best_upper, farthest, instance"),
+        (["--from", "own_problem:Wrong"], "own_problem:Wrong fails: TypeError"),
+        (["mean", "--from", "own_problem:Mine"], "one of the two"),
+        ([], "one of the two"),
+        (["mean", "--zeta", "3"], "unrecognized arguments: --zeta"),
+    ],
+)
+def test_bad_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert message in usage_error(main, [*arguments, *NUMBERS], capsys)

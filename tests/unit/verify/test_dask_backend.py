@@ -1,0 +1,124 @@
+"""The workers of a dask scheduler: the same numbers, also when one of them is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dask.distributed import LocalCluster
+
+from tests.commands import usage_error
+from verify.rates import main
+from verify.rates.backends import OtherSources, _unpacked
+
+ROOT = Path(__file__).parents[3]
+PATIENCE = 90.0
+"""Seconds after which a wait is given up: a test that hangs says so."""
+FRAGILE = """
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from numbers_of_mine import SHARE
+from own_theorem import CLAIM, LaplaceMean
+
+HERE = Path(__file__).parent
+
+class Fragile(LaplaceMean):
+    '''The first fit to 50 records leaves its process number and waits to be killed.'''
+
+    def fit(self, X):
+        if len(X) == 50 and not (HERE / "killed").exists():
+            (HERE / f"running-{os.getpid()}").touch()
+            end = time.monotonic() + 90
+            while not (HERE / "killed").exists() and time.monotonic() < end:
+                time.sleep(0.01)
+        return super().fit(X)
+
+SWEEPS = tuple(replace(sweep, weight=.5) for sweep in CLAIM.sweeps)
+MINE = replace(CLAIM, estimator_at=lambda p: Fragile(SHARE * p["epsilon"]), sweeps=SWEEPS)
+"""
+OPTIONS = ["--claims", "fragile:MINE", "--seed", "2"]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    size = {"n_workers": 2, "threads_per_worker": 1}
+    with LocalCluster(**size, processes=True, dashboard_address=None) as made:
+        yield made
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A working folder with claims of one's own, where no worker looks for modules."""
+    text = (ROOT / "examples" / "own_theorem.py").read_text(encoding="utf-8")
+    (tmp_path / "own_theorem.py").write_text(text, encoding="utf-8")
+    (tmp_path / "numbers_of_mine.py").write_text("SHARE = 1.0\n")
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name in ("own_theorem", "numbers_of_mine", "fragile"):
+        sys.modules.pop(name, None)
+
+
+def killer(folder: Path) -> threading.Thread:
+    """Ends the process that leaves its number, as soon as it does."""
+
+    def kill() -> None:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and not list(folder.glob("running-*")):
+            time.sleep(0.01)
+        for path in folder.glob("running-*"):
+            os.kill(int(path.name.split("-")[1]), signal.SIGKILL)
+        (folder / "killed").touch()
+
+    made = threading.Thread(target=kill)
+    made.start()
+    return made
+
+
+def test_a_killed_worker_changes_nothing(cluster: LocalCluster, folder: Path) -> None:
+    thread = killer(folder)
+    spread = ["--backend", "dask", "--scheduler", cluster.scheduler_address, "--results", "far"]
+    code = main([*OPTIONS, *spread, "--json", "far.json"])
+    thread.join()
+    (victim,) = folder.glob("running-*")  # one was killed, and who did its work again was not
+    assert int(victim.name.split("-")[1]) != os.getpid()
+    assert main([*OPTIONS, "--jobs", "1", "--results", "near", "--json", "near.json"]) == code
+    assert (folder / "far.json").read_bytes() == (folder / "near.json").read_bytes()
+    assert len(list((folder / "far").glob("[0-9a-f]*.json"))) == 7
+
+
+def test_a_scheduler_that_is_not_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("verify.rates.backends.CONNECT_SECONDS", 0.5)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    spread = ["--backend", "dask", "--scheduler", address]
+    message = usage_error(main, [*OPTIONS, *spread], capsys)
+    assert f"--scheduler: no scheduler answers at {address}" in message
+
+
+@pytest.mark.parametrize(
+    "options", [["--backend", "dask"], ["--scheduler", "tcp://127.0.0.1:1"]], ids=str
+)
+def test_the_options_go_together(
+    options: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = usage_error(main, [*OPTIONS, *options], capsys)
+    assert "--backend dask and --scheduler ADDRESS go together" in message
+
+
+def test_a_worker_with_other_sources_is_refused() -> None:
+    with pytest.raises(OtherSources, match="has other versions of tracebound"):
+        _unpacked(b"", "another digest")

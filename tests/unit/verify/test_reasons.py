@@ -1,0 +1,148 @@
+"""Verdicts say what happened: a broken bound, an exponent not matched, or too little seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from verify.rates.claim import Ceiling
+from verify.rates.grid import PROFILES
+from verify.rates.judge import Reason, Slope, Verdict, coverage_reason, level_reason, slope_reason
+from verify.rates.measure import Measurement
+from verify.rates.rows import LevelControl, Row, Run, SlopeControl, SlopeRow
+from verify.rates.tightness import INFLATION, NOT_TIGHT
+
+POINT = {"n": 100.0}
+
+
+def measured(low: float, high: float) -> Measurement:
+    return Measurement((low + high) / 2, low, high, 100, 0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "reason"),
+    [
+        (1.0, 1.9, Reason.BOUNDED),
+        (0.5, 0.9, Reason.LOWER_BROKEN),
+        (2.1, 2.2, Reason.UPPER_BROKEN),
+        (0.5, 1.5, Reason.BELOW_UNSURE),
+        (1.9, 2.5, Reason.ABOVE_UNSURE),
+    ],
+)
+def test_reasons_of_levels(low: float, high: float, reason: Reason) -> None:
+    assert level_reason(measured(low, high), 1.0, 2.0) is reason
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "reason"),
+    [
+        (0.88, 0.92, Reason.COVERED),
+        (0.8, 0.86, Reason.TOO_LITTLE),
+        (0.94, 0.99, Reason.TOO_MUCH),
+        (0.8, 0.95, Reason.COVERAGE_UNSURE),
+    ],
+)
+def test_reasons_of_coverage(low: float, high: float, reason: Reason) -> None:
+    assert coverage_reason(measured(low, high), 0.9, 0.03) is reason
+
+
+def test_every_reason_has_the_verdict_of_its_words() -> None:
+    verdicts = {reason: reason.verdict for reason in Reason}
+    assert list(verdicts.values()).count(Verdict.CONSISTENT) == 3
+    assert [r for r in Reason if r.verdict is Verdict.VIOLATED] == [
+        Reason.LOWER_BROKEN,
+        Reason.UPPER_BROKEN,
+        Reason.NO_EXPONENT,
+        Reason.TOO_LITTLE,
+        Reason.TOO_MUCH,
+    ]
+
+
+# --- The control of an exponent -------------------------------------------------------------------
+
+
+def fitted(exponent: float, half: float) -> SlopeRow:
+    slope = Slope(exponent, exponent - half, exponent + half, 0.0)
+    return SlopeRow("c", "privacy", "n", slope, -1.0, "L", ())
+
+
+def test_an_exponent_one_off_by_chance_is_a_violation_and_no_failed_control() -> None:
+    for exponent in (-2.0, 0.0, -2.3, 0.3):
+        row = fitted(exponent, 0.1)
+        assert row.reason is Reason.NO_EXPONENT
+        assert SlopeControl(row).broke
+
+
+def test_a_matched_exponent_has_a_control_that_breaks() -> None:
+    row = fitted(-1.05, 0.1)
+    assert row.reason is Reason.EXPONENT
+    assert SlopeControl(row).broke
+    assert SlopeControl(row).reason.startswith("an exponent one off is rejected")
+
+
+@pytest.mark.parametrize(
+    ("exponent", "half", "reason"),
+    [
+        (-1.0, 0.75, "interval too wide to reject an exponent one off"),
+        (-3.0, 0.75, "interval too wide to reject an exponent one off"),
+        (-0.6, 0.35, "an exponent one off fits as well"),
+        (-1.4, 0.35, "an exponent one off fits as well"),
+    ],
+)
+def test_a_control_that_cannot_tell_fails(exponent: float, half: float, reason: str) -> None:
+    control = SlopeControl(fitted(exponent, half))
+    assert not control.broke
+    assert control.reason == control.as_json()["reason"] == reason
+
+
+def test_no_control_of_a_check_that_decides_is_weaker_than_to_reject_the_shifted() -> None:
+    """Wherever the exponent is not rejected, the shifted ones must be, as ever."""
+    for tenth in range(-40, 41):
+        for half in (0.05, 0.2, 0.4, 0.6, 0.8):
+            row = fitted(tenth / 10, half)
+            shifted = [slope_reason(row.slope, x) is Reason.NO_EXPONENT for x in (0.0, -2.0)]
+            if row.reason is not Reason.NO_EXPONENT and not all(shifted):
+                assert not SlopeControl(row).broke
+
+
+# --- Controls of levels, and how tight a bound is -------------------------------------------------
+
+
+def test_reasons_of_controls() -> None:
+    def control(low: float, high: float, side: str) -> str:
+        return LevelControl("c", "k", POINT, measured(low, high), side, 1.0).reason  # type: ignore[arg-type]
+
+    assert control(0.5, 0.9, "lower") == "lower bound broken, as it must be"
+    assert control(0.5, 1.1, "lower") == "interval too wide to see the lower bound broken"
+    assert control(1.5, 1.9, "lower") == "lower bound kept, which it must not be"
+    assert control(1.5, 1.9, "upper") == "upper bound broken, as it must be"
+    assert control(0.9, 1.9, "upper") == "interval too wide to see the upper bound broken"
+    assert control(0.5, 0.9, "upper") == "upper bound kept, which it must not be"
+
+
+def row(claim: str, high: float, lower: float = 1.0) -> Row:
+    upper = Ceiling(100.0, "U")
+    found = measured(high / 2, high)
+    return Row(claim, "mean", "privacy", POINT, "E", "pure", found, lower, "L", upper)
+
+
+def test_a_bound_that_could_be_inflated_unseen_is_told() -> None:
+    cells = [row("tight", 90.0), row("tight", 3.0), row("loose", 90.0), row("loose", 50.0)]
+    run = Run(PROFILES["quick"], 0, 1e-8, cells, [], [], [])
+    tight, loose = run.tightness
+    assert (tight.noticed_from, tight.seen) == (3.0, True)
+    assert (loose.noticed_from, loose.reason) == (50.0, NOT_TIGHT)
+    assert run.summary.not_tight_enough == ["loose"]
+    assert run.exit_code == 0  # it is told, and no failure
+    assert run.as_json()["tightness"][1]["inflated"] == INFLATION
+    assert [cell["noticed_from"] for cell in run.as_json()["cells"]] == [90.0, 3.0, 90.0, 50.0]
+
+
+def test_the_factor_is_where_a_cell_begins_to_notice() -> None:
+    cell = row("c", 3.0, lower=0.5)
+    assert cell.noticed_from == 6.0
+    for factor, broken in ((5.99, False), (6.01, True)):
+        inflated = replace(cell, lower=0.5 * factor)
+        assert (inflated.reason is Reason.LOWER_BROKEN) is broken
+    assert row("c", 3.0, lower=0.0).noticed_from is None

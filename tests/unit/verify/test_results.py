@@ -1,0 +1,326 @@
+"""Results that are kept: an interrupted run goes on where it was, and nothing stale is used."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import verify
+from tests.commands import usage_error
+from tests.unit.verify.test_rates_json import example
+from verify.rates import Claim, check, main
+from verify.rates.fingerprint import NoSource, fingerprint, own_modules
+from verify.rates.grid import Profile
+from verify.rates.records import from_plain, to_plain
+from verify.rates.results import MARK, BadFolder, Results, prepare
+from verify.rates.special import randomised_response_exact
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = str(Path(verify.__file__).parents[1])
+PATIENCE = 120.0
+"""Seconds after which a wait is given up: a test that hangs says so."""
+SLOW = """
+import time
+from dataclasses import replace
+from own_theorem import BOUND, CLAIM, LaplaceMean
+
+class Slow(LaplaceMean):
+    def fit(self, X):
+        time.sleep({sleep})
+        return super().fit(X)
+
+SWEEPS = tuple(replace(sweep, weight=.5) for sweep in CLAIM.sweeps)
+OTHER = replace(CLAIM, name="signs/other", lower=replace(BOUND, name="other"))
+CLAIMS = [
+    replace(claim, estimator_at=lambda p: Slow({share} * p["epsilon"]), sweeps=SWEEPS, upper=None)
+    for claim in (CLAIM, OTHER)
+]
+"""
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A working folder with claims of one's own in it; forgotten afterwards."""
+    text = (ROOT / "examples" / "own_theorem.py").read_text(encoding="utf-8")
+    (tmp_path / "own_theorem.py").write_text(text, encoding="utf-8")
+    write_claims(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    yield tmp_path
+    forget()
+
+
+def write_claims(folder: Path, sleep: float = 0.0, share: float = 1.0) -> None:
+    text = SLOW.format(sleep=sleep, share=share)
+    (folder / "slow_claims.py").write_text(text, encoding="utf-8")
+
+
+def forget() -> None:
+    for name in ("own_theorem", "slow_claims"):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+
+
+def kept(folder: Path) -> dict[str, int]:
+    """The files of results, with the time at which they were written."""
+    names = (folder / ".tracebound").glob("[0-9a-f]*.json")
+    return {path.name: path.stat().st_mtime_ns for path in names}
+
+
+# --- Interrupted ----------------------------------------------------------------------------------
+
+
+def started(folder: Path, output: str, *options: str) -> subprocess.Popen[str]:
+    command = ["-m", "tracebound", "rates", "--claims", "slow_claims:CLAIMS", "--json", output]
+    return subprocess.Popen(
+        [sys.executable, *command, "--jobs", "2", *options],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": PACKAGES},
+        start_new_session=True,
+    )
+
+
+def stopped_after(
+    process: subprocess.Popen[str],
+    folder: Path,
+    more: int,
+    with_signal: signal.Signals,
+    delay: float,
+) -> str:
+    """Send a signal once there are so many more results; what the process said."""
+    before, deadline = len(kept(folder)), time.monotonic() + PATIENCE
+    while process.poll() is None and len(kept(folder)) < before + more:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(delay)
+    assert process.poll() is None
+    if with_signal is signal.SIGKILL:
+        os.killpg(process.pid, with_signal)  # its workers too: the machine is lost
+    else:
+        process.send_signal(with_signal)
+    return process.communicate(timeout=PATIENCE)[1]
+
+
+def test_an_interrupted_run_goes_on_where_it_was(folder: Path) -> None:
+    """Stopped at moments drawn at random, twice by hand and once as by a power cut."""
+    write_claims(folder, sleep=0.004)
+    moments = random.Random(14)
+    for sent in (signal.SIGINT, signal.SIGKILL, signal.SIGINT):
+        before = kept(folder)
+        process = started(folder, "resumed.json")
+        said = stopped_after(process, folder, moments.randint(1, 2), sent, moments.random() / 10)
+        if sent is signal.SIGINT:
+            assert process.returncode == 130
+            assert "interrupted: what was measured is kept in .tracebound/" in said
+            assert "Traceback" not in said
+        assert before.items() <= kept(folder).items()  # nothing was measured again
+        assert not (folder / "resumed.json").exists()
+    before = kept(folder)
+    assert 3 <= len(before) < 12
+    last = started(folder, "resumed.json")
+    shown, said = last.communicate(timeout=PATIENCE)
+    assert f"{len(before)} of 12 measurements were there already" in shown, said
+    whole = started(folder, "whole.json", "--results", "elsewhere")
+    whole.communicate(timeout=PATIENCE)
+    assert last.returncode == whole.returncode
+    assert (folder / "resumed.json").read_bytes() == (folder / "whole.json").read_bytes()
+
+
+# --- What is used again, and what is not ----------------------------------------------------------
+
+
+OPTIONS = ["--claims", "slow_claims:CLAIMS", "--jobs", "1"]
+
+
+def measured(folder: Path, *options: str) -> tuple[int, list[float]]:
+    """How many results were written, and the risks that were found."""
+    before = kept(folder)
+    forget()
+    main([*OPTIONS, *options, "--json", "found.json"])
+    found = json.loads((folder / "found.json").read_text())
+    changed = kept(folder).items() - before.items()
+    return len(changed), [cell["risk"] for cell in found["cells"]]
+
+
+def test_only_what_is_the_same_is_used_again(folder: Path) -> None:
+    first = measured(folder)
+    assert first[0] == 12
+    assert measured(folder) == (0, first[1])
+    assert measured(folder, "--only", "signs/other") == (0, first[1][5:])
+    assert measured(folder, "--fresh") == (12, first[1])
+    assert measured(folder, "--seed", "5")[0] == 12
+    write_claims(folder, share=0.5)
+    changed = measured(folder)
+    assert changed[0] == 12  # the twins as well: the module is another
+    assert all(new > old for new, old in zip(changed[1], first[1], strict=True))
+
+
+def test_what_is_no_claim_is_kept_too(folder: Path) -> None:
+    name = randomised_response_exact.CLAIM
+    found = []
+    for options in ([], [], ["--fresh"]):
+        before = kept(folder)
+        assert main(["--only", name, "--json", "found.json", *options]) == 0
+        changed = len(kept(folder).items() - before.items())
+        found.append((changed, (folder / "found.json").read_bytes()))
+    assert [changed for changed, _ in found] == [1, 0, 1]
+    assert len({text for _, text in found}) == 1
+
+
+def test_a_claim_whose_parts_come_from_elsewhere_is_known_by_them(folder: Path) -> None:
+    """The same source, another number in a closure."""
+    (own, _) = importlib.import_module("slow_claims").CLAIMS
+    profile, results = Profile("base", (0,), 40, 10, 2), folder / "results"
+    make = own.estimator_at
+
+    def louder(times: float) -> Claim:
+        return replace(own, estimator_at=lambda p: make({**p, "epsilon": p["epsilon"] / times}))
+
+    risks = [
+        check(louder(times), profile=profile, results=results).cells[0].measured.risk
+        for times in (1.0, 3.0, 1.0)
+    ]
+    assert risks[0] == risks[2] < risks[1]
+
+
+def test_an_estimator_from_a_library_is_known_by_its_source(folder: Path) -> None:
+    """It is no module in which a claim is made."""
+    library = folder / "site-packages"
+    library.mkdir()
+    sys.path.append(str(library))
+    (own, _) = importlib.import_module("slow_claims").CLAIMS
+    text = "from own_theorem import LaplaceMean\n\nclass Theirs(LaplaceMean):\n    pass\n"
+    written = []
+    for version in ("", "# another version\n"):
+        (library / "their_library.py").write_text(text + version)
+        sys.modules.pop("their_library", None)
+        importlib.invalidate_caches()
+        theirs = importlib.import_module("their_library").Theirs
+        claim = replace(own, estimator_at=lambda p, make=theirs: make(p["epsilon"]))
+        check(claim, profile=Profile("base", (0,), 10, 10, 2), results=folder / ".tracebound")
+        written.append(len(kept(folder)))
+    del sys.modules["their_library"]
+    assert written == [2, 3]  # the twin, which is not theirs, was there already
+
+
+def test_damaged_results_are_computed_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = measured(folder)
+    cut, emptied, other, wrong = sorted((folder / ".tracebound").glob("[0-9a-f]*.json"))[:4]
+    cut.write_text(cut.read_text()[:-20])
+    emptied.write_bytes(b"")
+    other.write_bytes(b"\xff\xfe")
+    stored = json.loads(wrong.read_text())
+    stored["value"][0] += 1.0
+    wrong.write_text(json.dumps(stored))
+    capsys.readouterr()
+    assert measured(folder) == (4, first[1])
+    assert capsys.readouterr().out.count("it is computed again\n") == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("thesis.tex", "years of work", "holds other files and no results"),
+        (MARK, '{"format": 99}', "was written by another version (format 99, this is 1)"),
+        (MARK, '{"format"', "is damaged"),
+    ],
+)
+def test_a_folder_of_something_else_is_refused_and_left_alone(
+    name: str, text: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = folder / "other"
+    other.mkdir()
+    (other / name).write_text(text)
+    said = usage_error(main, [*OPTIONS, "--results", str(other)], capsys)
+    assert f"--results: {other}" in said
+    assert message in said
+    assert {path.name: path.read_text() for path in other.iterdir()} == {name: text}
+
+
+def test_places_that_cannot_hold_results(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(BadFolder, match="is no folder"):
+        prepare(file)
+    with pytest.raises(BadFolder, match="cannot make"):
+        prepare(Path("/proc/nowhere"))
+
+
+# --- Parts ----------------------------------------------------------------------------------------
+
+
+def test_floats_come_back_bit_for_bit(tmp_path: Path) -> None:
+    values = [0.1, 1e-308, 2 / 3, float(np.nextafter(1.0, 2.0)), float("inf")]
+    results = Results(tmp_path, "sources")
+    results.keep({"task": "a"}, values)
+    assert results.get({"task": "a"}, lambda value: value) == values
+    assert Results(tmp_path, "other").get({"task": "a"}, lambda value: value) is None
+    assert Results(tmp_path, "sources", fresh=True).get({"task": "a"}, list) is None
+    assert Results(None).get({"task": "a"}, list) is None
+
+
+def test_a_full_disk_ends_the_keeping_and_not_the_run(tmp_path: Path) -> None:
+    said: list[str] = []
+    results = Results(tmp_path / "gone", "sources", tell=said.append)
+    for name in ("a", "b"):
+        results.keep({"task": name}, [1.0])
+    assert len(said) == 1
+    assert "results are no longer kept in" in said[0]
+    assert results.get({"task": "a"}, list) is None
+
+
+def test_rows_are_the_same_as_plain_data() -> None:
+    run = example()
+    for part in (run.cells, run.slopes, run.controls, run.coverage, run.ordering):
+        assert from_plain(json.loads(json.dumps(to_plain(part)))) == part
+
+
+@pytest.mark.parametrize("kind", ["builtins:eval", "os:system", "verify.rates.run:run", "x"])
+def test_nothing_but_records_is_made(kind: str) -> None:
+    with pytest.raises(ValueError, match="is no record"):
+        from_plain({"kind": kind, "items": ["1"]})
+    with pytest.raises(TypeError, match="is not plain"):
+        to_plain(object())
+
+
+def test_own_modules_are_the_users_and_no_library(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where everything is below the working folder."""
+    (own, _) = importlib.import_module("slow_claims").CLAIMS
+    assert {m.__name__ for m in own_modules([own])} == {"slow_claims", "own_theorem"}
+    monkeypatch.chdir("/")
+    names = {m.__name__.split(".")[0] for m in own_modules([own])}
+    assert {"slow_claims", "own_theorem"} <= names
+    assert not names & {"abc", "functools", "numpy", "sklearn", "verify", "minimax", "tracebound"}
+    assert own_modules([]) == []
+
+
+def test_a_fingerprint_needs_sources(folder: Path) -> None:
+    (own, _) = importlib.import_module("slow_claims").CLAIMS
+    assert fingerprint([own]) != fingerprint()
+    typed: dict[str, object] = {"__name__": "typed"}
+    exec("def make(p): return None", typed)
+    sys.modules["typed"] = type(sys)("typed")
+    try:
+        with pytest.raises(NoSource, match="typed has no source file"):
+            fingerprint([replace(own, estimator_at=typed["make"])])  # type: ignore[arg-type]
+    finally:
+        del sys.modules["typed"]

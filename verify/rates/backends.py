@@ -1,0 +1,137 @@
+"""Where tasks are run: in processes of this machine, or on the workers of a dask scheduler.
+
+A task's numbers depend on its own seed alone, so they are the same wherever it is run, and in
+whatever order tasks end.
+"""
+
+from __future__ import annotations
+
+import pickle
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from joblib import Parallel, delayed
+
+from verify.rates.fingerprint import packages_digest
+
+if TYPE_CHECKING:
+    from dask.distributed import Client
+
+T = TypeVar("T")
+R = TypeVar("R")
+CONNECT_SECONDS = 10
+"""After which a scheduler that does not answer is given up."""
+
+
+class Backend(Protocol):
+    """Runs a function on items, wherever that is."""
+
+    def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Each item's place and result, as they come; the first items are begun first."""
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes of this machine."""
+
+    jobs: int = 1
+
+    def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Each item's place and result, as they come."""
+        # Processes, not threads: the work is many small numpy calls, which would contend for the
+        # interpreter.
+        calls = (delayed(_placed)(call, place, item) for place, item in enumerate(items))
+        jobs = Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
+        yield from jobs(calls)
+
+
+def _placed(call: Callable[[T], R], place: int, item: T) -> tuple[int, R]:
+    return place, call(item)
+
+
+# --- dask -----------------------------------------------------------------------------------------
+
+
+class BadScheduler(ValueError):
+    """A scheduler that cannot be used, in a sentence."""
+
+
+class OtherSources(RuntimeError):
+    """A worker whose packages or libraries are not those of the run."""
+
+
+@dataclass(frozen=True)
+class Dask:
+    """The workers of a dask scheduler. What a lost worker had is run again by another."""
+
+    client: Client
+    own: tuple[ModuleType, ...] = ()
+    """A user's own modules: they travel by value, since workers need not have them."""
+
+    def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Each item's place and result, as they come."""
+        import cloudpickle  # comes with dask
+        from dask.distributed import as_completed
+
+        digest = packages_digest()
+        with _by_value(self.own):
+            places = {
+                self.client.submit(
+                    _unpacked,
+                    cloudpickle.dumps((call, item)),
+                    digest,
+                    pure=False,
+                    priority=-place,
+                ): place
+                for place, item in enumerate(items)
+            }
+        try:
+            for future in as_completed(places):
+                yield places[future], future.result()
+        finally:
+            self.client.cancel(list(places))
+
+    def close(self) -> None:
+        """Leave the scheduler, which goes on."""
+        self.client.close()
+
+
+def connect(address: str, own: Sequence[ModuleType] = ()) -> Dask:
+    """The workers of the scheduler at an address; raises `BadScheduler`."""
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        raise BadScheduler("dask is not installed: pip install 'tracebound[dask]'") from None
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise BadScheduler(f"no scheduler answers at {address} ({error})") from None
+    return Dask(client, tuple(own))
+
+
+@contextmanager
+def _by_value(modules: Sequence[ModuleType]) -> Iterator[None]:
+    import cloudpickle
+
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _unpacked(packed: bytes, digest: str) -> object:
+    """Run a packed call, if this process has the sources of the one that packed it."""
+    if packages_digest() != digest:
+        raise OtherSources(
+            f"the worker on {platform.node()} has other versions of tracebound, numpy, scipy,"
+            " scikit-learn or Python than this process: its numbers could be others"
+        )
+    call, item = pickle.loads(packed)
+    return call(item)
