@@ -22,11 +22,12 @@ from estimators.controls.regression import LeastSquares
 from estimators.core.base import LinearPredictor, PrivateEstimator, split_budget
 from estimators.core.checks import SAFE_RANGE, check_between
 from estimators.core.mechanisms import propose_test_release
+from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import theoretical_truncation
 from estimators.regression import projected
 from minimax.core.bound import Instance, Labelled
 from minimax.core.loss import squared_distance
-from minimax.core.privacy import Approximate, SpendablePrivacy
+from minimax.core.privacy import Approximate
 from minimax.methods.priors import LinearInstance, random_signs
 from minimax.methods.tracing import GAUSSIAN_PRODUCT, Tail
 from minimax.problems.sparse_regression.lower import refuted_lemma_4_3
@@ -189,7 +190,7 @@ class VisibleColumnsRegression(LinearPredictor, PrivateEstimator):
 
     def __init__(
         self,
-        privacy: SpendablePrivacy | None = None,
+        privacy: GivenPrivacy = None,
         row_bound: float = 1.0,
         R: float = 1.0,
         radius: float = 1.0,
