@@ -46,7 +46,8 @@ def seen(data: Data, privacy: SpendablePrivacy, **options: Any) -> Seen:
 
         def scale(self, sizes: Array, weights: Array, *public: float) -> float:
             low, high, _ = public
-            return super().scale(np.full_like(sizes, math.sqrt(low * high)), weights, *public)
+            middle = np.full_like(sizes, math.sqrt(low * high))
+            return super().scale(middle, np.ones_like(weights), *public)
 
     with patch.object(residual_clipped, "Purse", Deaf):
         model = ResidualClippedRegression(privacy, **options, random_state=0).fit(*data)
