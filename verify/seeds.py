@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,3 +11,10 @@ import numpy as np
 def cell_seed(seed: int, label: str) -> int:
     """A cell's own seed: from the run's seed and the cell's label, whatever else is run."""
     return int(np.random.SeedSequence([seed, zlib.crc32(label.encode())]).generate_state(1)[0])
+
+
+def streams(seed: int, first: int, last: int) -> Iterator[np.random.Generator]:
+    """A generator for each of the trials first, ..., last - 1 of a cell: that of a trial is the
+    same whichever others are run."""
+    for trial in range(first, last):
+        yield np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(trial,)))

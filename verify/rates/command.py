@@ -37,9 +37,9 @@ from verify.rates.report import list_claims, print_ordering, print_report, print
 from verify.rates.results import FOLDER, BadFolder, Results, open_results
 from verify.rates.rows import Run
 from verify.rates.run import run
+from verify.rates.sequential import TaskFailed
 from verify.rates.special import (
     Extra,
-    Special,
     coverage,
     randomised_response_exact,
     sandwich,
@@ -48,7 +48,6 @@ from verify.rates.special import (
 )
 from verify.rates.special.ordering.measure import intervals, measure
 from verify.rates.special.ordering.plot import plot
-from verify.rates.tasks import TaskFailed
 
 ORDERING = Extra(
     "orderings",
@@ -165,7 +164,7 @@ def _measured(
             PROFILES[args.profile],
             seed=args.seed,
             jobs=args.jobs,
-            specials=[extra for extra in extras if isinstance(extra, Special)],
+            specials=[extra for extra in extras if extra is not ORDERING],
             console=console,
             results=results,
             own=own,

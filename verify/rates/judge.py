@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from attacks.intervals import student_quantile
@@ -127,16 +128,28 @@ def judge_against_zero(measured: Measurement, lower: float, zero: ZeroRelease) -
 
     "worse": the whole interval is above one of the two. "better": it is below what counts.
     """
+    held_against = _held_against(lower, zero)
+    if any(measured.ci_low > high for _, high in held_against):
+        return "worse"
+    below = all(measured.ci_high < low for low, _ in held_against)
+    return "better" if held_against and below else "not separated"
+
+
+def may_be_worse(measured: Measurement, lower: float, zero: ZeroRelease) -> bool:
+    """Whether the risk is measured above that of releasing 0, and not yet for sure."""
+    above = any(measured.risk > high for _, high in _held_against(lower, zero))
+    return above and judge_against_zero(measured, lower, zero) != "worse"
+
+
+def _held_against(lower: float, zero: ZeroRelease) -> list[tuple[float, float]]:
+    """The intervals of the risks of releasing 0 that count."""
     prior = zero.under_prior
     held_against = []
     if zero.largest is not None:
         held_against.append((zero.largest, zero.largest))
     if prior.ci_low >= ROOM * lower:
         held_against.append((prior.ci_low, prior.ci_high))
-    if any(measured.ci_low > high for _, high in held_against):
-        return "worse"
-    below = all(measured.ci_high < low for low, _ in held_against)
-    return "better" if held_against and below else "not separated"
+    return held_against
 
 
 @dataclass(frozen=True)
@@ -154,19 +167,37 @@ class Slope:
         return Slope(exponent, self.ci_low + by, self.ci_high + by, self.intercept)
 
 
-def fit_slope(x: list[float], measured: list[Measurement], alpha: float) -> Slope:
-    """Weighted least squares of log risk on log x; the interval propagates the cells' intervals."""
+def fit_slope(x: list[float], measured: list[Measurement], alpha: float, states: int = 1) -> Slope:
+    """Weighted least squares of log risk on log x; the interval propagates the cells' intervals.
+
+    Those have the level 1 - alpha. Where each cell may have been measured to one of several
+    numbers of trials, `states` is how many combinations of them there are for each of its own:
+    the level is that of all of them together.
+    """
     log_x = np.log(x)
     log_y = np.log([m.risk for m in measured])
-    z_cell = np.array([student_quantile(m.trials, alpha) for m in measured])
-    spread = np.array([(m.ci_high - m.ci_low) / 2 / m.risk for m in measured]) / z_cell
-    weights = 1 / np.maximum(spread, 1e-3) ** 2  # no cell is known to better than 0.1 %
+    weights = 1 / _log_variances(measured, alpha)
     centre = float(np.average(log_x, weights=weights))
     denominator = float(np.sum(weights * (log_x - centre) ** 2))
     fitted = float(np.sum(weights * (log_x - centre) * log_y)) / denominator
-    half = float(stats.norm.isf(alpha / 2)) / math.sqrt(denominator)
+    half = float(stats.norm.isf(alpha / states / 2)) / math.sqrt(denominator)
     intercept = float(np.average(log_y, weights=weights)) - fitted * centre
     return Slope(fitted, fitted - half, fitted + half, intercept)
+
+
+def slope_shares(x: list[float], measured: list[Measurement], alpha: float) -> NDArray[np.float64]:
+    """Each cell's share in the variance of a fitted exponent."""
+    log_x = np.log(x)
+    weights = 1 / _log_variances(measured, alpha)
+    parts = weights * (log_x - np.average(log_x, weights=weights)) ** 2
+    return np.asarray(parts / np.sum(parts))
+
+
+def _log_variances(measured: list[Measurement], alpha: float) -> NDArray[np.float64]:
+    """Of the logarithms of measured risks; no cell is known to better than 0.1 %."""
+    z_cell = np.array([student_quantile(m.trials, alpha) for m in measured])
+    spread = np.array([(m.ci_high - m.ci_low) / 2 / m.risk for m in measured]) / z_cell
+    return np.asarray(np.maximum(spread, 1e-3) ** 2)
 
 
 def slope_reason(slope: Slope, expected: float) -> Reason:

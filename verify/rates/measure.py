@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attacks.intervals import clopper_pearson, student_half_width
 from minimax.core.bound import Point, Prior, fit_arguments
+from verify.seeds import streams
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -31,12 +32,16 @@ class Measurement:
 
 
 def losses(
-    make: Callable[[Point], BaseEstimator], prior: Prior, point: Point, trials: int, seed: int
+    make: Callable[[Point], BaseEstimator],
+    prior: Prior,
+    point: Point,
+    trials: int,
+    seed: int,
+    first: int = 0,
 ) -> NDArray[np.float64]:
-    """Losses of independent trials: draw theta, draw data, fit, compare."""
+    """Losses of independent trials, from the `first` on: draw theta, draw data, fit, compare."""
     out = np.empty(trials)
-    for t, child in enumerate(np.random.SeedSequence(seed).spawn(trials)):
-        rng = np.random.default_rng(child)
+    for t, rng in enumerate(streams(seed, first, first + trials)):
         instance = prior.draw(rng)
         estimator = make(point)
         if "random_state" in estimator.get_params():
@@ -48,10 +53,7 @@ def losses(
 
 def zero_losses(prior: Prior, trials: int, seed: int) -> NDArray[np.float64]:
     """Losses of releasing 0 in the trials of `losses`, which draw theta first."""
-    drawn = [
-        prior.draw(np.random.default_rng(child))
-        for child in np.random.SeedSequence(seed).spawn(trials)
-    ]
+    drawn = [prior.draw(rng) for rng in streams(seed, 0, trials)]
     return np.array([instance.loss(np.zeros_like(instance.target)) for instance in drawn])
 
 

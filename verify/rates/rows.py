@@ -23,6 +23,7 @@ from verify.rates.judge import (
     ZeroRelease,
     judge_against_zero,
     level_reason,
+    may_be_worse,
     noticed_from,
     slope_reason,
 )
@@ -88,6 +89,11 @@ class Row:
     def against_zero(self) -> AgainstZero | None:
         """Whether the risk is below or above that of releasing 0."""
         return judge_against_zero(self.measured, self.lower, self.zero) if self.zero else None
+
+    @property
+    def may_be_worse(self) -> bool:
+        """Whether more trials may show that releasing 0 does better."""
+        return self.zero is not None and may_be_worse(self.measured, self.lower, self.zero)
 
     def as_json(self) -> JSON:
         """The row as the JSON file has it."""

@@ -1,26 +1,30 @@
-"""What is to be simulated: an estimator under a prior at a point, so many times."""
+"""What is simulated for claims: an estimator under a prior at a point, so many times."""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from minimax.core.bound import Point
+from minimax.core.bound import Point, Prior
 from verify.rates.claim import Claim
+from verify.rates.fingerprint import source_digest
 from verify.rates.grid import Cell, Profile
 from verify.rates.measure import losses
+from verify.rates.results import Key
 from verify.seeds import cell_seed
 
 LEAST_CONTROL_TRIALS = 60
 
 
 @dataclass(frozen=True)
-class Task:
-    """One thing to simulate: an estimator under a prior at a point."""
+class ClaimTask:
+    """An estimator of a claim, private or not, under the prior of its lower bound at a point."""
 
     label: str
     claim: Claim
@@ -28,35 +32,47 @@ class Task:
     estimator_point: Point
     private: bool
     trials: int
+    prior: Prior
 
     @property
-    def cost(self) -> float:
-        """Numbers that the task draws, about."""
-        return self.trials * self.point["n"] * self.point.get("d", self.point.get("p", 1.0))
+    def size(self) -> float:
+        """Numbers that a trial draws, about."""
+        return self.point["n"] * self.point.get("d", self.point.get("p", 1.0))
+
+    def values(self, seed: int, first: int, last: int) -> NDArray[np.float64]:
+        """The losses of some trials, with the seed that the label determines."""
+        factory = self.claim.estimator_at if self.private else self.claim.non_private
+        return losses(
+            lambda _: factory(self.estimator_point),
+            self.prior,
+            self.point,
+            last - first,
+            cell_seed(seed, self.label),
+            first,
+        )
+
+    def key(self, written: bool) -> Key:
+        """What decides the losses. Of one's own claims, whose parts may come from anywhere, the
+        estimator and the prior are written out as well."""
+        key: dict[str, object] = {
+            "task": self.label,
+            "point": dict(self.point),
+            "estimator_point": dict(self.estimator_point),
+            "private": self.private,
+        }
+        if written:
+            factory = self.claim.estimator_at if self.private else self.claim.non_private
+            estimator = factory(self.estimator_point)
+            made = [source_digest(type(part)) for part in (estimator, self.prior)]
+            parts = (type(estimator).__qualname__, estimator.get_params(), self.prior, made)
+            key["parts"] = hashlib.sha256(_written(parts).encode()).hexdigest()
+        return key
 
 
-class TaskFailed(RuntimeError):
-    """A trial raised an error: which one, in a sentence."""
-
-
-def task_losses(task: Task, seed: int) -> NDArray[np.float64]:
-    """The losses of a task's trials, with the seed that its label determines.
-
-    One thread: the work is many small products, and processes are what uses the other cores.
-    """
-    factory = task.claim.estimator_at if task.private else task.claim.non_private
-    with threadpool_limits(limits=1):
-        try:
-            return losses(
-                lambda _: factory(task.estimator_point),
-                task.claim.lower.prior(**task.point),
-                task.point,
-                task.trials,
-                cell_seed(seed, task.label),
-            )
-        except Exception as error:
-            told = f"{task.label}: a trial failed: {type(error).__name__}: {error}"
-            raise TaskFailed(told) from error
+def _written(parts: object) -> str:
+    """The parts with all of their numbers, and without where they are in memory."""
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        return re.sub(r" at 0x[0-9a-f]+", "", repr(parts))
 
 
 def weakened(point: Point, factor: float) -> dict[str, float]:
@@ -65,22 +81,32 @@ def weakened(point: Point, factor: float) -> dict[str, float]:
     return {k: v / factor ** powers[k] if k in powers else v for k, v in point.items()}
 
 
-def tasks_of(cells: Sequence[Cell], profile: Profile) -> list[Task]:
+def tasks_of(cells: Sequence[Cell], profile: Profile) -> list[ClaimTask]:
     """The cells, and their controls where they have them."""
-    tasks = [
-        Task(c.label, c.claim, c.point, c.point, True, round(profile.trials * c.weight))
-        for c in cells
-    ]
-    trials = max(profile.trials // 2, LEAST_CONTROL_TRIALS)
-    for cell in (cell for cell in cells if cell.has_controls):
+    tasks = []
+    for cell in cells:
         claim, point = cell.claim, cell.point
-        few = round(trials * min(cell.weight, 1))
-        tasks.append(Task(twin_label(cell), claim, point, point, False, few))
+        prior = claim.lower.prior(**point)
+
+        def task(
+            label: str,
+            at: Point,
+            private: bool,
+            trials: float,
+            cell: Cell = cell,
+            prior: Prior = prior,
+        ) -> ClaimTask:
+            return ClaimTask(label, cell.claim, cell.point, at, private, round(trials), prior)
+
+        tasks.append(task(cell.label, point, True, profile.trials * cell.weight))
+        if not cell.has_controls:
+            continue
+        trials = max(profile.trials // 2, LEAST_CONTROL_TRIALS)
+        tasks.append(task(twin_label(cell), point, False, trials * min(cell.weight, 1)))
         ceiling = claim.ceiling(point)
         if ceiling and not ceiling.vacuous:
             noisier = weakened(point, claim.noise_factor)
-            many = round(trials * cell.loud_weight)
-            tasks.append(Task(noisier_label(cell), claim, point, noisier, True, many))
+            tasks.append(task(noisier_label(cell), noisier, True, trials * cell.loud_weight))
     return tasks
 
 

@@ -12,6 +12,7 @@ from verify.rates.grid import Profile
 
 if TYPE_CHECKING:
     from verify.rates.rows import Control, Row, SlopeRow
+    from verify.rates.sequential import Check, Study
     from verify.rates.special.coverage import CoverageRow
 
 
@@ -23,6 +24,20 @@ class Found:
     slopes: Sequence[SlopeRow] = ()
     controls: Sequence[Control] = ()
     coverage: Sequence[CoverageRow] = ()
+
+
+def gathered(checks: Sequence[Check]) -> Found:
+    """What checks found, by kind."""
+    from verify.rates.rows import LevelControl, Row, SlopeControl, SlopeRow
+    from verify.rates.special.coverage import CoverageRow
+
+    found = [check.found for check in checks]
+    return Found(
+        [each for each in found if isinstance(each, Row)],
+        [each for each in found if isinstance(each, SlopeRow)],
+        [each for each in found if isinstance(each, (LevelControl, SlopeControl))],
+        [each for each in found if isinstance(each, CoverageRow)],
+    )
 
 
 @dataclass(frozen=True)
@@ -42,3 +57,12 @@ class Special(Extra):
     """How many intervals it has, for the error budget."""
     check: Callable[[Profile, int, float, Console | None], Found]
     """From the profile, the seed, the error budget of one interval, and a console for progress."""
+
+
+@dataclass(frozen=True)
+class Measured(Extra):
+    """An extra that is measured as claims are: its tasks share workers and looks with theirs."""
+
+    intervals: int
+    """How many intervals it has, for the error budget."""
+    study: Callable[[Profile], Study]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from estimators.baselines.regression import AdaptiveSufficientStatistics
 from estimators.core.intervals import ErrorLaw, NoLaw, NormalNoise
@@ -31,15 +30,16 @@ from minimax.core.privacy import (
     SpendablePrivacy,
     ZeroConcentrated,
 )
-from verify.console import track
 from verify.figures import new_figure
 from verify.files import JSON
 from verify.rates.grid import Profile
 from verify.rates.judge import Reason, Verdict, coverage_reason
-from verify.rates.measure import Measurement, proportion
+from verify.rates.measure import Measurement
+from verify.rates.results import Key
 from verify.rates.rows import LevelControl
-from verify.rates.special import Found, Special
-from verify.seeds import cell_seed
+from verify.rates.sequential import Check, Seen
+from verify.rates.special import Measured
+from verify.seeds import cell_seed, streams
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,19 +202,20 @@ class Trials(NamedTuple):
     targets: Array
     laws: list[ErrorLaw | NoLaw]
 
-    def covered(self, level: float, *, noise: bool) -> int:
-        """How many intervals hold the parameter, made with or without the noise in their law.
+    def held(self, level: float, *, noise: bool) -> NDArray[np.bool_]:
+        """Which intervals hold the parameter, made with or without the noise in their law.
 
         A fit that has no interval holds nothing.
         """
-        held = 0
+        parts = []
         for law, (estimates, targets) in zip(self.laws, self._grouped(), strict=True):
             if isinstance(law, NoLaw):
+                parts.append(np.zeros(len(targets), dtype=bool))
                 continue
             used = law if noise else replace(law, noise=NormalNoise(0.0))
             low, high = used.interval(estimates, level)
-            held += int(np.count_nonzero((low <= targets) & (targets <= high)))
-        return held
+            parts.append((low <= targets) & (targets <= high))
+        return np.concatenate(parts)
 
     def _grouped(self) -> list[tuple[Array, Array]]:
         parts = len(self.laws)
@@ -222,16 +223,15 @@ class Trials(NamedTuple):
         return list(zip(estimates, targets, strict=True))
 
 
-def fitted_trials(cell: Cell, trials: int, seed: int) -> Trials:
+def fitted_trials(cell: Cell, first: int, last: int, seed: int) -> Trials:
     """Fits to fresh records, each with a stream of its own.
 
     Where `error_law_` is no release it is a function of public numbers, the same for every fit:
     one stands for all.
     """
-    estimates, targets = np.empty(trials), np.empty(trials)
+    estimates, targets = np.empty(last - first), np.empty(last - first)
     laws: list[ErrorLaw | NoLaw] = []
-    for t, child in enumerate(np.random.SeedSequence(seed).spawn(trials)):
-        rng = np.random.default_rng(child)
+    for t, rng in enumerate(streams(seed, first, last)):
         drawn = cell.draw(cell.n, cell.d, rng)
         fit = cell.estimator(cell.privacy, random_state=rng, **cell.options).fit(*drawn.data)
         j = int(rng.integers(cell.d))
@@ -241,31 +241,73 @@ def fitted_trials(cell: Cell, trials: int, seed: int) -> Trials:
     return Trials(estimates, targets, laws)
 
 
-def check(profile: Profile, seed: int, alpha: float, console: Console | None) -> Found:
+INTERVALS = [(level, noise) for level in TOLERANCE for noise in (True, False)]
+"""What is seen of every fit: its interval of each level, and that of the control."""
+
+
+@dataclass(frozen=True)
+class CoverageTask:
+    """Whether the intervals of a cell hold the parameter, fit by fit."""
+
+    place: int
+    trials: int
+
+    @property
+    def cell(self) -> Cell:
+        return CELLS[self.place]
+
+    @property
+    def label(self) -> str:
+        return self.cell.claim
+
+    @property
+    def size(self) -> float:
+        """Numbers that a fit draws."""
+        return self.cell.n * self.cell.d
+
+    def key(self, written: bool) -> Key:
+        """The cells are data of the packages."""
+        return {"task": self.label}
+
+    def values(self, seed: int, first: int, last: int) -> Array:
+        """A row for each fit: does each of its intervals hold the parameter?"""
+        found = fitted_trials(self.cell, first, last, cell_seed(seed, self.label))
+        columns = [found.held(level, noise=noise) for level, noise in INTERVALS]
+        return np.column_stack(columns).astype(float)
+
+
+class CoverageStudy:
     """Every cell at every level, with its control."""
-    rows, controls = [], []
-    for cell in track(CELLS, console, "coverage of intervals", len(CELLS)):
-        own = cell_seed(seed, cell.claim)
-        found = fitted_trials(cell, cell.weight * TRIALS[profile.name], own)
-        for level, tolerance in TOLERANCE.items():
-            held, bare = (
-                proportion(found.covered(level, noise=noise), len(found.targets), alpha, own)
-                for noise in (True, False)
-            )
-            name, kind = cell.estimator.__name__, f"{level:.0%} interval, {LEFT_OUT}"
-            place = cell.claim, cell.point
-            rows.append(CoverageRow(*place, name, str(cell.privacy), level, tolerance, held))
-            least = level - tolerance
-            controls.append(LevelControl(cell.claim, kind, cell.point, bare, "lower", least))
-    return Found((), controls=controls, coverage=rows)
+
+    def __init__(self, profile: Profile) -> None:
+        usual = TRIALS[profile.name]
+        self.tasks = [CoverageTask(k, cell.weight * usual) for k, cell in enumerate(CELLS)]
+
+    def checks(self, seen: Seen) -> list[Check]:
+        """How often the intervals held the parameter so far."""
+        return [
+            Check(self._found(task, level, noise, seen.share(task.label, k)), (task.label,))
+            for task in self.tasks
+            for k, (level, noise) in enumerate(INTERVALS)
+        ]
+
+    def _found(
+        self, task: CoverageTask, level: float, noise: bool, held: Measurement
+    ) -> CoverageRow | LevelControl:
+        cell, tolerance = task.cell, TOLERANCE[level]
+        if noise:
+            name, privacy = cell.estimator.__name__, str(cell.privacy)
+            return CoverageRow(cell.claim, cell.point, name, privacy, level, tolerance, held)
+        kind = f"{level:.0%} interval, {LEFT_OUT}"
+        return LevelControl(cell.claim, kind, cell.point, held, "lower", level - tolerance)
 
 
-SPECIAL = Special(
+SPECIAL = Measured(
     CLAIM,
     against="the level of confidence intervals [dim](90 % and 99 %)[/dim]",
     by="NoisyMean, regressions",
     intervals=2 * len(CELLS) * len(TOLERANCE),
-    check=check,
+    study=CoverageStudy,
 )
 
 

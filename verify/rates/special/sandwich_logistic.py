@@ -9,23 +9,26 @@ above the upper bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from rich.console import Console
+from numpy.typing import NDArray
 
 from estimators.logistic import PlannedLogisticRegression
-from minimax.core.bound import Labelled, LowerBound
+from minimax.core.bound import Labelled, LowerBound, Prior
 from minimax.core.calibration import budget_of
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.logistic.problem import LogisticProblem
 from verify.rates.claim import Ceiling
 from verify.rates.claims.logistic import CAUTION
 from verify.rates.grid import Profile
-from verify.rates.measure import Measurement, interval
-from verify.rates.rows import LevelControl, Row
-from verify.rates.special import Found, Special
-from verify.rates.special.sandwich import TRIALS, SandwichRow
-from verify.seeds import cell_seed
+from verify.rates.results import Key
+from verify.rates.rows import LevelControl
+from verify.rates.sequential import Check, Seen
+from verify.rates.special import Measured
+from verify.rates.special.sandwich import TRIALS
+from verify.rates.special.sandwich_cells import SandwichRow
+from verify.seeds import cell_seed, streams
 
 CLAIM = "sandwich-logistic"
 ESTIMATOR = "PlannedLogisticRegression"
@@ -71,39 +74,27 @@ class Cell:
     def _at(self, bound: LowerBound) -> dict[str, float]:
         return {name: self.point[name] for name in bound.parameters}
 
-    def measured(
-        self, privacy: SpendablePrivacy, trials: int, seed: int, alpha: float
-    ) -> Measurement:
-        """The Bayes risk of the estimator on some budget, under the prior of the best row."""
-        lower = self.best_lower()
-        prior = lower.prior(**self._at(lower))
-        own = cell_seed(seed, f"{CLAIM}|{self.name}|{privacy}")
-        losses = []
-        for child in np.random.SeedSequence(own).spawn(trials):
-            rng = np.random.default_rng(child)
-            instance = prior.draw(rng)
-            sample = instance.sample(self.n, rng)
-            assert isinstance(sample, Labelled)
-            fitted = self.estimator(privacy).set_params(random_state=rng).fit(*sample)
-            losses.append(instance.loss(fitted.coef_))
-        return interval(np.array(losses), alpha, own)
-
-    def row(self, trials: int, seed: int, alpha: float) -> SandwichRow:
-        """What is proved and measured here."""
+    def row(self) -> partial[SandwichRow]:
+        """What is proved here: a row that lacks what is measured."""
         lower, upper = self.best_lower(), self.estimator(self.privacy).risk_bound(self.problem)
-        return SandwichRow(
+        return partial(
+            SandwichRow,
             claim=f"{CLAIM}/{self.name}",
             problem="logistic regression",
             regime="privacy",
             point=self.point,
             estimator=ESTIMATOR,
             privacy=str(self.privacy),
-            measured=self.measured(self.privacy, trials, seed, alpha),
             lower=lower.value(**self._at(lower)),
             lower_source=f"{lower.source} ({lower.name})",
             upper=Ceiling(upper.value(), upper.source, upper.remark),
             before=self.before,
         )
+
+    def prior(self) -> Prior:
+        """That of the best row."""
+        lower = self.best_lower()
+        return lower.prior(**self._at(lower))
 
 
 CELLS = (
@@ -121,28 +112,77 @@ def louder(privacy: SpendablePrivacy) -> SpendablePrivacy:
     return Gaussian(float(budget_of(privacy).mu()) / 8)
 
 
-def check(profile: Profile, seed: int, alpha: float, console: Console | None) -> Found:
+@dataclass(frozen=True)
+class LogisticTask:
+    """The loss of the estimator of a cell on some budget, under the prior of the best row."""
+
+    place: int
+    privacy: SpendablePrivacy
+    prior: Prior
+    trials: int
+
+    @property
+    def cell(self) -> Cell:
+        return CELLS[self.place]
+
+    @property
+    def label(self) -> str:
+        return f"{CLAIM}|{self.cell.name}|{self.privacy}"
+
+    @property
+    def size(self) -> float:
+        """Numbers that a trial draws."""
+        return self.cell.n * self.cell.d
+
+    def key(self, written: bool) -> Key:
+        """The cells are data of the packages."""
+        return {"task": self.label}
+
+    def values(self, seed: int, first: int, last: int) -> NDArray[np.float64]:
+        """The losses of some trials."""
+
+        def loss(rng: np.random.Generator) -> float:
+            instance = self.prior.draw(rng)
+            sample = instance.sample(self.cell.n, rng)
+            assert isinstance(sample, Labelled)
+            estimator = self.cell.estimator(self.privacy).set_params(random_state=rng)
+            return instance.loss(estimator.fit(*sample).coef_)
+
+        own = cell_seed(seed, self.label)
+        return np.array([loss(rng) for rng in streams(own, first, last)])
+
+
+class LogisticStudy:
     """Every cell, and its two controls."""
-    rows: list[Row] = []
-    controls = []
-    for cell in CELLS:
-        trials = TRIALS[profile.name]
-        row = cell.row(cell.weight * trials, seed, alpha)
-        rows.append(row)
-        assert row.upper is not None
-        endless = cell.measured(ZeroConcentrated(1e6), cell.weight * trials, seed, alpha)
-        loud = cell.measured(louder(cell.privacy), cell.weight * trials, seed, alpha)
-        controls += [
-            LevelControl(row.claim, ENDLESS, cell.point, endless, "lower", row.lower),
-            LevelControl(row.claim, LOUD, cell.point, loud, "upper", row.upper.value),
-        ]
-    return Found(rows, controls=controls)
+
+    def __init__(self, profile: Profile) -> None:
+        usual = TRIALS[profile.name]
+        self.rows = [cell.row() for cell in CELLS]
+        self.triples = []
+        for place, cell in enumerate(CELLS):
+            budgets = cell.privacy, ZeroConcentrated(1e6), louder(cell.privacy)
+            prior, trials = cell.prior(), cell.weight * usual
+            self.triples.append([LogisticTask(place, each, prior, trials) for each in budgets])
+        self.tasks = [task for triple in self.triples for task in triple]
+
+    def checks(self, seen: Seen) -> list[Check]:
+        """The rows and the controls."""
+        found = []
+        for unmeasured, triple in zip(self.rows, self.triples, strict=True):
+            own, endless, loud = (task.label for task in triple)
+            row = unmeasured(measured=seen.risk(own))
+            assert row.upper is not None
+            quiet, noisy = seen.risk(endless), seen.risk(loud)
+            below = LevelControl(row.claim, ENDLESS, row.point, quiet, "lower", row.lower)
+            above = LevelControl(row.claim, LOUD, row.point, noisy, "upper", row.upper.value)
+            found += [Check(row, (own,)), Check(below, (endless,)), Check(above, (loud,))]
+        return found
 
 
-SPECIAL = Special(
+SPECIAL = Measured(
     CLAIM,
     against="the best certified row [dim](cells where privacy dominates)[/dim]",
     by=ESTIMATOR,
     intervals=3 * len(CELLS),
-    check=check,
+    study=LogisticStudy,
 )

@@ -1,0 +1,110 @@
+"""The claims as a study: their cells, exponents and controls, from the trials so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from minimax.core.privacy import at_point
+from verify.rates.grid import Cell, Series
+from verify.rates.judge import ZeroRelease, fit_slope, slope_shares
+from verify.rates.measure import interval, zero_losses
+from verify.rates.rows import LevelControl, Row, SlopeControl, SlopeRow
+from verify.rates.sequential import LOOKS, Check, Seen
+from verify.rates.tasks import ClaimTask, noisier_label, twin_label
+from verify.seeds import cell_seed
+
+ZERO_DRAWS = 100
+"""Of so many of a cell's trials the loss of releasing 0 is taken as well."""
+LEVERAGE = 0.25
+"""A cell gets more trials for an exponent if its share in the variance is at least so large a part
+of the largest share."""
+
+
+class ClaimStudy:
+    """Cells between their bounds, exponents, and the controls that must break."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        series: Sequence[Series],
+        tasks: Sequence[ClaimTask],
+        seed: int,
+        alpha: float,
+    ) -> None:
+        self.cells, self.series, self.tasks = cells, series, tasks
+        priors = {task.label: task.prior for task in tasks}
+        self._zero = {}
+        for cell in cells:
+            own = cell_seed(seed, cell.label)
+            drawn = interval(zero_losses(priors[cell.label], ZERO_DRAWS, own), alpha, own)
+            self._zero[cell.label] = ZeroRelease(cell.claim.zero_release_risk(cell.point), drawn)
+        self._rows = {cell.label: self._row(cell) for cell in cells}
+        self._expected = [
+            each.claim.lower.slope(each.variable, **each.asymptotic_point) for each in series
+        ]
+
+    def checks(self, seen: Seen) -> list[Check]:
+        """Every cell, every exponent, every control."""
+        rows = {label: row(measured=seen.risk(label)) for label, row in self._rows.items()}
+        slopes = [
+            self._slope(series, expected, rows, seen.alpha)
+            for series, expected in zip(self.series, self._expected, strict=True)
+        ]
+        return [
+            *(Check(row, (label,)) for label, row in rows.items()),
+            *(Check(slope, labels) for slope, labels in slopes),
+            *(control for cell in self.cells for control in _level_controls(cell, rows, seen)),
+            *(Check(SlopeControl(slope), labels) for slope, labels in slopes),
+        ]
+
+    def _row(self, cell: Cell) -> partial[Row]:
+        """All of a cell's row but what is measured."""
+        claim = cell.claim
+        return partial(
+            Row,
+            claim=claim.name,
+            problem=claim.problem.name,
+            regime=cell.regime,
+            point=cell.point,
+            estimator=claim.estimator,
+            privacy=str(at_point(claim.model, cell.point, claim.problem.scope)),
+            lower=claim.lower.value(**cell.point),
+            lower_source=claim.lower.source,
+            upper=claim.ceiling(cell.point),
+            zero=self._zero[cell.label],
+        )
+
+    def _slope(
+        self, series: Series, expected: float, rows: Mapping[str, Row], alpha: float
+    ) -> tuple[SlopeRow, tuple[str, ...]]:
+        """The fitted exponent, and the cells whose trials make it surer."""
+        fitted = tuple(rows[cell.label] for cell in series.cells)
+        x = [row.point[series.variable] for row in fitted]
+        measured = [row.measured for row in fitted]
+        slope = SlopeRow(
+            claim=series.claim.name,
+            regime=series.regime,
+            variable=series.variable,
+            slope=fit_slope(x, measured, alpha, states=len(LOOKS) ** (len(fitted) - 1)),
+            expected=expected,
+            expected_source=series.claim.lower.source,
+            rows=fitted,
+        )
+        shares = slope_shares(x, measured, alpha)
+        wide = shares >= LEVERAGE * shares.max()
+        return slope, tuple(row.label for row, grow in zip(fitted, wide, strict=True) if grow)
+
+
+def _level_controls(cell: Cell, rows: Mapping[str, Row], seen: Seen) -> Iterator[Check]:
+    """The twin must fall below the lower bound, and more noise must rise above the upper."""
+    if not cell.has_controls:
+        return
+    row, name, point = rows[cell.label], cell.claim.name, cell.point
+    twin, noisier = twin_label(cell), noisier_label(cell)
+    below = LevelControl(name, "non-private twin", point, seen.risk(twin), "lower", row.lower)
+    yield Check(below, (twin,))
+    if row.upper is not None and noisier in seen.values:
+        kind = f"noise x {cell.claim.noise_factor:g}"
+        risk = seen.risk(noisier)
+        yield Check(LevelControl(name, kind, point, risk, "upper", row.upper.value), (noisier,))

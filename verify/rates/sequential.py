@@ -1,0 +1,256 @@
+r"""Trials until a verdict: a measurement ends as soon as all that rests on it is decided.
+
+**Statement.** There are K = `len(LOOKS)` looks. At a look a task has one of K numbers of trials
+that are fixed in advance; whether it goes on may depend on everything seen so far. If the interval
+of a risk at each of the K numbers has the level 1 - alpha/K, then the one at which the task ends
+holds the risk with a chance of at least 1 - alpha, whatever the rule. An exponent fitted to m tasks
+has the level 1 - alpha if its interval has 1 - alpha/K^m at each of the K^m combinations.
+
+**Proof.** The interval that is reported is one of K (of K^m) intervals from trials whose number was
+fixed in advance. The chance that any of these misses is at most the sum of theirs.
+
+**Rule.** A task goes on while something that rests on it is open: a level or an exponent that is
+not consistent, a control that has not broken, a risk that may be larger than that of releasing 0. A
+violation is believed only after the full number of trials, `Task.trials`, which is enough for most
+verdicts; what is inconclusive there gets up to `LOOKS[-1]` times as many. So the looks save trials
+where the answer is plain, and spend them where it is not. An early look never makes a check
+easier: its intervals are wider, and a verdict has to clear the same margins.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from threadpoolctl import threadpool_limits
+
+from verify.console import track
+from verify.rates.backends import Backend
+from verify.rates.judge import Verdict
+from verify.rates.measure import Measurement, interval, proportion
+from verify.rates.results import Key, Results
+from verify.rates.rows import Control, LevelControl, Row, SlopeControl, SlopeRow
+from verify.seeds import cell_seed
+
+if TYPE_CHECKING:
+    from verify.rates.special.coverage import CoverageRow
+
+Array = NDArray[np.float64]
+
+LOOKS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
+"""When it is looked at, in units of a task's full number of trials."""
+FEWEST = 16
+"""Trials of a first look: with fewer, Student's intervals are too wide to decide anything."""
+PIECE = 3e7
+"""Numbers that a piece of work draws at the most: about a second."""
+OVERHEAD = 5e4
+"""What a trial costs besides its numbers, in numbers."""
+
+
+class Task(Protocol):
+    """Something that is tried again and again: an estimator under a prior at a point."""
+
+    @property
+    def label(self) -> str:
+        """Its name, which determines its seeds."""
+
+    @property
+    def trials(self) -> int:
+        """The full number of trials."""
+
+    @property
+    def size(self) -> float:
+        """Numbers that a trial draws, about."""
+
+    def key(self, written: bool) -> Key:
+        """What decides its values besides the packages; with its parts `written` out if asked."""
+
+    def values(self, seed: int, first: int, last: int) -> Array:
+        """What the trials first, ..., last - 1 gave: a number or a row of numbers for each."""
+
+
+class TaskFailed(RuntimeError):
+    """A trial raised an error: which one, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the trials have given so far."""
+
+    values: Mapping[str, Array]
+    seed: int
+    alpha: float
+    """Error budget of an interval at one look."""
+
+    def risk(self, label: str) -> Measurement:
+        """The mean of a task's losses, with Student's interval."""
+        return interval(self.values[label], self.alpha, cell_seed(self.seed, label))
+
+    def share(self, label: str, column: int) -> Measurement:
+        """In how many trials of a task something was so, with the exact interval."""
+        held = self.values[label][:, column]
+        own = cell_seed(self.seed, label)
+        return proportion(int(np.count_nonzero(held)), len(held), self.alpha, own)
+
+
+Judged = Union[Row, SlopeRow, "CoverageRow", Control]
+
+
+class Check(NamedTuple):
+    """A verdict, and the tasks of which more trials would make it surer."""
+
+    found: Judged
+    labels: tuple[str, ...]
+
+    def is_open(self, full: bool) -> bool:
+        """Whether more trials may decide it; `full`: its tasks had their full number."""
+        if isinstance(self.found, (LevelControl, SlopeControl)):
+            return not self.found.broke
+        if isinstance(self.found, Row) and self.found.may_be_worse:
+            return True
+        decided = (Verdict.CONSISTENT, Verdict.VIOLATED) if full else (Verdict.CONSISTENT,)
+        return self.found.verdict not in decided
+
+
+class Study(Protocol):
+    """Tasks, and what is concluded from them."""
+
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """What is tried."""
+
+    def checks(self, seen: Seen) -> list[Check]:
+        """Every verdict, from the trials so far."""
+
+
+def number(task: Task, look: float) -> int:
+    """How many trials a task has had by a look."""
+    most = math.ceil(LOOKS[-1] * task.trials)
+    return min(max(math.ceil(look * task.trials), FEWEST), most)
+
+
+class Piece(NamedTuple):
+    """Some trials of a task, run in one go."""
+
+    task: Task
+    first: int
+    last: int
+
+
+def piece_values(piece: Piece, seed: int) -> Array:
+    """What its trials gave. One thread: processes are what uses the other cores."""
+    task, first, last = piece
+    with threadpool_limits(limits=1):
+        try:
+            return task.values(seed, first, last)
+        except Exception as error:
+            told = f"{task.label}: a trial failed: {type(error).__name__}: {error}"
+            raise TaskFailed(told) from error
+
+
+def pieces(task: Task, first: int, last: int) -> list[Piece]:
+    """The trials of a task in pieces of about the same size, so that many workers can share."""
+    if first >= last:
+        return []
+    count = math.ceil((last - first) * (task.size + OVERHEAD) / PIECE)
+    ends = np.linspace(first, last, min(count, last - first) + 1).round().astype(int).tolist()
+    return [Piece(task, a, b) for a, b in itertools.pairwise(ends)]
+
+
+@dataclass
+class Simulation:
+    """How tasks are run, and what is known of them."""
+
+    seed: int
+    alpha: float
+    """Error budget of an interval at one look."""
+    known: Results
+    backend: Backend
+    console: Console | None = None
+    own: bool = False
+    """Whether claims are a user's own, whose parts may come from anywhere."""
+    values: dict[str, Array] = field(default_factory=dict, init=False)
+    _keys: dict[str, Key] = field(default_factory=dict, init=False)
+
+    @property
+    def seen(self) -> Seen:
+        return Seen(self.values, self.seed, self.alpha)
+
+    def run(self, studies: Sequence[Study]) -> list[list[Check]]:
+        """The checks of every study, once no more trials would decide anything."""
+        tasks = {task.label: task for study in studies for task in study.tasks}
+        going = set(tasks)
+        found: list[list[Check]] = []
+        for look in LOOKS:
+            grown = self._grow([tasks[label] for label in tasks if label in going], look)
+            if found and not grown:
+                continue  # FEWEST trials are as many as at the look before
+            found = [study.checks(self.seen) for study in studies]
+            going = set(self._open([check for part in found for check in part], tasks))
+        return found
+
+    def _open(self, checks: Sequence[Check], tasks: Mapping[str, Task]) -> Iterator[str]:
+        for check in checks:
+            full = all(len(self.values[label]) >= tasks[label].trials for label in check.labels)
+            if check.is_open(full):
+                yield from check.labels
+
+    def _grow(self, tasks: Sequence[Task], look: float) -> bool:
+        """Bring tasks to a look; whether there was anything to do."""
+        wanted = [
+            piece
+            for task in tasks
+            for piece in pieces(task, len(self.values.get(task.label, ())), number(task, look))
+        ]
+        if not wanted:
+            return False
+        found = {place: self.known.get(self._key(p), _decoded) for place, p in enumerate(wanted)}
+        there = {place: values for place, values in found.items() if values is not None}
+        if there and self.console is not None:
+            told = f"{len(there)} of {len(wanted)} measurements were there already"
+            self.console.print(told)
+        # The longest go first so that a look does not end with one slow piece.
+        left = [place for place in range(len(wanted)) if place not in there]
+        left.sort(key=lambda place: -_cost(wanted[place]))
+        there |= self._completed(wanted, left, f"up to {look:g} of the trials")
+        for place, piece in enumerate(wanted):
+            before = self.values.get(piece.task.label)
+            new = there[place]
+            self.values[piece.task.label] = new if before is None else np.concatenate([before, new])
+        return True
+
+    def _completed(self, wanted: Sequence[Piece], left: list[int], what: str) -> dict[int, Array]:
+        """The pieces that are left, run and kept as they come."""
+        out: dict[int, Array] = {}
+        if left:
+            call = partial(piece_values, seed=self.seed)
+            completed = self.backend.completed(call, [wanted[place] for place in left])
+            for k, values in track(completed, self.console, what, len(left)):
+                out[left[k]] = values
+                self.known.keep(self._key(wanted[left[k]]), values.tolist())
+        return out
+
+    def _key(self, piece: Piece) -> Key:
+        label = piece.task.label
+        if label not in self._keys:
+            self._keys[label] = piece.task.key(self.own and self.known.folder is not None)
+        span = {"seed": self.seed, "first": piece.first, "last": piece.last}
+        return {**self._keys[label], **span}
+
+
+def _cost(piece: Piece) -> float:
+    return (piece.last - piece.first) * (piece.task.size + OVERHEAD)
+
+
+def _decoded(values: object) -> Array:
+    array = np.array(values, dtype=float)
+    if array.ndim not in (1, 2):
+        raise ValueError("it holds no list of losses")
+    return array
