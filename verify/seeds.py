@@ -15,6 +15,6 @@ def cell_seed(seed: int, label: str) -> int:
 
 def streams(seed: int, first: int, last: int) -> Iterator[np.random.Generator]:
     """A generator for each of the trials first, ..., last - 1 of a cell: that of a trial is the
-    same whichever others are run."""
+    same whichever others are run. SFC64 is numpy's fastest, and most of a trial is drawing."""
     for trial in range(first, last):
-        yield np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(trial,)))
+        yield np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(trial,))))

@@ -51,11 +51,10 @@ class SignInstance:
     sigma: float
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        chance = (1 + self.target / self.sigma) / 2
-        X = rng.random((n, len(self.target)))
-        X -= chance  # negative with that chance
-        np.copysign(self.sigma, X, out=X)
-        return np.negative(X, out=X)
+        X = biased_bits(n, (1 + self.target / self.sigma) / 2, rng).astype(float)
+        X *= 2 * self.sigma
+        X -= self.sigma
+        return X
 
     def loss(self, estimate: Array) -> float:
         return TO_THE_MEAN(estimate, self.target)
@@ -182,10 +181,31 @@ def _block_signs(d: int, s: int, rng: np.random.Generator) -> Array:
 # --- Regression -----------------------------------------------------------------------------------
 
 
+SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1
+"""The eight signs of every byte."""
+
+
 def random_signs(n: int, d: int, scale: float, rng: np.random.Generator) -> Array:
-    """Independent uniform signs times `scale`: those of random bytes."""
-    signs = np.frombuffer(rng.bytes(n * d), dtype=np.int8)
-    return np.asarray(np.copysign(scale, ~signs).reshape(n, d))
+    """Independent uniform signs times `scale`: eight from each random byte."""
+    drawn = np.frombuffer(rng.bytes(-(-n * d // 8)), dtype=np.uint8)
+    signs = (scale * SIGNS).take(drawn, axis=0).ravel()
+    return np.asarray(signs[: n * d].reshape(n, d))
+
+
+def biased_bits(n: int, chance: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """n rows of independent bits, of which the j-th is set with chance[j], exactly.
+
+    A byte below floor(256 chance) sets it, one above does not; the byte between, which comes once
+    in 256 draws, leaves the rest of the chance to a number of its own.
+    """
+    whole = np.floor(256 * chance)
+    drawn = np.frombuffer(rng.bytes(n * len(chance)), dtype=np.uint8).reshape(n, len(chance))
+    last = np.minimum(whole, 255).astype(np.uint8)
+    bits = drawn < last
+    between = np.flatnonzero(drawn == last)
+    rest = (256 * chance - last)[between % len(chance)]
+    bits.ravel()[between] = rng.random(len(between)) < rest
+    return np.asarray(bits)
 
 
 @dataclass(frozen=True)

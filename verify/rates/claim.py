@@ -40,6 +40,9 @@ class Sweep:
     what its level needs. None: the same."""
     control_weight: float | None = None
     """That of the control with more noise. None: see `loud_weight`."""
+    fits: int = 1
+    """How often the estimator is fitted to the records of a trial, whose loss is the mean: more
+    than once where drawing records costs more than a fit, and noise is most of the error."""
 
     def weight_at(self, point: Point) -> float:
         """The weight of a cell of the sweep."""

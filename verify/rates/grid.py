@@ -56,6 +56,8 @@ class Cell:
     weight: float = 1
     loud_weight: float = 1
     """That of its control with more noise."""
+    fits: int = 1
+    """Fits to the records of a trial."""
 
     @property
     def label(self) -> str:
@@ -125,7 +127,7 @@ def _claim_grid(claim: Claim, profile: Profile) -> Grid:
                 raise BadClaim(f"claim {claim.name!r}: a sweep in {variable} has no {variable}")
             for point in _points(sweep, variable, profile):
                 weights = sweep.weight_at(point), sweep.loud_weight
-                cell = Cell(claim, sweep.regime, point, *weights)
+                cell = Cell(claim, sweep.regime, point, *weights, sweep.fits)
                 broken = claim.lower.broken(**point)
                 if broken:
                     dropped[cell.label] = Dropped(claim.name, point, "; ".join(broken))

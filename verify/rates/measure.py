@@ -38,16 +38,22 @@ def losses(
     trials: int,
     seed: int,
     first: int = 0,
+    fits: int = 1,
 ) -> NDArray[np.float64]:
-    """Losses of independent trials, from the `first` on: draw theta, draw data, fit, compare."""
-    out = np.empty(trials)
+    """Losses of independent trials, from the `first` on: draw theta, draw data, fit, compare.
+
+    With several fits, each with noise of its own, a trial's loss is their mean: trials are
+    independent all the same, and the mean of all is the risk.
+    """
+    out = np.zeros(trials)
     for t, rng in enumerate(streams(seed, first, first + trials)):
         instance = prior.draw(rng)
-        estimator = make(point)
-        if "random_state" in estimator.get_params():
-            estimator.set_params(random_state=rng)
-        estimator.fit(*fit_arguments(instance.sample(int(point["n"]), rng)))
-        out[t] = instance.loss(released(estimator))
+        sample = fit_arguments(instance.sample(int(point["n"]), rng))
+        for _ in range(fits):
+            estimator = make(point)
+            if "random_state" in estimator.get_params():
+                estimator.set_params(random_state=rng)
+            out[t] += instance.loss(released(estimator.fit(*sample))) / fits
     return out
 
 

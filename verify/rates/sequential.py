@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-LOOKS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
+LOOKS = tuple(2 ** (k / 2) for k in range(-8, 5))
 """When it is looked at, in units of a task's full number of trials."""
 FEWEST = 16
 """Trials of a first look: with fewer, Student's intervals are too wide to decide anything."""
@@ -219,7 +219,7 @@ class Simulation:
         # The longest go first so that a look does not end with one slow piece.
         left = [place for place in range(len(wanted)) if place not in there]
         left.sort(key=lambda place: -_cost(wanted[place]))
-        there |= self._completed(wanted, left, f"up to {look:g} of the trials")
+        there |= self._completed(wanted, left, f"up to {look:.0%} of the trials")
         for place, piece in enumerate(wanted):
             before = self.values.get(piece.task.label)
             new = there[place]

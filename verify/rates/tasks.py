@@ -33,6 +33,7 @@ class ClaimTask:
     private: bool
     trials: int
     prior: Prior
+    fits: int = 1
 
     @property
     def size(self) -> float:
@@ -49,6 +50,7 @@ class ClaimTask:
             last - first,
             cell_seed(seed, self.label),
             first,
+            self.fits,
         )
 
     def key(self, written: bool) -> Key:
@@ -59,6 +61,7 @@ class ClaimTask:
             "point": dict(self.point),
             "estimator_point": dict(self.estimator_point),
             "private": self.private,
+            "fits": self.fits,
         }
         if written:
             factory = self.claim.estimator_at if self.private else self.claim.non_private
@@ -96,7 +99,9 @@ def tasks_of(cells: Sequence[Cell], profile: Profile) -> list[ClaimTask]:
             cell: Cell = cell,
             prior: Prior = prior,
         ) -> ClaimTask:
-            return ClaimTask(label, cell.claim, cell.point, at, private, round(trials), prior)
+            fits = cell.fits if private else 1  # without noise all fits are the same
+            many = round(trials)
+            return ClaimTask(label, cell.claim, cell.point, at, private, many, prior, fits)
 
         tasks.append(task(cell.label, point, True, profile.trials * cell.weight))
         if not cell.has_controls:

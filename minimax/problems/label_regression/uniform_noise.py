@@ -14,7 +14,7 @@ from minimax.core.symbolic import LETTERS, Expression, Number, library, symbols
 from minimax.methods.blocks import exponent
 from minimax.methods.divergences import kl_from_tv, tv_contraction
 from minimax.methods.fano import block_exponents
-from minimax.methods.priors import TwoLabelInstance, TwoLabelPrior
+from minimax.methods.priors import TwoLabelInstance, TwoLabelPrior, random_signs
 from minimax.methods.size_search import best_size
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import SQUARED
@@ -28,7 +28,7 @@ class UniformNoiseInstance(TwoLabelInstance):
     """x uniform on {-1, 1}^p; y = f(<x, target>) + noise uniform on [-height, height]."""
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = rng.choice([-1.0, 1.0], size=(n, len(self.target)))
+        X = random_signs(n, len(self.target), 1.0, rng)
         return Labelled(X, self.link(X @ self.target) + rng.uniform(-self.height, self.height, n))
 
 

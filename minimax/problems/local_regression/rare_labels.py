@@ -61,7 +61,7 @@ from minimax.methods.blocks import exponent
 from minimax.methods.divergences import log_excess, tv_contraction
 from minimax.methods.fano import block_exponents
 from minimax.methods.le_cam import squared_risk, testing_risk
-from minimax.methods.priors import TwoLabelInstance, TwoLabelPrior
+from minimax.methods.priors import TwoLabelInstance, TwoLabelPrior, random_signs
 from minimax.methods.size_search import best_size
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import SQUARED, SUM, Loss
@@ -81,7 +81,7 @@ class RareLabelInstance(TwoLabelInstance):
     """x uniform on {-1, 1}^p; y is sign(<x, target>) height with mean <x, target>, or 0."""
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = rng.choice([-1.0, 1.0], size=(n, len(self.target)))
+        X = random_signs(n, len(self.target), 1.0, rng)
         signal = X @ self.target
         seen = rng.random(n) < np.abs(signal) / self.height
         return Labelled(X, np.where(seen, np.sign(signal) * self.height, 0.0))

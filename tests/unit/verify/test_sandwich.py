@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 import pytest
 
-from minimax.core.bound import LowerBound
 from minimax.core.privacy import Pure, ZeroConcentrated
 from minimax.methods.priors import SignInstance
 from minimax.problems.mean.problem import MeanProblem
+from tests.studies import alone
+from verify.rates.claim import Ceiling
 from verify.rates.grid import PROFILES
 from verify.rates.measure import Measurement
-from verify.rates.records import from_plain, to_plain
 from verify.rates.special import sandwich
-from verify.rates.special.sandwich import (
+from verify.rates.special.sandwich_cells import (
     BOUNDED,
     CELLS,
     GAUSSIAN,
@@ -61,21 +58,18 @@ def test_privacy_dominates_and_releasing_zero_is_worse(cell: Cell) -> None:
     assert max(row.value for row in certified_rows(cell).values()) < proved.value()
 
 
-def test_the_class_has_a_row_with_the_larger_risk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_class_has_a_row_with_the_larger_risk() -> None:
     """The upper bound is for Gaussian records: under the packing's prior it says nothing."""
     cell = Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.01, before_in_class=0.16)
     packing, tracing = measured_rows(cell)
+    ceiling = Ceiling(7.0, "a theorem")
     for larger in (packing, tracing):
-
-        def found(at: Cell, bound: LowerBound, *_: object, larger: Any = larger) -> Measurement:
-            risk = 9.0 if bound.name == larger.bound.name else 8.0
-            return Measurement(risk, risk, risk, 2, 0)
-
-        monkeypatch.setattr(sandwich, "_measured", found)
-        named, whole = sandwich._rows(cell, 2, 0, 0.1)
+        risks = [9.0 if row is larger else 8.0 for row in (packing, tracing)]
+        found = [Measurement(risk, risk, risk, 2, 0) for risk in risks]
+        named, whole = sandwich.found_rows(cell, [packing, tracing], ceiling, found)
         assert named.measured.risk == (9.0 if larger is tracing else 8.0)
         assert named.lower == tracing.value
-        assert named.upper is not None
+        assert named.upper is ceiling
         assert whole.claim == "sandwich/sub-Gaussian mean, pure, n = 20,000, d = 200"
         assert whole.measured.risk == 9.0
         assert whole.lower == packing.value > named.lower
@@ -83,7 +77,7 @@ def test_the_class_has_a_row_with_the_larger_risk(monkeypatch: pytest.MonkeyPatc
         assert whole.upper is None
         assert (named.before, whole.before) == (0.01, 0.16)
         assert sandwich.sandwich_figure([named, whole]) is not None
-    assert len(sandwich._rows(SMALL[0], 2, 0, 0.1)) == 1
+    assert len(sandwich.found_rows(SMALL[0], measured_rows(SMALL[0]), None, found[:1])) == 1
 
 
 def test_counts_have_the_law_of_the_records_mean() -> None:
@@ -99,8 +93,7 @@ def test_counts_have_the_law_of_the_records_mean() -> None:
 
 def test_rows_controls_and_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandwich, "CELLS", SMALL)
-    found = sandwich.check(PROFILES["quick"], 0, 1e-3, None)
-    assert from_plain(json.loads(json.dumps(to_plain(found)))) == found  # as it is kept
+    found = alone(sandwich.SandwichStudy(PROFILES["quick"]), 0, 1e-3)
     names = ["Gaussian mean", "bounded mean", "sparse regression"]
     assert [row.problem for row in found.cells] == names
     assert [row.upper is None for row in found.cells] == [False, False, True]

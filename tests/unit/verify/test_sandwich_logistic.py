@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from minimax.core.privacy import Gaussian, Pure, ZeroConcentrated
+from tests.studies import alone
 from verify.rates.grid import PROFILES
-from verify.rates.records import from_plain, to_plain
 from verify.rates.special import sandwich_logistic
-from verify.rates.special.sandwich import SandwichRow, sandwich_figure
+from verify.rates.special.sandwich import sandwich_figure
+from verify.rates.special.sandwich_cells import SandwichRow
 from verify.rates.special.sandwich_logistic import CELLS, Cell, louder
 
 SMALL = (Cell(ZeroConcentrated(1.5e-4), 40_000, 6, 1e-4, weight=2),)
@@ -26,8 +25,7 @@ def test_privacy_dominates_and_releasing_zero_is_worse(cell: Cell) -> None:
 
 def test_rows_and_controls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandwich_logistic, "CELLS", SMALL)
-    found = sandwich_logistic.check(PROFILES["quick"], 0, 1e-3, None)
-    assert from_plain(json.loads(json.dumps(to_plain(found)))) == found  # as it is kept
+    found = alone(sandwich_logistic.LogisticStudy(PROFILES["quick"]), 0, 1e-3)
     (row,) = found.cells
     assert isinstance(row, SandwichRow)
     assert row.upper is not None

@@ -101,7 +101,7 @@ def _as_published(model: type[Privacy], point: Point, weight: float = 1) -> Clai
     return _tracing(
         f"{model.name}/Algorithm 3.1",
         model,
-        (Sweep("privacy", {**UNIT, **point}, weight=weight),),
+        (Sweep("privacy", {**UNIT, **point}, weight=weight, fits=4),),
         estimator_at=_algorithm_3_1(model),
         estimator="NoisyMean (R='theory')",
     )
@@ -163,6 +163,7 @@ PURE_SWEEP = Sweep(
     {**ASYMPTOTIC, "epsilon": 1e-3},
     ("n", "epsilon"),
     weight=2,
+    fits=4,
 )
 GDP_SWEEP = Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu"))
 
@@ -178,6 +179,7 @@ def _tracing_claims() -> list[Claim]:
                     APPROXIMATE,
                     {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
                     ("n", "d", "epsilon"),
+                    fits=4,
                 ),
             ),
         ),
@@ -252,7 +254,7 @@ def _other_claims() -> list[Claim]:
             _best_tracing(Approximate),
             "KarwaVadhanMean",
             _karwa_vadhan(Approximate),
-            Sweep("privacy", {**UNIT, **PUBLISHED}, weight=0.5),
+            Sweep("privacy", {**UNIT, **PUBLISHED}, weight=0.5, fits=2),
         ),
     ]
 
@@ -277,6 +279,7 @@ def _bounded_claims() -> list[Claim]:
                 {**APPROXIMATE, "n": 4500},
                 {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
                 ("n", "epsilon"),
+                fits=4,
             ),
         ),
         Gaussian: (GDP_SWEEP,),
@@ -286,6 +289,7 @@ def _bounded_claims() -> list[Claim]:
         {**UNIT, "n": 8000, "d": 200, "epsilon": 0.22, "delta": 1e-9},
         {**UNIT, "n": 1e12, "d": 1e8, "epsilon": 1e-3, "delta": 1e-60},
         ("n", "d", "epsilon"),
+        fits=4,
     )
     return [
         *(_bounded("tracing", model, _bounded_tracing(model), *sweeps[model]) for model in sweeps),
