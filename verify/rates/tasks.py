@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minimax.core.bound import Point, Prior
-from verify.rates.claim import Claim
+from verify.rates.claim import Factory
 from verify.rates.fingerprint import source_digest
 from verify.rates.grid import Cell, Profile
 from verify.rates.measure import losses
@@ -24,15 +24,18 @@ LEAST_CONTROL_TRIALS = 60
 
 @dataclass(frozen=True)
 class ClaimTask:
-    """An estimator of a claim, private or not, under the prior of its lower bound at a point."""
+    """An estimator of a claim, private or not, under the prior of its lower bound at a point.
+
+    It travels to workers, and so has the estimator's factory and the prior, not the claim, whose
+    closed forms would take longer to unpack than trials take.
+    """
 
     label: str
-    claim: Claim
+    make: Factory
+    prior: Prior
     point: Point
     estimator_point: Point
-    private: bool
     trials: int
-    prior: Prior
     fits: int = 1
 
     @property
@@ -42,9 +45,8 @@ class ClaimTask:
 
     def values(self, seed: int, first: int, last: int) -> NDArray[np.float64]:
         """The losses of some trials, with the seed that the label determines."""
-        factory = self.claim.estimator_at if self.private else self.claim.non_private
         return losses(
-            lambda _: factory(self.estimator_point),
+            lambda _: self.make(self.estimator_point),
             self.prior,
             self.point,
             last - first,
@@ -60,12 +62,10 @@ class ClaimTask:
             "task": self.label,
             "point": dict(self.point),
             "estimator_point": dict(self.estimator_point),
-            "private": self.private,
             "fits": self.fits,
         }
         if written:
-            factory = self.claim.estimator_at if self.private else self.claim.non_private
-            estimator = factory(self.estimator_point)
+            estimator = self.make(self.estimator_point)
             made = [source_digest(type(part)) for part in (estimator, self.prior)]
             parts = (type(estimator).__qualname__, estimator.get_params(), self.prior, made)
             key["parts"] = hashlib.sha256(_written(parts).encode()).hexdigest()
@@ -86,33 +86,24 @@ def weakened(point: Point, factor: float) -> dict[str, float]:
 
 def tasks_of(cells: Sequence[Cell], profile: Profile) -> list[ClaimTask]:
     """The cells, and their controls where they have them."""
-    tasks = []
-    for cell in cells:
-        claim, point = cell.claim, cell.point
-        prior = claim.lower.prior(**point)
+    return [task for cell in cells for task in _cell_tasks(cell, profile)]
 
-        def task(
-            label: str,
-            at: Point,
-            private: bool,
-            trials: float,
-            cell: Cell = cell,
-            prior: Prior = prior,
-        ) -> ClaimTask:
-            fits = cell.fits if private else 1  # without noise all fits are the same
-            many = round(trials)
-            return ClaimTask(label, cell.claim, cell.point, at, private, many, prior, fits)
 
-        tasks.append(task(cell.label, point, True, profile.trials * cell.weight))
-        if not cell.has_controls:
-            continue
-        trials = max(profile.trials // 2, LEAST_CONTROL_TRIALS)
-        tasks.append(task(twin_label(cell), point, False, trials * min(cell.weight, 1)))
-        ceiling = claim.ceiling(point)
-        if ceiling and not ceiling.vacuous:
-            noisier = weakened(point, claim.noise_factor)
-            tasks.append(task(noisier_label(cell), noisier, True, trials * cell.loud_weight))
-    return tasks
+def _cell_tasks(cell: Cell, profile: Profile) -> Iterator[ClaimTask]:
+    claim, point = cell.claim, cell.point
+    prior = claim.lower.prior(**point)
+    full = round(profile.trials * cell.weight)
+    yield ClaimTask(cell.label, claim.estimator_at, prior, point, point, full, cell.fits)
+    if not cell.has_controls:
+        return
+    trials = max(profile.trials // 2, LEAST_CONTROL_TRIALS)
+    few = round(trials * min(cell.weight, 1))
+    yield ClaimTask(twin_label(cell), claim.non_private, prior, point, point, few)
+    ceiling = claim.ceiling(point)
+    if ceiling and not ceiling.vacuous:
+        noisier, many = weakened(point, claim.noise_factor), round(trials * cell.loud_weight)
+        label = noisier_label(cell)
+        yield ClaimTask(label, claim.estimator_at, prior, point, noisier, many, cell.fits)
 
 
 def twin_label(cell: Cell) -> str:

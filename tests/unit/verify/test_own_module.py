@@ -19,7 +19,8 @@ from tests.commands import usage_error
 from verify.rates import BadClaim, Claim, Sweep, check, main
 from verify.rates.grid import Profile, build
 from verify.rates.judge import Verdict
-from verify.rates.tasks import task_losses, tasks_of
+from verify.rates.sequential import Piece, piece_values
+from verify.rates.tasks import tasks_of
 
 ROOT = Path(__file__).parents[3]
 BASE_ONLY = Profile("base", (0,), 10, 10, 2)
@@ -96,7 +97,7 @@ def test_a_task_has_one_thread(claim: Claim) -> None:
         if {pool["num_threads"] for pool in threadpool_info()} != {2}:
             pytest.fail("the libraries do not take two threads: nothing would be shown")
         task = tasks_of(build([claim], BASE_ONLY).cells, BASE_ONLY)[0]
-        task_losses(replace(task, claim=replace(claim, estimator_at=watching)), seed=0)
+        piece_values(Piece(replace(task, make=watching), 0, 2), seed=0)
         assert seen == {1}
         assert {pool["num_threads"] for pool in threadpool_info()} == {2}
 

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -131,10 +132,11 @@ def test_an_interrupted_run_goes_on_where_it_was(folder: Path) -> None:
         assert before.items() <= kept(folder).items()  # nothing was measured again
         assert not (folder / "resumed.json").exists()
     before = kept(folder)
-    assert 3 <= len(before) < 12
+    assert len(before) >= 3
     last = started(folder, "resumed.json")
     shown, said = last.communicate(timeout=PATIENCE)
-    assert f"{len(before)} of 12 measurements were there already" in shown, said
+    there = re.findall(r"(\d+) of \d+ measurements were there already", shown)
+    assert sum(map(int, there)) == len(before), said
     whole = started(folder, "whole.json", "--results", "elsewhere")
     whole.communicate(timeout=PATIENCE)
     assert last.returncode == whole.returncode
@@ -159,14 +161,14 @@ def measured(folder: Path, *options: str) -> tuple[int, list[float]]:
 
 def test_only_what_is_the_same_is_used_again(folder: Path) -> None:
     first = measured(folder)
-    assert first[0] == 12
+    assert first[0] >= 12  # a piece for each of 12 tasks, and more where a verdict needed them
     assert measured(folder) == (0, first[1])
     assert measured(folder, "--only", "signs/other") == (0, first[1][5:])
-    assert measured(folder, "--fresh") == (12, first[1])
-    assert measured(folder, "--seed", "5")[0] == 12
+    assert measured(folder, "--fresh") == first
+    assert measured(folder, "--seed", "5")[0] >= 12
     write_claims(folder, share=0.5)
     changed = measured(folder)
-    assert changed[0] == 12  # the twins as well: the module is another
+    assert changed[0] >= 12  # the twins as well: the module is another
     assert all(new > old for new, old in zip(changed[1], first[1], strict=True))
 
 
@@ -215,7 +217,7 @@ def test_an_estimator_from_a_library_is_known_by_its_source(folder: Path) -> Non
         check(claim, profile=Profile("base", (0,), 10, 10, 2), results=folder / ".tracebound")
         written.append(len(kept(folder)))
     del sys.modules["their_library"]
-    assert written == [2, 3]  # the twin, which is not theirs, was there already
+    assert written[0] < written[1] < 2 * written[0]  # the twin, which is not theirs, was there
 
 
 def test_damaged_results_are_computed_again(
