@@ -66,8 +66,8 @@ def leave(main: Callable[[], int]) -> NoReturn:
 
 
 def track(items: Iterable[T], console: Console | None, what: str, total: int) -> Iterator[T]:
-    """The items, with a progress bar on the console if there is one."""
-    if console is None:
+    """The items, with a progress bar on the console if there is one that shows it."""
+    if console is None or not (console.is_terminal or console.is_jupyter):
         yield from items
         return
     columns = (

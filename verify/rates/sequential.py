@@ -177,6 +177,7 @@ class Simulation:
     own: bool = False
     """Whether claims are a user's own, whose parts may come from anywhere."""
     values: dict[str, Array] = field(default_factory=dict, init=False)
+    _asked: int = field(default=0, init=False)
     _keys: dict[str, Key] = field(default_factory=dict, init=False)
 
     @property
@@ -194,6 +195,9 @@ class Simulation:
                 continue  # FEWEST trials are as many as at the look before
             found = [study.checks(self.seen) for study in studies]
             going = set(self._open([check for part in found for check in part], tasks))
+        if self.known.found and self.console is not None:
+            told = f"{self.known.found} of {self._asked} measurements were there already"
+            self.console.print(told)
         return found
 
     def _open(self, checks: Sequence[Check], tasks: Mapping[str, Task]) -> Iterator[str]:
@@ -213,9 +217,7 @@ class Simulation:
             return False
         found = {place: self.known.get(self._key(p), _decoded) for place, p in enumerate(wanted)}
         there = {place: values for place, values in found.items() if values is not None}
-        if there and self.console is not None:
-            told = f"{len(there)} of {len(wanted)} measurements were there already"
-            self.console.print(told)
+        self._asked += len(wanted)
         # The longest go first so that a look does not end with one slow piece.
         left = [place for place in range(len(wanted)) if place not in there]
         left.sort(key=lambda place: -_cost(wanted[place]))
