@@ -2,6 +2,7 @@
 
     python bench/speed.py            everything (needs about 3 GB of memory)
     python bench/speed.py --small    a tenth of the size, for a quick look
+    python bench/speed.py --rates    the quick profile of verify.rates, and nothing else (minutes)
 
 Each line is the best of several alternating repetitions of ours and of the reference, so that a
 noisy machine hurts both alike. The last column is the goal.
@@ -10,8 +11,10 @@ noisy machine hurts both alike. The last column is the goal.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -178,15 +181,41 @@ def cold_start_rows() -> list[tuple[str, str, str]]:
     ]
 
 
+def reference() -> float:
+    """CPU seconds of a fixed piece of numpy: ten million normal numbers, drawn and sorted."""
+    start = time.process_time()
+    for seed in range(10):
+        np.sort(np.random.default_rng(seed).standard_normal(10**6))
+    return time.process_time() - start
+
+
+def rates_rows() -> list[tuple[str, str, str]]:
+    """CPU time of the quick profile, workers included, in units of the reference."""
+    before, start = reference(), os.times()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "verify.rates", "--summary"]
+        path = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run(command, cwd=folder, env=path, stdout=subprocess.DEVNULL, check=True)
+    end = os.times()
+    unit = (before + reference()) / 2
+    spent = end.children_user + end.children_system - start.children_user - start.children_system
+    told = f"{spent / unit:.0f}  ({spent:.0f} s, {end.elapsed - start.elapsed:.0f} s by the clock)"
+    name = "verify.rates, quick: CPU time / drawing and sorting 10^7 normal numbers"
+    return [(name, told, f"at most {240 / unit:.0f} (240 s here)")]
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true", help="a tenth of the size")
-    small = parser.parse_args().small
-    scale = 10 if small else 1
+    parser.add_argument("--rates", action="store_true", help="the quick profile of verify.rates")
+    asked = parser.parse_args()
+    scale = 10 if asked.small else 1
     table = Table("what", "ratio", "goal", title="speed and memory, as ratios in one run")
     measured = (
-        noisy_mean_rows(10**6 // scale, 100)
+        rates_rows()
+        if asked.rates
+        else noisy_mean_rows(10**6 // scale, 100)
         + selection_rows(10**6 // scale, 100)
         + bound_rows()
         + accounting_rows()
