@@ -398,12 +398,17 @@ class StepGrid(NamedTuple):
     step_size: Array
 
 
-def step_grid(curvature: Callable[[Array], Interval]) -> StepGrid:
-    """Every other chance in FAILURES with each of SHRINKING times 2/(low + high) there."""
-    failure = np.repeat(FAILURES[::2], len(SHRINKING))[:, None]
-    interval = curvature(failure)
-    shrinking = np.tile(SHRINKING, len(FAILURES[::2]))[:, None]
-    return StepGrid(failure, shrinking * 2 / (interval.low + interval.high))
+def step_grid(curvature: Callable[[Array], Interval], outset: Interval | None = None) -> StepGrid:
+    """Every other chance in FAILURES with each of SHRINKING times 2/(low + high) there.
+
+    With `outset`, also times 2/(low + high) of that interval, which no chance moves.
+    """
+    chances = FAILURES[::2, None]
+    ends = [curvature(chances), *([] if outset is None else [outset])]
+    longest = [np.broadcast_to(2 / (end.low + end.high), chances.shape) for end in ends]
+    steps = np.concatenate(longest) * SHRINKING
+    failure = np.broadcast_to(np.tile(chances, (len(ends), 1)), steps.shape)
+    return StepGrid(failure.reshape(-1, 1), steps.reshape(-1, 1))
 
 
 def least_risk(risk: Callable[[int], Array], longest: int = 2000) -> tuple[int, int, int]:
