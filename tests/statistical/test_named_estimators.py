@@ -13,12 +13,13 @@ from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.best import Best
+from minimax.core.calibration import step_scales
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.logistic import upper as logistic_upper
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.regression import upper as regression_upper
 from minimax.problems.regression.problem import RegressionProblem
-from minimax.problems.sparse_regression import upper as sparse_upper
+from minimax.problems.sparse_regression.private_thresholding import best_descent
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from tests.simulation import below
 
@@ -83,7 +84,7 @@ def test_the_named_logistic_estimator_has_the_proven_risk(budget: Any, named: An
 @pytest.mark.parametrize("budget", [Approximate(1.0, 1e-5), Pure(1.0)])
 def test_the_named_sparse_estimator_has_the_proven_risk(budget: Any) -> None:
     problem = SparseRegressionProblem(8_000, 10, 2)
-    best = sparse_upper.best_descent(problem, budget)
+    best = best_descent(problem, budget)
     risk, given = best.risk, best.settings
     assert risk < 0.5
     model = PrivateHardThresholding(budget, **given)
@@ -101,7 +102,7 @@ def test_the_named_sparse_estimator_has_the_proven_risk(budget: Any) -> None:
         if isinstance(budget, Pure)
         else ZeroConcentrated(budget.to_zcdp().rho / given["steps"])
     )
-    scales = sparse_upper.step_scales(
+    scales = step_scales(
         problem.n,
         given["s"],
         math.sqrt(0.5),
