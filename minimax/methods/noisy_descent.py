@@ -246,6 +246,11 @@ def logistic_secant(reach: Number) -> Number:
     return library(reach).tanh(reach / 2) / (2 * reach)
 
 
+def logistic_outset(n: Number, d: Number, radius: Number) -> Outset:
+    """That of the logistic loss if |beta| <= radius, |x| <= 1, E x x' = I/d."""
+    return Outset(Interval(logistic_secant(radius) / d, 1 / (4 * d)), 1 / (4 * n))
+
+
 def logistic_flatness(reach: Number) -> Number:
     """The least p (1 - p) of a logistic chance p whose log odds are at most `reach` in size."""
     rest = library(reach).exp(-reach)

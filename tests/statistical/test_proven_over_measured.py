@@ -14,9 +14,8 @@ from estimators.sparse_erm import NoisyHardThresholdingClassifier
 from minimax.core.bound import Point
 from minimax.core.privacy import ZeroConcentrated
 from minimax.core.symbolic import Number
-from minimax.methods.noisy_descent import logistic_flatness
+from minimax.methods import noisy_descent
 from minimax.methods.priors import LinearInstance
-from minimax.problems.logistic import upper as logistic_upper
 from minimax.problems.sparse_regression import private_thresholding, residual_clipped
 from tests.simulation import above, mean_and_error
 from verify.rates.claim import Claim
@@ -111,7 +110,7 @@ def test_a_control_where_the_curvature_is_the_least_and_not_a_chord_s(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     claim, risk = CLAIMS[DESCENT], measured(DESCENT)
-    monkeypatch.setattr(logistic_upper, "logistic_secant", logistic_flatness)
+    monkeypatch.setattr(noisy_descent, "logistic_secant", noisy_descent.logistic_flatness)
     assert proved(claim, cell(claim)) > MOST * risk
 
 

@@ -12,12 +12,11 @@ from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Number, library
 from minimax.methods.noisy_descent import (
     Descent,
-    Outset,
     Schedule,
     class_fits,
     descent_upper,
     logistic_flatness,
-    logistic_secant,
+    logistic_outset,
 )
 from minimax.methods.recursion import Interval, chernoff_interval
 from minimax.problems.logistic.planned import planned_logistic_upper
@@ -39,7 +38,7 @@ def _descent_at(point: Point, radius: float) -> Descent:
         cap=point["radius"] + radius,
         variance=1 / (4 * n),
         curvature=curvature,
-        outset=Outset(Interval(logistic_secant(point["radius"]) / d, 1 / (4 * d)), 1 / (4 * n)),
+        outset=logistic_outset(n, d, point["radius"]),
     )
 
 

@@ -149,7 +149,7 @@ def test_sparse_bound_by_hand_where_only_statistics_are_left() -> None:
 
 
 def test_one_step_by_hand() -> None:
-    """[e + sqrt(s*) (o + w')]^2 + s v over s*, eta = s* = 3: no eigenvalue, no chance of failure."""
+    """[e + sqrt(s*) (o + w')]^2 + s v over s*, eta = s* = 3: no eigenvalues, so none can fail."""
     scale, value, n, d = 0.03, 0.07, 60_000, 16
     bound = private_thresholding_upper(
         SparseRegressionProblem(n, d, 3, sigma=0.01),

@@ -33,8 +33,8 @@ def _classifier(model: type[Privacy]) -> Factory:
 
     def at(p: Point) -> NoisyHardThresholdingClassifier:
         privacy = at_point(model, p)
-        proven_best = best_descent(LogisticProblem.at(p), privacy)
-        return NoisyHardThresholdingClassifier(privacy, **proven_best.keywords())
+        best = best_descent(LogisticProblem.at(p), privacy).keywords()
+        return NoisyHardThresholdingClassifier(privacy).set_params(**best)
 
     return at
 
