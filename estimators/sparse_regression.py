@@ -55,8 +55,8 @@ from minimax.core.privacy import (
     at_point,
 )
 from minimax.core.symbolic import Number
+from minimax.problems.sparse_regression.private_thresholding import private_thresholding_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
-from minimax.problems.sparse_regression.upper import private_thresholding_upper
 
 SAFE_RANGE = safe_range(15)
 """Where bounds and step sizes must lie, so that products of a few of them can be squared."""

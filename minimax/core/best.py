@@ -9,6 +9,9 @@ from minimax.core.bound import Setting, UpperBound
 
 VACUOUS = "every bound here is vacuous at this n"
 """Why nothing better is named."""
+WORTHWHILE = 0.999
+"""The part of the risk of releasing 0 that a bound must promise: a step of next to no length gains
+next to nothing at any n."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,8 @@ class Best:
         return cls(bound.value(), bound.estimator, bound.keywords(), note, bound)
 
     def or_zero(self, risk: float, why: str) -> Best:
-        """This, if its risk is smaller than that of releasing 0."""
-        return self if self.risk < risk else Best(risk, note=why)
+        """This, if its risk is smaller than that of releasing 0 by more than a thousandth."""
+        return self if self.risk < WORTHWHILE * risk else Best(risk, note=why)
 
     @property
     def releases_zero(self) -> bool:

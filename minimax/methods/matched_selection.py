@@ -76,22 +76,29 @@ class Average(NamedTuple):
     largest: Number
 
     def rms(self, s: Number, others: Number) -> Number:
-        r"""A bound on the root mean square length of s fixed averages and any s of `others`.
+        """A bound on the root mean square length of s fixed averages and any s of `others`.
 
-        **Statement.** Its square is (s/n) square + min(others square/n, s E t(y + g)^2), where
-        y = log(2 others/s) and g is exponential; E t(y + g)^2 <=
-        [sqrt(2 square (1 + y)/n) + 2 largest sqrt((1 + y)^2 + 1)/(3n)]^2. others >= s.
+        An average's variance is at most square/n; for the others see `top`.
+        """
+        lib = library(self.n, s, others)
+        return lib.sqrt(s * self.square / self.n + self.top(s, others))
+
+    def top(self, s: Number, others: Number) -> Number:
+        r"""A bound on the mean of the sum of the s largest squares of so many `others` >= s.
+
+        **Statement.** min(others square/n, s E t(y + g)^2), where y = log(2 others/s) and g is
+        exponential; E t(y + g)^2 <=
+        [sqrt(2 square (1 + y)/n) + 2 largest sqrt((1 + y)^2 + 1)/(3n)]^2.
 
         **Proof.** An average's variance is at most square/n. The s largest squares sum to
         int min(s, N(v)) dv, N(v) the number above v, and E min(s, N(t(y)^2)) <=
         min(s, 2 others e^{-y}): integrate by parts. The last is Minkowski's inequality.
         """
-        lib = library(self.n, s, others)
+        lib = library(self.n, s, others, self.largest)
         mean = 1 + lib.log(2 * others / s)
         tail = 2 * self.largest * lib.sqrt(mean * mean + 1) / (3 * self.n)
         high = lib.sqrt(2 * self.square * mean / self.n) + tail
-        top = lib.least(others * self.square / self.n, s * high * high)
-        return lib.sqrt(s * self.square / self.n + top)
+        return lib.least(others * self.square / self.n, s * high * high)
 
     def sure(self, d: Number, x: Number) -> Number:
         """A bound on how far any of d averages strays, but for e^{-x}: t(x + log 2d)."""

@@ -63,6 +63,15 @@ class Schedule(NamedTuple):
         return rule_at(self.noise, Letters({**point, **found}))
 
 
+class Outset(NamedTuple):
+    """What the first step from 0 depends on: no record has moved the start."""
+
+    curvature: Interval
+    """The expected gradient at 0 is -M beta, M symmetric with its eigenvalues in here."""
+    variance: Number
+    """E|gradient at 0|^2 about its mean."""
+
+
 @dataclass(frozen=True)
 class Descent:
     """What the risk of noisy projected descent from 0 depends on, at a point."""
@@ -78,21 +87,41 @@ class Descent:
     """E|gradient at beta|^2, without clipping."""
     curvature: Callable[[Number], Interval]
     """Where the curvature lies, but for a given chance."""
+    outset: Outset
+
+    def first(self, step_size: Number, noise: Number, bias: Number) -> Number:
+        r"""m_1, the root mean square error after one step, whatever the eigenvalues of the sample.
+
+        **Statement.** m_1^2 = (q a + eta sqrt(h) bias)^2 + eta^2 variance + eta^2 d noise^2, a the
+        start, [l, h] and variance those of the outset, q = max |1 - eta lambda| over [l, h].
+
+        **Proof.** Before the projection b_1 - beta is the sum of (eta M - I) beta, of eta times
+        what clipping adds to the mean gradient, of eta times the gradient less its mean, and of
+        noise. The first two are fixed, the others uncorrelated with each other and of mean 0.
+        """
+        root = library(self.d).sqrt
+        fixed = contraction(step_size, self.outset.curvature) * self.start
+        fixed = fixed + step_size * bias * root(self.outset.curvature.high)
+        spread = hypot(root(self.outset.variance), root(self.d) * noise)
+        error = hypot(fixed, step_size * spread)
+        return functions(error, self.cap).least(error, self.cap)
 
     def risk(
         self, failure: Number, step_size: Number, steps: int, noise: Number, bias: Number
     ) -> Number:
-        """The proven risk at given chances of failure: numbers, or arrays of them."""
+        """The proven risk at given chances of failure: numbers, or arrays of them.
+
+        One step needs no eigenvalues of the sample, so that nothing can fail.
+        """
+        first = self.first(step_size, noise, bias)
+        if steps == 1:
+            return self.unit * first**2 + 0 * failure
         interval = self.curvature(failure)
         rate = contraction(step_size, interval)
         lib = functions(rate, noise, bias)
-        cut = interval.high * bias**2
+        drift = step_size * lib.sqrt(self.variance + interval.high * bias**2)
         after = step_size * library(self.d).sqrt(self.d) * noise
-        # The first step: the gradient's error is uncorrelated with the start, but for its bias.
-        fixed = rate * self.start + step_size * lib.sqrt(cut)
-        first = hypot(fixed, hypot(step_size * library(self.variance).sqrt(self.variance), after))
-        recursion = Recursion(rate, step_size * lib.sqrt(self.variance + cut), after)
-        m = recursion.run(first, steps - 1, self.cap)
+        m = Recursion(rate, drift, after).run(first, steps - 1, self.cap)
         total = self.unit * (m**2 + failure * self.cap**2)
         return lib.least(total, self.unit * self.cap**2)
 
@@ -110,7 +139,7 @@ class Descent:
         self, noise: Callable[[int], Sequence[float]], bias: Sequence[float]
     ) -> tuple[float, int, int]:
         """(step_size, steps, place in the sequences) of the least risk; `noise` of the steps."""
-        grid = step_grid(self.curvature)
+        grid = step_grid(self.curvature, self.outset.curvature)
 
         def risk(steps: int) -> Array:
             return np.asarray(self.risk(*grid, steps, np.array(noise(steps)), np.array(bias)))
@@ -120,16 +149,19 @@ class Descent:
 
     def closed_form(self, found: Optimum, noise: Number, bias: Number, variance: Number) -> Number:
         """`Recursion.closed_form` at given settings, chance of failure and contraction."""
-        cap = self.cap**2
+        cap, eta = self.cap**2, found["step_size"]
+        first = self.first(eta, noise, bias)
+        if found["steps"] == 1:
+            return self.unit * first**2
         if found["contraction"] >= 1:
             return self.unit * cap
-        lib, eta = library(self.d, noise, variance), found["step_size"]
+        lib = library(self.d, noise, variance)
         recursion = Recursion(
             found["contraction"],
             eta * lib.sqrt(variance + found["high"] * bias**2),
             eta * noise * lib.sqrt(self.d),
         )
-        closed = recursion.closed_form(self.start, int(found["steps"]))
+        closed = recursion.closed_form(first, int(found["steps"]) - 1)
         return self.unit * lib.least(closed + found["failure"] * cap, cap)
 
 
@@ -204,6 +236,19 @@ def class_fits(radius: float, name: str, clip: float) -> tuple[Assumption, ...]:
 def truncation_levels(radius: float, sigma: float) -> list[float]:
     """The levels R among which a proven risk is minimised."""
     return [rounded(radius + sigma * z) for z in np.linspace(0, 10, 41)]
+
+
+def logistic_secant(reach: Number) -> Number:
+    """The least (p - 1/2)/u of a logistic chance p whose log odds u are at most `reach` in size.
+
+    It is tanh(reach/2)/(2 reach): the slope of the chord from 0 falls, as p is concave above 0.
+    """
+    return library(reach).tanh(reach / 2) / (2 * reach)
+
+
+def logistic_outset(n: Number, d: Number, radius: Number) -> Outset:
+    """That of the logistic loss if |beta| <= radius, |x| <= 1, E x x' = I/d."""
+    return Outset(Interval(logistic_secant(radius) / d, 1 / (4 * d)), 1 / (4 * n))
 
 
 def logistic_flatness(reach: Number) -> Number:

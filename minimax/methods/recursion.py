@@ -17,7 +17,7 @@ kind of number, for which it is proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -336,7 +336,9 @@ class Recursion(NamedTuple):
 
     **Privately thresholded descent** (CWZ19: Algorithm 4.2). Without w, but S chosen privately and
     z_S released with fresh noise of variance v a coordinate: rate = sqrt(nu) q,
-    drift = sqrt(nu) (eta rms(r_I) + w), w of `selection_error`, noise^2 = s v.
+    drift = sqrt(nu) (eta rms(r_I) + w), w of `selection_error`, noise^2 = s v. Besides, by
+    `minimax.methods.missed_selection`, rate = (1 + k) q, drift = (1 + k) eta rms(r_I) + k w',
+    k^2 = r s, w' = `missed_rms` times the scale: each e_j is among those on some I.
     """
 
     rate: Number
@@ -345,14 +347,11 @@ class Recursion(NamedTuple):
 
     def run(self, start: Number, steps: int, cap: Number = math.inf) -> Number:
         """m after so many steps from m = start, never above `cap` (the diameter of the set)."""
-        lib = functions(start, cap, *self)
-        m = lib.least(start, cap)
-        for _ in range(steps):
-            after = lib.least(hypot(self.rate * m + self.drift, self.noise), cap)
-            if lib is not BALLS and np.all(after == m):
-                break
-            m = after
-        return m
+        return least_after((self,), start, steps, cap)
+
+    def after(self, m: Number) -> Number:
+        """m after one step."""
+        return hypot(self.rate * m + self.drift, self.noise)
 
     def closed_form(self, start: Number, steps: int) -> Number:
         """At least m^2, for rate < 1: the smaller of
@@ -367,6 +366,22 @@ class Recursion(NamedTuple):
         rest = self.rate ** (2 * steps) * start**2 + self.noise**2 / (1 - self.rate**2)
         lib = library(rest, self.drift)
         return lib.least(squares, (self.drift / gap + lib.sqrt(rest)) ** 2)
+
+
+def least_after(
+    proved: Sequence[Recursion], start: Number, steps: int, cap: Number = math.inf
+) -> Number:
+    """m after so many steps of which several recursions are proved: the least one in each."""
+    lib = functions(start, cap, *(number for recursion in proved for number in recursion))
+    m = lib.least(start, cap)
+    for _ in range(steps):
+        after = cap
+        for recursion in proved:
+            after = lib.least(after, recursion.after(m))
+        if lib is not BALLS and np.all(after == m):
+            break
+        m = after
+    return m
 
 
 def gaussian_terms(
@@ -398,12 +413,17 @@ class StepGrid(NamedTuple):
     step_size: Array
 
 
-def step_grid(curvature: Callable[[Array], Interval]) -> StepGrid:
-    """Every other chance in FAILURES with each of SHRINKING times 2/(low + high) there."""
-    failure = np.repeat(FAILURES[::2], len(SHRINKING))[:, None]
-    interval = curvature(failure)
-    shrinking = np.tile(SHRINKING, len(FAILURES[::2]))[:, None]
-    return StepGrid(failure, shrinking * 2 / (interval.low + interval.high))
+def step_grid(curvature: Callable[[Array], Interval], outset: Interval | None = None) -> StepGrid:
+    """Every other chance in FAILURES with each of SHRINKING times 2/(low + high) there.
+
+    With `outset`, also times 2/(low + high) of that interval, which no chance moves.
+    """
+    chances = FAILURES[::2, None]
+    ends = [curvature(chances), *([] if outset is None else [outset])]
+    longest = [np.broadcast_to(2 / (end.low + end.high), chances.shape) for end in ends]
+    steps = np.concatenate(longest) * SHRINKING
+    failure = np.broadcast_to(np.tile(chances, (len(ends), 1)), steps.shape)
+    return StepGrid(failure.reshape(-1, 1), steps.reshape(-1, 1))
 
 
 def least_risk(risk: Callable[[int], Array], longest: int = 2000) -> tuple[int, int, int]:

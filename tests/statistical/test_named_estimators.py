@@ -13,14 +13,15 @@ from estimators.regression import NoisyGradientRegression
 from estimators.sparse_erm import NoisyHardThresholding
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.best import Best
+from minimax.core.calibration import step_scales
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.logistic import upper as logistic_upper
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.regression import upper as regression_upper
 from minimax.problems.regression.problem import RegressionProblem
-from minimax.problems.sparse_regression import upper as sparse_upper
+from minimax.problems.sparse_regression.private_thresholding import best_descent
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
-from tests.simulation import below
+from tests.simulation import above, below
 
 
 def test_the_named_dense_estimator_has_the_proven_risk() -> None:
@@ -51,15 +52,16 @@ def test_the_named_dense_estimator_has_the_proven_risk_under_a_pure_budget() -> 
         y = X @ beta + rng.standard_normal(problem.n)
         fitted = model.set_params(random_state=seed).fit(X, y)
         losses.append(float(np.sum((fitted.coef_ - beta) ** 2)) / 3)
-    assert below(losses, risk)
-    assert np.mean(losses) > risk / 4
+    # One step, for which the bound is nearly an equality: too near for `below`.
+    assert not above(losses, risk)
+    assert above(losses, risk / 2)
 
 
 @pytest.mark.parametrize(
     ("budget", "named"),
     [
         (ZeroConcentrated(0.5), NoisyHardThresholding),
-        (ZeroConcentrated(0.005), PlannedLogisticRegression),
+        (ZeroConcentrated(0.0005), PlannedLogisticRegression),
     ],
 )
 def test_the_named_logistic_estimator_has_the_proven_risk(budget: Any, named: Any) -> None:
@@ -76,21 +78,22 @@ def test_the_named_logistic_estimator_has_the_proven_risk(budget: Any, named: An
         y = rng.random(problem.n) < 1 / (1 + np.exp(-X @ beta))
         fitted = model.set_params(random_state=seed).fit(X, y.astype(float))
         losses.append(float(np.sum((fitted.coef_ - beta) ** 2)) / 3)
-    assert below(losses, risk)
-    assert np.mean(losses) > risk / 6
+    # Where privacy dominates the bound is nearly an equality: too near for `below`.
+    assert not above(losses, risk)
+    assert above(losses, risk / (2 if named is PlannedLogisticRegression else 6))
 
 
 @pytest.mark.parametrize("budget", [Approximate(1.0, 1e-5), Pure(1.0)])
 def test_the_named_sparse_estimator_has_the_proven_risk(budget: Any) -> None:
     problem = SparseRegressionProblem(8_000, 10, 2)
-    best = sparse_upper.best_descent(problem, budget)
+    best = best_descent(problem, budget)
     risk, given = best.risk, best.settings
     assert risk < 0.5
     model = PrivateHardThresholding(budget, **given)
     rng, beta = np.random.default_rng(13), np.zeros(10)
     beta[:2] = math.sqrt(0.5)
     losses = []
-    for seed in range(400):
+    for seed in range(800):
         X = rng.choice([-1.0, 1.0], (problem.n, 10)) / math.sqrt(2)
         y = X @ beta + rng.standard_normal(problem.n)
         fitted = model.set_params(random_state=seed).fit(X, y)
@@ -101,7 +104,7 @@ def test_the_named_sparse_estimator_has_the_proven_risk(budget: Any) -> None:
         if isinstance(budget, Pure)
         else ZeroConcentrated(budget.to_zcdp().rho / given["steps"])
     )
-    scales = sparse_upper.step_scales(
+    scales = step_scales(
         problem.n,
         given["s"],
         math.sqrt(0.5),

@@ -22,6 +22,7 @@ from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.regression import upper as regression_upper
 from minimax.problems.regression.problem import RegressionProblem
 from minimax.problems.sparse_regression import upper as sparse_upper
+from minimax.problems.sparse_regression.private_thresholding import private_thresholding_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from tests.simulation import above, ball, below, hard, keep
 
@@ -241,7 +242,7 @@ def test_private_thresholding_is_below_its_bound(method: str, s: int) -> None:
     problem = SparseRegressionProblem(8_000, 12, 2, sigma=0.3)
 
     def bound(selection: float, value: float) -> float:
-        return sparse_upper.private_thresholding_upper(
+        return private_thresholding_upper(
             problem,
             s=s,
             entry_bound=1.0,

@@ -22,7 +22,7 @@ from minimax.core.calibration import Allowance, ball_noise_variance, part_of_bud
 from minimax.core.logistic_gradient import logistic_half_width
 from minimax.core.privacy import Approximate, Privacy, Pure
 from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
-from minimax.methods.noisy_descent import ROUNDING, logistic_flatness
+from minimax.methods.noisy_descent import ROUNDING, logistic_flatness, logistic_outset
 from minimax.methods.recursion import (
     FAILURES,
     Interval,
@@ -140,16 +140,18 @@ def planned_logistic_upper(
     noise with E w_k = 0 and E|w_k|^2 <= tau_k^2 whatever the data and the past, Proj
     on the ball of `radius` c0 >= a, a that of the class. But for a chance `failure` of the rows the
     eigenvalues of (1/n) sum x_i x_i' lie in [l, h] (`chernoff_interval`); let q_k be the largest
-    |1 - eta_k t| over [f l, h/4], f = e^c0/(1 + e^c0)^2, and r = 1/(2 sqrt n). Then
-    R <= (m_T^2 + failure (a + c0)^2)/d, where
+    |1 - eta_k t| over [f l, h/4], f = e^c0/(1 + e^c0)^2, but q_0 that over [g/d, 1/(4d)],
+    g = tanh(a/2)/(2a), and r = 1/(2 sqrt n). Then R <= (m_T^2 + 1{T > 1} failure (a + c0)^2)/d,
+    where
 
         m_1^2 = q_0^2 a^2 + eta_0^2 (r^2 + tau_0^2),
         m_{k+1}^2 = (q_k m_k + eta_k r)^2 + eta_k^2 tau_k^2.
 
-    **Proof.** Given the rows. g(b) - g(beta) = M (b - beta), M = (1/n) sum v_i x_i x_i' with v_i a
-    mean of p (1 - p) between <x_i, beta> and <x_i, b>; both are at most c0 in size, so
-    f <= v_i <= 1/4. g(beta) is an average of independent centred vectors (p_i - y_i) x_i, so that
-    E|g(beta)|^2 <= r^2, and b_0 - beta is fixed. The rest is `Recursion` (descent) of
+    **Proof.** m_1 is that of `minimax.problems.logistic.upper.noisy_logistic_upper`, by the chord
+    of the logistic function from 0. Then, given the rows: g(b) - g(beta) = M (b - beta), M =
+    (1/n) sum v_i x_i x_i' with v_i a mean of p (1 - p) between <x_i, beta> and <x_i, b>; both are
+    at most c0 in size, so f <= v_i <= 1/4. g(beta) is an average of independent centred vectors
+    (p_i - y_i) x_i, so that E|g(beta)|^2 <= r^2. The rest is `Recursion` (descent) of
     `minimax.methods.recursion`. In a rare case |b_T - beta| <= a + c0.
 
     **Privacy.** A record moves g(b_k) by at most 2 w/n, w = `logistic_half_width`(|b_k|): 1/n at
@@ -222,7 +224,8 @@ def _risk(
         width = logistic_half_width(lift(c0 if k else 0.0, n))
         noise = noise_length(spent, n, d, width) if noisy else 0 * n
         distance = lib.least(moved(k, distance, rate, phase.step_size, error, noise), cap)
-    risk = distance**2 + lift(found["failure"], n) * cap**2
+    fails = lift(found["failure"], n) if found["phases"] > 1 else 0 * n
+    risk = distance**2 + fails * cap**2
     return lib.least(risk, cap**2) / d
 
 
@@ -231,8 +234,11 @@ def _rates(at: Point, c0: float, found: Optimum, failure: Number | None = None) 
     n, d = at["n"], at["d"]
     chance = lift(found["failure"], n) if failure is None else failure
     low, high = chernoff_interval(n, d, 1.0, Interval(1 / d, 1 / d), chance)
-    curvature = Interval(logistic_flatness(lift(c0, n)) * low, high / 4)
-    return [contraction(phase.step_size, curvature) for phase in _phases(found, n)]
+    outset = logistic_outset(n, d, at["radius"]).curvature
+    first = Interval(outset.low + 0 * low, outset.high + 0 * high)  # an array if they are
+    later = Interval(logistic_flatness(lift(c0, n)) * low, high / 4)
+    phases = enumerate(_phases(found, n))
+    return [contraction(phase.step_size, later if k else first) for k, phase in phases]
 
 
 def _best_failure(at: Point, c0: float, found: Optimum) -> float:

@@ -31,6 +31,7 @@ from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Number, library
 from minimax.methods.noisy_descent import (
     Descent,
+    Outset,
     Schedule,
     class_fits,
     descent_upper,
@@ -45,6 +46,7 @@ from minimax.problems.regression.residual_clipped import residual_clipped_upper
 def _descent_at(point: Point, L: float, radius: float) -> Descent:
     n, d = point["n"], point["d"]
     population = Interval(1 / (L * d), L / d)
+    response = population.high * point["radius"] ** 2 + point["sigma"] ** 2
     return Descent(
         d=d,
         unit=L / d,
@@ -52,6 +54,7 @@ def _descent_at(point: Point, L: float, radius: float) -> Descent:
         cap=point["radius"] + radius,
         variance=point["sigma"] ** 2 / n,
         curvature=lambda failure: chernoff_interval(n, d, 1.0, population, failure),
+        outset=Outset(population, response / n),
     )
 
 
@@ -71,22 +74,24 @@ def noisy_gradient_upper(
     **Statement.** For b <- Proj(b - eta [(1/n) sum (<x_i, b> - clip_R(y_i)) x_i + w]),
     w ~ N(0, tau^2 I_d), T times from b = 0, and any p in (0, 1):
 
-        E|b_T - beta|^2_Sigma <= (L/d) [m_T^2 + p (c0 + a)^2],
-        m_1^2 = (q a + eta sqrt(h) B)^2 + eta^2 sigma^2/n + eta^2 d tau^2,
+        E|b_T - beta|^2_Sigma <= (L/d) [m_T^2 + 1{T > 1} p (c0 + a)^2],
+        m_1^2 = (q_1 a + eta sqrt(L/d) B)^2 + eta^2 (sigma^2 + a^2 L/d)/n + eta^2 d tau^2,
         m_{t+1}^2 = (q m_t + eta sqrt(sigma^2/n + h B^2))^2 + eta^2 d tau^2,
 
-    where [l, h] is `chernoff_interval` at p, q = max |1 - eta lambda| over it, B the `clip_bias`.
-    The best p is taken, and (L/d) (c0 + a)^2 is never exceeded.
+    where [l, h] is `chernoff_interval` at p, q = max |1 - eta lambda| over it, q_1 that over
+    [1/(L d), L/d], B the `clip_bias`. The best p is taken, and (L/d) (c0 + a)^2 is never exceeded.
 
     **Assumptions.** Rows and coefficients of the class are not clipped: row_bound >= 1,
     c0 = radius >= a.
 
-    **Proof.** Let H = X'X/n and r = X' clip_R(y)/n - H beta. On the event that the spectrum of H is
+    **Proof.** The first step is `Descent.first`: at b = 0 the gradient is -X' clip_R(y)/n, of mean
+    -Sigma beta - E x bias(x), |bias| <= B, |E x bias(x)|^2 <= (L/d) B^2, and a record's has the
+    second moment E|x|^2 clip_R(y)^2 <= E y^2 <= a^2 L/d + sigma^2. Afterwards let H = X'X/n and
+    r = X' clip_R(y)/n - H beta. On the event that the spectrum of H is
     in [l, h], which depends on X alone, `Recursion` applies with M = H. Given X the terms of r
     have variances at most |x_i|^2 sigma^2/n^2 (clipping is 1-Lipschitz) and biases at most B, so
-    E(|r|^2 | X) <= sigma^2/n + |X' bias/n|^2 <= sigma^2/n + h B^2. In the first step b = 0 is
-    fixed, so r less its mean is uncorrelated with the rest. Off the event the loss is at most
-    (L/d) (c0 + a)^2.
+    E(|r|^2 | X) <= sigma^2/n + |X' bias/n|^2 <= sigma^2/n + h B^2. Off the event the loss is at
+    most (L/d) (c0 + a)^2.
 
     **Constants.** At L = 1, eta = d and large n, about sigma^2 d/n + d^2 tau^2: no worse than
     least squares plus the noise of the last step. Closed form: that of `Recursion`.

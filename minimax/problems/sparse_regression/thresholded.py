@@ -27,6 +27,7 @@ from minimax.methods.recursion import (
     coherence_interval,
     contraction,
     functions,
+    least_after,
     subgaussian_top,
     thresholding_factor,
 )
@@ -68,9 +69,14 @@ class StepTerms(NamedTuple):
     clipped: Number
     selection: Number
     noise: Number
+    missed: Number = 0.0
+    """Of a private choice: `missed_rms` times the scale of its noise."""
+    level: Number = 0.0
+    """Of a private choice: what responses are clipped to."""
 
-
-QUIET = StepTerms(0.0, 0.0, 0.0)
+    def quiet(self) -> StepTerms:
+        """Without noise, and as if nothing were clipped."""
+        return StepTerms(0.0, 0.0, 0.0, level=self.level)
 
 
 @dataclass(frozen=True)
@@ -113,19 +119,30 @@ class Thresholded:
         top = fixed + subgaussian_top(free, d - fixed)
         return library(n, d, fixed).sqrt(self.gradient_variance / n * top)
 
-    def risk(self, failure: Number, step_size: Number, steps: int, terms: StepTerms) -> Number:
-        """The proven risk of `Recursion` at given chances of failure, numbers or arrays.
+    def first(self, step_size: Number, terms: StepTerms, nu: Number) -> Number | None:
+        """The error after one step whatever the sample's eigenvalues, if that is known."""
+        return None
 
-        drift = sqrt(nu) (eta (rms(r_I) + sqrt(h) clipped) + selection).
-        """
-        interval, nu = self.curvature(failure), self.nu
-        root = library(nu).sqrt(nu)
-        rate = root * contraction(step_size, interval)
-        lib = functions(rate, *terms)
+    def proved(
+        self, shrinking: Number, gradient: Number, terms: StepTerms, nu: Number
+    ) -> tuple[Recursion, ...]:
+        """The recursions of a step: |I - eta M| <= shrinking, `gradient` is eta rms(r_I)."""
+        root = functions(nu).sqrt(nu)
+        return (Recursion(root * shrinking, root * (gradient + terms.selection), terms.noise),)
+
+    def risk(self, failure: Number, step_size: Number, steps: int, terms: StepTerms) -> Number:
+        """The proven risk of `Recursion` at given chances of failure, numbers or arrays."""
+        first = self.first(step_size, terms, self.nu)
+        if steps == 1 and first is not None:
+            return self.unit * first**2 + 0 * failure
+        interval = self.curvature(failure)
+        shrinking = contraction(step_size, interval)
+        lib = functions(shrinking, *terms)
         cut = lib.sqrt(interval.high / self.steepest) * terms.clipped
-        gradient = self.gradient_rms(self.size - self.point["s"]) + cut
-        drift = root * (step_size * gradient + terms.selection)
-        m = Recursion(rate, drift, terms.noise).run(self.point["radius"], steps, self.cap)
+        gradient = step_size * (self.gradient_rms(self.size - self.point["s"]) + cut)
+        proved = self.proved(shrinking, gradient, terms, self.nu)
+        m = least_after(proved, self.point["radius"], 1, self.cap)
+        m = least_after(proved, m if first is None else lib.least(m, first), steps - 1, self.cap)
         total = self.unit * (m**2 + failure * self.cap**2)
         return lib.least(total, self.unit * self.cap**2)
 
@@ -133,28 +150,29 @@ class Thresholded:
         """The chance in FAILURES of least risk, and the numbers of the closed form there."""
         risks = self.risk(FAILURES, step_size, steps, terms)
         failure = float(FAILURES[int(np.argmin(risks))])
-        interval, nu = self.curvature(failure), float(self.nu)
+        interval = self.curvature(failure)
         return {
             "failure": failure,
-            "rate": nu**0.5 * float(contraction(step_size, interval)),
+            "contraction": float(contraction(step_size, interval)),
             "high": float(interval.high / self.steepest),
-            "nu": nu,
+            "nu": float(self.nu),
             "free": float(self.size - self.point["s"]),
         }
 
     def closed_form(self, found: Optimum, step_size: float, steps: int, terms: StepTerms) -> Number:
         """`Recursion.closed_form` at the numbers that were found."""
-        cap = self.cap**2
-        if found["rate"] >= 1:
-            return self.unit * cap
-        lib = library(self.point["n"], *terms)
+        cap, first = self.cap**2, self.first(step_size, terms, found["nu"])
+        if steps == 1 and first is not None:
+            return self.unit * first**2
         cut = found["high"] ** 0.5 * terms.clipped
         gradient = step_size * (self.gradient_rms(found["free"]) + cut)
-        drift = found["nu"] ** 0.5 * (gradient + terms.selection)
-        closed = Recursion(found["rate"], drift, terms.noise).closed_form(
-            self.point["radius"], steps
-        )
-        return self.unit * lib.least(closed + found["failure"] * cap, cap)
+        proved = self.proved(found["contraction"], gradient, terms, found["nu"])
+        shrinking = [recursion for recursion in proved if recursion.rate < 1]
+        if not shrinking:
+            return self.unit * cap
+        lib = library(self.point["n"], *terms)
+        closed = [recursion.closed_form(self.point["radius"], steps) for recursion in shrinking]
+        return self.unit * lib.least(*(x + found["failure"] * cap for x in closed), cap)
 
 
 Choice = Mapping[str, Number]
@@ -193,8 +211,9 @@ def thresholded_upper(
     def formula(point: Point, found: Optimum) -> Terms:
         descent, steps = descent_at(point), int(found["steps"])
         given = (found["failure"], found["step_size"], steps)
-        total = descent.risk(*given, terms_at(point, found))
-        quiet = library(total).least(descent.risk(*given, QUIET), total)
+        terms = terms_at(point, found)
+        total = descent.risk(*given, terms)
+        quiet = library(total).least(descent.risk(*given, terms.quiet()), total)
         return Terms(quiet, total - quiet)
 
     def closed(point: Point, found: Optimum) -> Number:

@@ -1,7 +1,8 @@
-r"""Upper bounds for sparse regression by hard thresholding (CWZ19 §4.4, WG19 §5, WX21 §VII-A).
+r"""Upper bounds for sparse regression: the least of all, noisy hard thresholding (WG19 §5), claims.
 
 The class is that of `minimax.problems.sparse_regression.lower`, with s* for its sparsity and s >=
-s* for that of the estimator. All constants are explicit. What the bounds share is in
+s* for that of the estimator. All constants are explicit. CWZ19 §4.4 is in
+`minimax.problems.sparse_regression.private_thresholding`, what it shares with the bounds here in
 `minimax.problems.sparse_regression.thresholded`; results for fixed data and any loss are in
 `minimax.problems.erm.upper`.
 """
@@ -9,47 +10,32 @@ s* for that of the estimator. All constants are explicit. What the bounds share 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from typing import Literal
-
-import numpy as np
 
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import (
     Assumption,
     Point,
     Rule,
-    Setting,
     Terms,
     UpperBound,
     claimed_bound,
     rule_at,
 )
 from minimax.core.calibration import (
-    VALUES_ONLY,
     Allowance,
-    Scales,
-    budget_of,
-    gradient_bound,
     repeated_noise,
-    sparse_scales,
-    step_scales,
 )
 from minimax.core.loss import Loss, squared_distance
 from minimax.core.privacy import Privacy, Pure
-from minimax.core.symbolic import Letters, Number, library
-from minimax.methods.noisy_descent import logistic_flatness, truncation_levels
+from minimax.core.symbolic import Number, library
+from minimax.methods.noisy_descent import logistic_flatness
 from minimax.methods.recursion import (
-    Array,
     gaussian_terms,
-    least_risk,
-    rounded,
-    selection_error,
-    step_grid,
 )
 from minimax.problems.erm.upper import claimed_theorem_8
-from minimax.problems.mean.upper import clip_bias
 from minimax.problems.regression.problem import LOSS
+from minimax.problems.sparse_regression.private_thresholding import best_descent
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.residual_clipped import sparse_residual_clipped_upper
 from minimax.problems.sparse_regression.thresholded import (
@@ -62,109 +48,6 @@ from minimax.problems.sparse_regression.thresholded import (
 TO_THE_SPARSE_POINT = Loss("squared l2 distance to theta*", squared_distance)
 THEOREM_STEPS = 4
 """Steps at which WG19: Corollary 5.6 is shown with its constants."""
-
-# --- CWZ19: Theorem 4.4 --------------------------------------------------------------------------
-
-
-def private_thresholding_upper(
-    problem: SparseRegressionProblem,
-    *,
-    s: int,
-    entry_bound: float,
-    radius: float,
-    R: Rule,
-    step_size: Rule,
-    steps: Rule,
-    method: str,
-    scales: Scales | Callable[[Point], Scales],
-    privacy: Privacy | None = None,
-    options: Mapping[str, Setting] | None = None,
-) -> UpperBound:
-    r"""Risk of PrivateHardThresholding, for every design and coefficient of the class.
-
-    **Statement.** T steps from b = 0 of: gradient step of size eta on least squares with y clipped
-    to R, s coordinates chosen privately, their values released with noise of variance v each,
-    projection on the ball of radius c0. For any p in (0, 1)
-
-        E|b_T - beta|^2_Sigma <= (L/s*) [m_T^2 + p (c0 + a)^2],   m_0 = a,
-        m_{t+1}^2 = nu (q m_t + eta (g + sqrt(h) B) + w)^2 + s v,
-
-    where [l, h] is `restricted_interval` for 2s + s* coordinates at p, q = max |1 - eta lambda|
-    over it, nu = `thresholding_factor`, w = `selection_error`, B = `clip_bias`,
-    g^2 = (sigma^2/(s* n)) [s* + `subgaussian_top`(2s, d - s*)]. The best p is taken, and
-    (L/s*) (c0 + a)^2 is never exceeded. It shrinks if sqrt(nu) q < 1; for s = s* sqrt(nu) = 1.618.
-
-    **Assumptions.** s >= s*; L = 1 (then all sets have eigenvalues 1/s*) or s = s*; data and
-    coefficients of the class are not clipped: entry_bound >= 1/sqrt(s*), c0 >= a.
-
-    **Proof.** `Recursion` (privately thresholded descent) with M = H = X'X/n, on the event of
-    `restricted_interval`, which depends on X alone. r = X' clip_R(y)/n - H beta: given X its
-    coordinates are (1/sqrt(s* n))-Lipschitz in the Gaussian noise/sigma up to a factor sigma, hence
-    sub-Gaussian about their means; the support of beta does not depend on the data, the other 2s
-    places may. The means are X' bias/n with |bias_i| <= B, so |.|_I <= sqrt(h) B. b_T - beta has
-    s + s* entries, so its Sigma-norm squared is at most L/s* times its square.
-
-    **Source.** CWZ19: Theorem 4.4. Its proof follows the empirical risk (Lemma 8.3, constants
-    unstated); the recursion in the error itself is shorter and keeps them.
-
-    R, eta, T and the scales are given, or functions of the point, which then holds `privacy`'s
-    numbers and, for the scales, steps and step_size. `options` are further keyword arguments.
-    """
-
-    def scales_at(point: Point, chosen: Choice) -> dict[str, Number]:
-        noise = rule_at(scales, Letters({**point, **chosen}))
-        return {"selection": noise.selection, "value_variance": noise.value_variance}
-
-    def choose(point: Point) -> Choice:
-        chosen = {"step_size": rule_at(step_size, point), "steps": rule_at(steps, point)}
-        return {"R": rule_at(R, point), **chosen, **scales_at(point, chosen)}
-
-    def closed_terms(point: Point, found: Choice) -> StepTerms:
-        taken = {k: found[k] for k in ("step_size", "steps")}
-        closed = {"R": rule_at(R, point), **scales_at(point, taken)}
-        return _private_terms(point, s, method, closed)
-
-    return thresholded_upper(
-        problem,
-        privacy,
-        s=s,
-        radius=radius,
-        descent_at=lambda point: _least_squares(point, problem.L, s, radius),
-        choose=choose,
-        terms_at=lambda point, chosen: _private_terms(point, s, method, chosen),
-        closed_terms_at=closed_terms,
-        name="gradient step, select, noise",
-        source="CWZ19: Theorem 4.4",
-        kept=(
-            Assumption(
-                "entry_bound >= 1/sqrt(s*) (entries are not clipped)",
-                lambda p: entry_bound >= (1 - 1e-12) / math.sqrt(p["s"]),
-            ),
-        ),
-        estimator="PrivateHardThresholding",
-        keywords=lambda found: {
-            "s": s,
-            "entry_bound": entry_bound,
-            "R": found["R"],
-            "radius": radius,
-            "step_size": found["step_size"],
-            "steps": int(found["steps"]),
-            **(options or {}),
-        },
-    )
-
-
-def _least_squares(point: Point, L: float, s: int, radius: float) -> Thresholded:
-    return Thresholded(point, L, s, radius, point["sigma"] ** 2 / point["s"])
-
-
-def _private_terms(point: Point, s: int, method: str, chosen: Choice) -> StepTerms:
-    spent = s * chosen["value_variance"]
-    return StepTerms(
-        clipped=clip_bias(chosen["R"], point["sigma"], point["radius"]),
-        selection=selection_error(s, point["s"], point["d"], method, chosen["selection"]),
-        noise=library(point["n"], spent).sqrt(spent),
-    )
 
 
 def best_upper(problem: SparseRegressionProblem, privacy: Privacy) -> Best:
@@ -179,61 +62,11 @@ def best_upper(problem: SparseRegressionProblem, privacy: Privacy) -> Best:
     return best.or_zero(problem.zero_release_risk(), VACUOUS)
 
 
-def best_descent(problem: SparseRegressionProblem, privacy: Privacy) -> Best:
-    """The least risk proven for PrivateHardThresholding, Gumbel selection.
-
-    Over R, step_size, steps, and for L = 1 a few s from s* to d.
-    """
-    d, s_star = problem.d, problem.s
-    tried = {s_star}
-    if problem.L == 1:
-        tried |= {d, *(min(math.ceil(s_star * f), d) for f in (1.5, 2, 3, 5))}
-    found = [Best.of(_best_bound(problem, privacy, s)) for s in sorted(tried)]
-    return min(found, key=lambda best: best.risk)
-
-
-def _best_bound(problem: SparseRegressionProblem, privacy: Privacy, s: int) -> UpperBound:
-    """The bound at the R, step_size and steps of the least risk proven for a given s."""
-    a, b, model = problem.radius, 1 / math.sqrt(problem.s), type(privacy)
-    share = 0.5 if s < problem.d else VALUES_ONLY
-    levels = truncation_levels(a, problem.sigma)
-    clipped = np.array([clip_bias(R, problem.sigma, a) for R in levels])
-    descent = _least_squares(problem.point, problem.L, s, a)
-    grid = step_grid(descent.curvature)
-    # Noise is proportional to the step and to the largest gradient: found for one and scaled.
-    unit = grid.step_size * np.array([gradient_bound(s, b, a, R) for R in levels])
-
-    def risk(steps: int) -> Array:
-        budget = budget_of(privacy).share(steps)
-        scales = sparse_scales(problem.n, s, 1.0, budget, selection_share=share)
-        chosen = selection_error(s, problem.s, problem.d, "gumbel", scales.selection)
-        after = math.sqrt(s * scales.value_variance)
-        terms = StepTerms(clipped, chosen * unit, after * unit)
-        return np.asarray(descent.risk(*grid, steps, terms))
-
-    steps, row, column = least_risk(risk)
-    step_size, R = rounded(grid.step_size[row, 0], 5), levels[column]
-
-    def scales_at(at: Point) -> Scales:
-        budget = Allowance(model, at).share(steps)
-        return step_scales(at["n"], s, b, a, R, step_size, budget, selection_share=share)
-
-    return private_thresholding_upper(
-        problem,
-        s=s,
-        entry_bound=b,
-        radius=a,
-        R=R,
-        step_size=step_size,
-        steps=steps,
-        method="gumbel",
-        scales=scales_at,
-        privacy=privacy,
-        options={"selection_share": share},
-    )
-
-
 # --- WG19: Corollaries 5.6 and 5.8 ---------------------------------------------------------------
+
+
+def _least_squares(point: Point, L: float, s: int, radius: float) -> Thresholded:
+    return Thresholded(point, L, s, radius, point["sigma"] ** 2 / point["s"])
 
 
 def _log_odds(point: Point, L: float, s: int, radius: float) -> Thresholded:

@@ -94,7 +94,9 @@ def test_the_bound_by_hand() -> None:
         noise = (2 * width / n) ** 2 * d / (2 * rho * found[f"share_{k}"])
         step = found[f"step_{k}"]
         q = max(abs(1 - step * flattest * low), abs(1 - step * high / 4))
-        if k == 0:
+        if k == 0:  # between 0 and beta the curvature is a chord's, and that of the law
+            chord = (1 / (1 + math.exp(-a)) - 1 / 2) / a
+            q = max(abs(1 - step * chord / d), abs(1 - step / (4 * d)))
             m = math.sqrt((q * m) ** 2 + step**2 * (1 / (4 * n) + noise))
         else:
             m = math.sqrt((q * m + step / (2 * math.sqrt(n))) ** 2 + step**2 * noise)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
+import numpy as np
 import pytest
 
 from minimax.core import calibration
@@ -22,6 +23,7 @@ from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.regression import upper as regression_upper
 from minimax.problems.regression.problem import RegressionProblem
 from minimax.problems.sparse_regression import upper as sparse_upper
+from minimax.problems.sparse_regression.private_thresholding import private_thresholding_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
 BUDGET = Approximate(0.5, 3.98e-4)
@@ -47,7 +49,7 @@ def bounds() -> list[UpperBound]:
             sparse = SparseRegressionProblem(n, 200, 4, L=L)
             scales = calibration.step_scales(n, 4, 0.5, 1.0, 5.0, 4.0, ZeroConcentrated(0.01))
             out.append(
-                sparse_upper.private_thresholding_upper(
+                private_thresholding_upper(
                     sparse,
                     s=4,
                     entry_bound=0.5,
@@ -129,7 +131,7 @@ def test_sparse_bound_by_hand_where_only_statistics_are_left() -> None:
     """nu (1/s*) eta^2 g^2 with eta = s* = 4: thresholding costs nu = 2.618, the places 2s log."""
     n, d, s_star = 10**12, 100, 4
     scales = Scales(1.0, 1e-12, 1e-12, 1e-24)
-    bound = sparse_upper.private_thresholding_upper(
+    bound = private_thresholding_upper(
         SparseRegressionProblem(n, d, s_star, sigma=2.0),
         s=4,
         entry_bound=0.5,
@@ -144,6 +146,46 @@ def test_sparse_bound_by_hand_where_only_statistics_are_left() -> None:
     hand = 2.618034 / 4 * 16 * (4 / (4 * n)) * places
     assert bound.value() == pytest.approx(hand, rel=1e-3)
     assert bound.closed_form() == pytest.approx(hand, rel=1e-3)
+
+
+def test_one_step_by_hand() -> None:
+    """[e + sqrt(s*) (o + w')]^2 + s v over s*, eta = s* = 3: no eigenvalues, so none can fail."""
+    scale, value, n, d = 0.03, 0.07, 60_000, 16
+    bound = private_thresholding_upper(
+        SparseRegressionProblem(n, d, 3, sigma=0.01),
+        s=3,
+        entry_bound=1.0,
+        radius=1.0,
+        R=1.2,
+        step_size=3.0,
+        steps=1,
+        method="gumbel",
+        scales=Scales(1.0, scale, value, value**2),
+    )
+    square = (1 / 3 + 1e-4) / 3  # of x_j y
+    y = 1 + math.log(2 * 13)
+    largest = math.sqrt(2 * square * y / n) + 2 * 1.2 / math.sqrt(3) * math.hypot(y, 1) / (3 * n)
+    e, o = 3 * math.sqrt(16 * square / n), 3 * largest
+    missed = max(t * math.sqrt(13 / (13 + math.exp(t))) for t in np.linspace(2, 4, 2001))
+    hand = ((e + math.sqrt(3) * (o + scale * missed)) ** 2 + 3 * value**2) / 3
+    assert bound.value() == pytest.approx(hand, rel=1e-6)
+    assert bound.closed_form() == pytest.approx(hand, rel=1e-6)
+
+
+def test_one_logistic_step_by_hand() -> None:
+    """The chord of the logistic function from 0 to the radius, and 1/4 at 0."""
+    n, d, a, noise = 50_000, 8, 4.0, 0.004
+
+    def bound(step_size: float) -> float:
+        return logistic_upper.noisy_logistic_upper(
+            LogisticProblem(n, d, a), radius=a, G=1.0, step_size=step_size, steps=1, noise=noise
+        ).value()
+
+    chord = (1 / (1 + math.exp(-a)) - 1 / 2) / a
+    for eta in (20.0, 43.0, 80.0):
+        left = max(abs(1 - eta * chord / d), abs(1 - eta / (4 * d))) * a
+        hand = (left**2 + eta**2 / (4 * n) + eta**2 * d * noise**2) / d
+        assert bound(eta) == pytest.approx(hand, rel=1e-6)
 
 
 def test_bounds_at_another_point_are_those_made_there() -> None:
@@ -176,7 +218,7 @@ def test_outside_their_regime_bounds_refuse() -> None:
 
     def sparse(problem: SparseRegressionProblem, s: int, entry_bound: float = 1.0) -> UpperBound:
         scales = calibration.step_scales(10**5, s, 0.5, 1.0, 5.0, 4.0, Pure(0.1))
-        return sparse_upper.private_thresholding_upper(
+        return private_thresholding_upper(
             problem,
             s=s,
             entry_bound=entry_bound,
@@ -371,8 +413,8 @@ def test_values_at_one_point() -> None:
     assert logistic.value() == pytest.approx(1.635060e-2, rel=1e-5)
     scales = calibration.step_scales(10**6, 3, 3**-0.5, 1.0, 4.0, 3.0, ZeroConcentrated(0.01))
     options = {"s": 3, "entry_bound": 3**-0.5, "radius": 1.0, "R": 4.0, "step_size": 3.0}
-    for method, value in (("gumbel", 2.306070e-4), ("peeling", 2.341512e-4)):
-        found = sparse_upper.private_thresholding_upper(
+    for method, value in (("gumbel", 2.005298e-4), ("peeling", 2.038411e-4)):
+        found = private_thresholding_upper(
             problem, **options, steps=2, method=method, scales=scales
         )
         assert found.value() == pytest.approx(value, rel=1e-5)

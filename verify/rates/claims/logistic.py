@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from estimators.controls.regression import IterativeHardThresholding
 from estimators.logistic import PlannedLogisticRegression
 from estimators.sparse_erm import NoisyHardThresholdingClassifier
@@ -11,6 +9,7 @@ from minimax.core.bound import LowerBound, Point
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated, at_point
 from minimax.problems.logistic import lower as logistic
 from minimax.problems.logistic.problem import LogisticProblem
+from minimax.problems.logistic.upper import best_descent
 from verify.rates.claim import Claim, Factory, Sweep, proven
 
 SMALL = {"n": 200_000, "d": 3, "radius": 1.0}
@@ -29,15 +28,15 @@ def _planned(model: type[Privacy]) -> Factory:
     )
 
 
-def _classifier(model: type[Privacy], steps: int) -> Factory:
-    return lambda p: NoisyHardThresholdingClassifier(
-        privacy=at_point(model, p),
-        s=LogisticProblem.at(p).d,
-        clip=1.0,
-        steps=steps,
-        feature_scale=1 / math.sqrt(p["d"]),
-        radius=p["radius"],
-    )
+def _classifier(model: type[Privacy]) -> Factory:
+    """At the step size and number of steps of least proven risk."""
+
+    def at(p: Point) -> NoisyHardThresholdingClassifier:
+        privacy = at_point(model, p)
+        best = best_descent(LogisticProblem.at(p), privacy).keywords()
+        return NoisyHardThresholdingClassifier(privacy).set_params(**best)
+
+    return at
 
 
 def _maximum_likelihood(p: Point) -> IterativeHardThresholding:
@@ -67,8 +66,8 @@ def _tracing(model: type[Privacy], *sweeps: Sweep) -> Claim:
     )
 
 
-def _descent(model: type[Privacy], steps: int, *sweeps: Sweep) -> Claim:
-    estimator_at = _classifier(model, steps)
+def _descent(model: type[Privacy], *sweeps: Sweep) -> Claim:
+    estimator_at = _classifier(model)
     return Claim(
         name=f"logistic/tracing/{model.name}/descent",
         problem=LogisticProblem,
@@ -110,7 +109,6 @@ def claims() -> list[Claim]:
         _tracing(Pure, Sweep("privacy", {**SMALL, "epsilon": 3e-3}, weight=3)),
         _descent(
             ZeroConcentrated,
-            2,
             Sweep(
                 "privacy",
                 {"n": 50_000, "d": 8, "radius": 4.0, "rho": 5e-5},
@@ -118,5 +116,5 @@ def claims() -> list[Claim]:
                 control_weight=3,
             ),
         ),
-        _descent(Gaussian, 2, Sweep("privacy", {**SMALL, "mu": 2e-3})),
+        _descent(Gaussian, Sweep("privacy", {**SMALL, "mu": 2e-3})),
     ]

@@ -196,7 +196,7 @@ def knowable(*, ratio: float, scaled: bool, s: int = 20) -> Result:
         " the experiments: the proof's constant is far from what is needed, and they run where"
         " it says nothing."
     ),
-    code=("minimax.problems.sparse_regression.upper.private_thresholding_upper",),
+    code=("minimax.problems.sparse_regression.private_thresholding.private_thresholding_upper",),
 )
 def enough_coordinates(*, multiple: float) -> Result:
     """Does s = multiple s* meet the last condition of the proof of Theorem 4.4 (L = 1, s* = 20)?

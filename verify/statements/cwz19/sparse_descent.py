@@ -363,7 +363,7 @@ def truncated_labels(*, extra: float, mean: float) -> Result:
         " Lemma 8.3."
     ),
     code=(
-        "minimax.problems.sparse_regression.upper",
+        "minimax.problems.sparse_regression.private_thresholding",
         "estimators.sparse_regression.PrivateHardThresholding",
     ),
 )

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from estimators.controls.regression import IterativeHardThresholding
 from estimators.regression import projected
 from estimators.sparse_regression import PrivateHardThresholding
-from minimax.core.calibration import paper_peeling_scale
+from minimax.core.calibration import gradient_bound, paper_peeling_scale
 from minimax.core.privacy import Approximate
-from minimax.problems.sparse_regression.upper import claimed_theorem_4_4, gradient_bound
+from minimax.problems.sparse_regression.upper import claimed_theorem_4_4
 from verify.proofs.entry import Case, Chapter, Result, Status, result
 from verify.statements.cwz19.regression_algorithm import paper_B
 from verify.statements.cwz19.regression_convergence import small_noise, small_noise_cases
@@ -269,7 +269,7 @@ def worst_entry(s: int, R: float, radius: float, entry_bound: float) -> float:
     expected=Status.HOLDS,
     printed=Case("4 is enough", factor=4.0),
     mutant=Case("1.9 is enough", factor=1.9),
-    code=("minimax.problems.sparse_regression.upper.gradient_bound",),
+    code=("minimax.core.calibration.gradient_bound",),
 )
 def enough_for_an_entry(factor: float) -> Result:
     """Is one record's change of an entry at most `factor` (R + c0 cx) cx/sqrt(s)?"""
@@ -330,7 +330,7 @@ def one_loss(rng: np.random.Generator, sigma: float, R: float) -> float:
     ),
     code=(
         "minimax.problems.sparse_regression.upper.claimed_theorem_4_4",
-        "minimax.problems.sparse_regression.upper.private_thresholding_upper",
+        "minimax.problems.sparse_regression.private_thresholding.private_thresholding_upper",
     ),
     echoes="CWZ19:Theorem 4.2",
 )
