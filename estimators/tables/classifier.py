@@ -24,10 +24,12 @@ from estimators.tables.classifier_steps import (
     POOR,
     DescentPlan,
     planned,
+    range_share,
     released_coefficients,
+    released_frame,
     released_logits,
 )
-from estimators.tables.frame import CLAMP, ColumnFrame, range_share, released_frame
+from estimators.tables.frame import ColumnFrame
 from estimators.tables.front_door import TableEstimator
 from estimators.tables.records import LabelResponse, Records, in_memory
 from estimators.tables.report import Report, Row
@@ -163,8 +165,9 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
 
     def _plan(self, records: Records, purse: Purse, classes: int, part: float) -> DescentPlan:
         """The plan, and a warning where it promises little: by public numbers alone."""
-        ranges, intercept = range_share(purse, len(records.schema.numeric)), self.fit_intercept
-        plan = planned(purse, records.d, classes, ranges, part, intercept=bool(intercept))
+        intercept = bool(self.fit_intercept)
+        ranges = range_share(purse, len(records.schema.numeric), intercept)
+        plan = planned(purse, records.d, classes, ranges, part, intercept=intercept)
         if plan.richness < POOR:
             warnings.warn(
                 f"n = {records.n} is too small for {records.d} columns, {classes} classes and this"
@@ -184,8 +187,7 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
         if len(start) == 2:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept if first else np.zeros(len(coef))
-        ends = np.stack([frame.middle - CLAMP * frame.half, frame.middle + CLAMP * frame.half])
-        self.ranges_ = schema.middles + schema.halves * np.clip(ends, -1.0, 1.0)
+        self.ranges_ = schema.middles + schema.halves * frame.ends
 
     def decision_function(self, X: Any) -> Array:
         """Log-odds of ``classes_[1]``, or a score for each class whose differences are log-odds."""

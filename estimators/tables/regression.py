@@ -24,6 +24,7 @@ from estimators.core.intervals import (
 from estimators.core.purse import Purse
 from estimators.core.spending import GivenPrivacy
 from estimators.tables.constant import released_mean
+from estimators.tables.frame import ColumnFrame
 from estimators.tables.front_door import TableEstimator
 from estimators.tables.records import NumberResponse, Records
 from estimators.tables.regression_error import Solved, solved
@@ -51,10 +52,10 @@ def table_units(frame: Frame, schema: Schema, response: NumberResponse) -> Units
     m_j)/h_j)): the slope is K k b_j/(h_j H_j), and the intercept takes what is left at x = 0.
     """
     scale = response.half * frame.response_half
-    slopes = scale / (frame.half * schema.halves)
+    slopes = scale / (frame.columns.half * schema.halves)
     if not frame.intercept:
         return Units(np.zeros(len(slopes)), np.diag(slopes))
-    origin = schema.middles + schema.halves * frame.middle
+    origin = schema.middles + schema.halves * frame.columns.middle
     matrix = np.zeros((len(slopes) + 1, len(slopes) + 1))
     matrix[0, 0], matrix[0, 1:] = scale, -slopes * origin
     matrix[1:, 1:] = np.diag(slopes)
@@ -77,7 +78,7 @@ def _mean_alone(
         coef[0] = released_mean(records, purse, part)
     else:
         purse.release(np.zeros(1), 2.0, part, "nothing: all coefficients are 0")
-    frame = Frame(np.zeros(d), np.ones(d), 1.0, 0.0, 1.0, intercept, -1.0, 1.0)
+    frame = Frame(ColumnFrame(np.zeros(d), np.ones(d), 1.0, intercept), 0.0, 1.0, -1.0, 1.0)
     return frame, Solved(coef, nothing, nothing, nothing)
 
 
@@ -269,7 +270,9 @@ class PrivateRegression(WithIntervals, LinearPredictor, TableEstimator):
         if isinstance(self.error_law_, NoLaw):
             raise ValueError(f"no interval: {self.error_law_.reason}")
         frame, response = self.frame_, self.response_
-        rows = frame.unclamped(self._encoded(X))  # in the table's units large offsets would cancel
+        rows = frame.columns.unclamped(
+            self._encoded(X)
+        )  # in the table's units large offsets would cancel
         t = frame.response_middle + frame.response_half * (rows @ self.frame_coef_)
         centre = response.middle + response.half * t
         spread = ((rows @ self.frame_covariance_) * rows).sum(axis=1)

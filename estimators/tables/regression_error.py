@@ -101,7 +101,7 @@ def _middle(run: Run) -> Array:
     known = run.square * run.n * np.eye(run.p)
     if not run.plan.shares.sandwich:
         return ONE_SPREAD * known
-    gram = run.records.total(sandwich_gram, run.frame, run.lens(1.0))
+    gram = run.records.total(sandwich_gram, run.lens)
     found, unit = run.released_gram(gram, run.plan.shares.sandwich, "sandwich")
     size = (run.clip * run.length) ** 2
     blur = unit * size * math.sqrt(run.p) / (run.square * run.n)

@@ -17,7 +17,8 @@ from minimax import Approximate, Gaussian, Pure
 
 Array = np.ndarray
 LOUD = Gaussian(1e6)
-NUMERIC = np.array([True, True, False])
+NUMERIC = np.array([True, True, False, True])
+"""The last entry is about the responses."""
 
 
 def records_of(
@@ -39,11 +40,11 @@ def _with_the_rest(far: Array, y: Array) -> Array:
 KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "cells": lambda Z, y: ranges.cell_counts(Z, y, NUMERIC, np.array([-1.0, 0.0, 0.5]), 0.01, 64),
     "sizes": lambda Z, y: ranges.size_counts(Z, y, NUMERIC, np.array([0.0, 0.3, -1.0])),
-    "tails": lambda Z, y: ranges.tail_counts(Z, y, 0.2),
+    "tails": lambda Z, y: ranges.tail_counts(y, 0.2),
     "far": lambda Z, y: _with_the_rest(
         ranges.far_counts(Z, y, NUMERIC, np.array([0.0, 0.3, -1.0]), np.full(3, 0.5)), y
     ),
-    "far tails": lambda Z, y: _with_the_rest(ranges.far_tails(Z, y, 0.2, np.array([0.1, 0.7])), y),
+    "far tails": lambda Z, y: _with_the_rest(ranges.far_tails(y, 0.2, np.array([0.1, 0.7])), y),
     "octaves": lambda Z, y: ranges.octave_counts(
         Z[:, :2] * 1e90, y * 1e-90, np.array([True, False, True])
     ),
@@ -119,12 +120,13 @@ def test_ranges_are_medians_and_normal_reaches() -> None:
 def test_bounds_a_thousand_times_too_wide_change_little() -> None:
     rng = np.random.default_rng(3)
     X, y = rng.normal(0, 1, (20_000, 3)), rng.normal(0, 1, 20_000)
-    for width in (10, 10_000, 1_000_000):
+    for width in (10, 10_000, 10**8):
         records = records_of(X, y, (-width, width), (-width, width))
         found = ranges.found_ranges(
             records, purse(Approximate(1, 1e-6), 4), 0.1, 0.02, centred=True
         )
-        assert found.half * width == pytest.approx(np.full(4, 1.96), rel=0.35)
+        # Noise in counts, and then the end of a cell, up to a quarter above.
+        assert found.half * width == pytest.approx(np.full(4, 1.96 * 1.125), rel=0.35)
         assert np.abs(found.middle * width).max() < 0.4
 
 
@@ -181,10 +183,21 @@ def test_predictions_of_a_long_tail_are_not_clamped(spread: float, free: bool) -
 def test_the_finest_median_is_below_the_least_size() -> None:
     """So a value that all have is not taken for a size; and not by much, as no size is lost."""
     width = 2 / ranges.CENTRE_CELLS**ranges.CENTRE_GRIDS
-    least = ranges.octave_end(np.array([ranges.UNSEEN]), ranges.SIZE_CELLS, ranges.PER_OCTAVE)
-    assert width / 2 < least[0] < 2 * width
-    queries = ranges.CENTRE_GRIDS * math.log2(ranges.CENTRE_CELLS)
-    assert (queries, math.log2(ranges.SIZE_CELLS)) == (ranges.CENTRE_QUERIES, ranges.SIZE_QUERIES)
+    assert ranges.SIZES.end(np.array([ranges.UNSEEN]))[0] == width
+    assert ranges.CENTRE_GRIDS * math.log2(ranges.CENTRE_CELLS) == ranges.CENTRE_QUERIES
+
+
+@pytest.mark.parametrize("grid", [ranges.SIZES, ranges.OctaveGrid(256, 16, 12)], ids=str)
+def test_sizes_are_in_the_cell_that_ends_above_them(grid: ranges.OctaveGrid) -> None:
+    ends = grid.end(np.arange(grid.cells))
+    assert ends[-1] == 2.0**grid.largest
+    assert np.all(np.diff(ends) <= ends[:-1] / grid.per_octave)  # a part of an octave at most
+    sizes = np.exp(np.random.default_rng(0).uniform(math.log(ends[0]), math.log(ends[-2]), 5000))
+    cell = grid.cell(sizes)
+    assert np.all(sizes < ends[cell])
+    assert np.all(sizes >= ends[cell - 1])
+    beyond = np.array([0.0, 5e-324, ends[0] / 2, 2.0**grid.largest, 1e300, math.inf])
+    assert grid.cell(beyond).tolist() == [0, 0, 0] + 3 * [grid.cells - 1]
 
 
 @pytest.mark.parametrize("centred", [True, False])
