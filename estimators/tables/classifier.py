@@ -44,15 +44,15 @@ NO_INTERVAL = (
 class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
     r"""Logistic regression, for two classes or more, with a public schema and nothing to tune.
 
-    **Algorithm.** (1) The shares of the classes. (2) The range of each numeric column, from private
-    quantiles; columns are brought to one scale and clamped there. (3) The second moment of the
-    rows, with which they are whitened. (4) Steps of gradient descent with momentum, ten to forty of
-    them, or four to ten under a pure budget, on weighted slopes of the log loss, from the shares of
-    the classes, with a penalty that grows with the noise; their average is released. How the budget
-    is divided, the number of steps, and how even the weights are follow from n, the number of
-    columns, that of classes and the budget (`estimators.tables.classifier_steps`): with few records
-    nearly all goes to the shares of the classes, and the rest stays near 0; a `PlanWarning` says
-    so.
+    **Algorithm.** (1) The shares of the classes. (2) The range of each numeric column, from a
+    private median and size; columns are brought to one scale and clamped there. (3) The second
+    moment of the rows, with which they are whitened. (4) Steps of gradient descent with momentum,
+    ten to forty of them, or four to ten under a pure budget, on weighted slopes of the log loss,
+    from the shares of the classes, with a penalty that grows with the noise; their average is
+    released. How the budget is divided, the number of steps, and how even the weights are follow
+    from n, the number of columns, that of classes and the budget
+    (`estimators.tables.classifier_steps`): with few records nearly all goes to the shares of the
+    classes, and the rest stays near 0; a `PlanWarning` says so.
 
     **Privacy.** Counts, of classes and of the searches for ranges and lengths, move by 1 (sqrt(2)
     for the classes together) if a record is replaced. Rows of the second moment are shortened, and
@@ -142,13 +142,14 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
         start = np.zeros(len(classes))
         if self.fit_intercept:
             start = released_logits(records, purse, len(classes), plan.counts)
-        frame = released_frame(records, purse, plan.ranges, bool(self.fit_intercept))
+        frame, blurred = released_frame(records, purse, plan.ranges, bool(self.fit_intercept))
         found = released_coefficients(records, purse, frame, start, plan)
         self._account(purse.ledger)
         self.schema_, self.classes_, self.n_iter_ = records.schema, classes, plan.steps
         self.feature_names_out_ = np.array(records.schema.names, dtype=object)
         self._keep(frame, start, found)
         self.error_law_ = NoLaw(NO_INTERVAL)
+        self._warn_of_blurred(records, blurred)
         self._tell_clipped(clipped)
         return self
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, special
 
 from estimators.core.base import Array
@@ -127,13 +128,16 @@ def share_for(purse: Purse, ratio: float) -> float:
     return min(1.0, ratio) ** (1 if purse.pure else 2)
 
 
-def released_frame(records: Records, purse: Purse, share: float, intercept: bool) -> ColumnFrame:
-    """Numeric columns on one scale, by private medians and sizes. Indicators stay as they are."""
+def released_frame(
+    records: Records, purse: Purse, share: float, intercept: bool
+) -> tuple[ColumnFrame, NDArray[np.bool_]]:
+    """Numeric columns on one scale, by private medians and sizes, and which of them were not seen
+    to vary. Indicators stay as they are."""
     numeric = ~records.schema.binary
     middle, half = np.zeros(records.d), np.ones(records.d)
     found = found_ranges(records, purse, share, centred=intercept)
     middle[numeric], half[numeric] = found.middle, found.half
-    return ColumnFrame(middle, half, CLAMP, intercept)
+    return ColumnFrame(middle, half, CLAMP, intercept), found.blurred
 
 
 # --- Shares of the classes ------------------------------------------------------------------------

@@ -29,10 +29,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from estimators.core.base import Array
-from estimators.core.design import LARGEST
 from estimators.core.purse import Purse
 from estimators.tables.records import NumberResponse, Records
-from estimators.tables.schema import Schema
 from estimators.tables.scratch import scratch
 
 FRACTION_BITS = 52
@@ -102,6 +100,10 @@ LEAST_MISSED, MOST_MISSED = 0.02, 0.4
 """Part of the values that may lie beyond the size that is looked for."""
 LEAST_TAIL, MOST_TAIL = 0.0005, 0.2
 """Part of the responses that may lie beyond each end of their reach."""
+TYPICAL = 2 / 3
+"""The part of the values that are nearer than a typical size."""
+INDICES = 0.2, 4.0
+"""Between these the index of a tail is taken."""
 NORMAL_REACH = 1.96
 """A range is that of so many deviations where values are normal."""
 FARTHEST_PREDICTION = 2.5
@@ -113,6 +115,22 @@ UNSEEN = 7
 """A size in the lowest cells, up to that which ends at the width of the finest cells of medians, is
 not a size: nearly all values are equal, or the bounds are too wide for the grid. Such a column
 keeps its public range."""
+
+
+class TailLengths(NamedTuple):
+    """How long the tails of columns are, by two quantiles of their sizes: e^{-(t/a)^index} is taken
+    for the part of the values farther than t. Of a normal column the index is about 1.4, of an
+    exponential one 1."""
+
+    size: Array
+    """What a part `missed` of the values is beyond."""
+    index: Array
+    missed: float
+
+    def moment_beyond(self, reach: Array) -> Array:
+        """The part of the mean square that comes from values farther than `reach`."""
+        power = np.log(1 / self.missed) * (reach / self.size) ** self.index
+        return np.asarray(special.gammaincc(1 + 2 / self.index, power))
 
 
 class Ranges(NamedTuple):
@@ -127,6 +145,7 @@ class Ranges(NamedTuple):
     highest: float
     spike: bool
     """Whether most responses are so near to each other that they tell no scale."""
+    lengths: TailLengths
 
 
 class Tails(NamedTuple):
@@ -278,13 +297,18 @@ def found_ranges(
     """
     numeric = searched_numbers(records)
     k, n, each = int(numeric.sum()), records.n, share * size_part(centred)
+    nothing = np.zeros(0)
     if k == 0:
-        return Ranges(np.zeros(0), np.ones(0), np.zeros(0, dtype=bool), -1.0, 1.0, False)
+        lengths = TailLengths(nothing, nothing, 1.0)
+        return Ranges(nothing, nothing, nothing > 0, -1.0, 1.0, False, lengths)
     centre = _medians(records, numeric, purse, each / SIZE_WEIGHT) if centred else np.zeros(k)
     missed = SAFE_DEVIATIONS * count_noise(purse, k, each) / n
     missed = float(np.clip(missed, LEAST_MISSED, MOST_MISSED))
     counts, *tail_counts_ = records.totals(spread_counts, numeric, centre)
     cell = searched(counts, (1 - missed) * n, purse, SIZES.queries * each, "sizes of columns")
+    spent = SIZES.queries / SIZE_WEIGHT * each
+    typical = searched(counts, TYPICAL * n, purse, spent, "typical sizes of columns")
+    lengths = _tail_lengths(SIZES.end(cell), SIZES.end(typical), missed)
     widened = NORMAL_REACH / float(special.ndtri(1 - missed / 2))
     half = SIZES.end(cell) * widened
     tails = [_tails(counts, purse, tail_share, n) for counts in tail_counts_]
@@ -296,19 +320,26 @@ def found_ranges(
     seen = ~blurred & (noisy < MANY_FAR * missed * n)
     half = np.where(seen, half, 1 + np.abs(centre))  # about the median, which stays at 0
     if not tails:
-        return Ranges(centre, half, blurred, -1.0, 1.0, False)
+        return Ranges(centre, half, blurred, -1.0, 1.0, False, lengths)
     middle = float(centre[-1])
     lowest, highest = _reach(tails[0], far_tails_[0], purse, tail_share, n, middle)
     if not seen[-1]:
         half[-1] = max(highest - middle, middle - lowest)
-    return Ranges(centre, half, blurred, lowest, highest, not bool(seen[-1]))
+    return Ranges(centre, half, blurred, lowest, highest, not bool(seen[-1]), lengths)
+
+
+def _tail_lengths(size: Array, typical: Array, missed: float) -> TailLengths:
+    """The index of the tail that has these two quantiles."""
+    apart = math.log(math.log(missed) / math.log(1 - TYPICAL)) if missed < 1 - TYPICAL else 0.0
+    ratio = np.maximum(np.log(size / typical), math.log1p(1 / SIZES.per_octave))
+    return TailLengths(size, np.clip(apart / ratio, *INDICES), missed)
 
 
 def size_part(centred: bool) -> float:
     """The part of the cost of `found_ranges` that one count of sizes has, but for the responses'
     reach."""
     medians = CENTRE_QUERIES if centred else 0
-    return SIZE_WEIGHT / (medians + SIZES.queries * SIZE_WEIGHT + FAR_WEIGHT)
+    return SIZE_WEIGHT / (medians + SIZES.queries * (SIZE_WEIGHT + 1) + FAR_WEIGHT)
 
 
 def tail_part() -> float:
@@ -356,75 +387,3 @@ def _reach(
     most = np.array([1 - centre, 1 + centre])
     above, below = np.minimum(np.where(seen, tails.ends * factor, most), most)
     return float(centre - below), float(centre + above)
-
-
-# --- Bounds that nobody gave ----------------------------------------------------------------------
-
-PRIVATE_BOUNDS_PART = 0.1
-"""What finding bounds costs of the budget."""
-LOG_CELLS = 1024
-"""Cells of the grid on which bounds are looked for: one for each octave and sign."""
-LOG_QUERIES = 10
-SMALLEST_OCTAVE = -40
-"""Smaller numbers than 2 to this power count as 0."""
-LEAST_BEYOND, MOST_BEYOND = 0.005, 0.25
-"""Part of the values that may lie beyond each end that is found."""
-
-
-def octave_counts(numbers: Array, y: Array | None, where: NDArray[np.bool_]) -> Array:
-    """For each number that has no bounds, how many values are in each octave, signs apart."""
-    columns = (numbers if y is None else np.column_stack([numbers, y])).T[where]
-    sizes = np.abs(columns)
-    octave = np.zeros(sizes.shape)
-    seen = sizes >= 2.0**SMALLEST_OCTAVE
-    octave[seen] = np.floor(np.log2(sizes[seen])) - SMALLEST_OCTAVE + 1
-    places = LOG_CELLS // 2 + np.sign(columns) * octave
-    return counted(np.clip(places, 0, LOG_CELLS - 1).astype(np.int64), LOG_CELLS)
-
-
-def octave_ends(cell: NDArray[np.intp]) -> tuple[Array, Array]:
-    """The lower and the upper end of cells of that grid."""
-    place = cell - LOG_CELLS // 2
-    outer = 2.0 ** (np.abs(place) + SMALLEST_OCTAVE)
-    inner = np.where(place == 0, -outer, outer / 2)
-    ends = np.sort(np.stack([inner, outer]) * np.where(place < 0, -1.0, 1.0), axis=0)
-    return ends[0], ends[1]
-
-
-def bounded_records(
-    records: Records, unbounded: NDArray[np.bool_], purse: Purse, share: float
-) -> Records:
-    """The same records, with bounds found for the numbers that have none.
-
-    `unbounded` tells which of the numeric columns, and then the response, have none. The ends of
-    the octaves in which the outer values lie are found by two searches, and moved apart by as much
-    as they are apart: few values are clipped.
-    """
-    n, k = records.n, int(unbounded.sum())
-    counts = records.raw_total(octave_counts, unbounded)
-    each = share / (2 * LOG_QUERIES)
-    noise = count_noise(purse, k, each)
-    tail = float(np.clip(SAFE_DEVIATIONS * noise / n, LEAST_BEYOND, MOST_BEYOND))
-    outer = [
-        searched(counts, level * n, purse, share / 2, f"{end} ends of columns")
-        for level, end in ((tail, "lower"), (1 - tail, "upper"))
-    ]
-    low, high = octave_ends(np.minimum(*outer))[0], octave_ends(np.maximum(*outer))[1]
-    pairs = np.stack([low - (high - low), high + (high - low)], axis=1)
-    return _rebounded(records, unbounded, np.clip(pairs, -LARGEST, LARGEST))
-
-
-def _rebounded(records: Records, unbounded: NDArray[np.bool_], pairs: Array) -> Records:
-    schema, response = records.schema, records.response
-    ends = schema.ends.T.copy()
-    columns = unbounded[: len(ends)]
-    ends[columns] = pairs[: int(columns.sum())]
-    if len(unbounded) > len(ends) and unbounded[-1]:
-        assert isinstance(response, NumberResponse)
-        low, high = map(float, pairs[-1])
-        response = replace(response, range=replace(response.range, low=low, high=high))
-    return records.rebounded(_bounded(schema, ends), response)
-
-
-def _bounded(schema: Schema, ends: Array) -> Schema:
-    return schema.bounded([(float(low), float(high)) for low, high in ends])

@@ -109,8 +109,10 @@ class PrivateRegression(WithIntervals, LinearPredictor, TableEstimator):
     drawn from, numbers as they are within their bounds. They hold sampling error, for residuals of
     any spread, noise, and an allowance for what ridges, clamps and clips may have moved, which is
     no bound (`regression_error`): it was set on tables with n mu/p of some hundreds and more. Below
-    that, and where columns have long tails, intervals are too narrow: of level 0.9, they held 0.7
-    to 0.9 at n mu/p of 40, and 0.5 to 0.85 with log-normal columns at 100 to 300. Columns that are
+    that intervals may be too narrow: of level 0.9, they held 0.7 to 0.9 at n mu/p of 40. Where
+    columns are found to have long tails they are wide: with log-normal columns at n mu/p of 100 to
+    300 they held 0.9 and more where the model is linear, and from 0.5 on where it is not and clamps
+    moved the coefficients. Columns that are
     nearly combinations of others cannot be told apart under noise: their own coefficients, which
     least squares makes huge with opposite signs, are not covered, while fitted values are. Noise of
     a pure budget is counted as if it were normal.
@@ -202,6 +204,8 @@ class PrivateRegression(WithIntervals, LinearPredictor, TableEstimator):
         if plan.constant:
             what = "the mean alone" if self.fit_intercept else "nothing"
             self.error_law_ = NoLaw(TOO_FEW.format(what))
+        else:
+            self._warn_of_blurred(records, run.blurred)
         self._tell_clipped(clipped)
         return self
 

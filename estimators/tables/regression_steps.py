@@ -24,6 +24,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.core.base import Array
 from estimators.core.purse import ONE_DEVIATION, Purse
@@ -33,6 +34,7 @@ from estimators.tables.lengths import length_counts, released_quantile, shortene
 from estimators.tables.ranges import OctaveGrid, found_ranges
 from estimators.tables.records import Records
 from estimators.tables.regression_frame import Frame, Scene
+from estimators.tables.regression_guard import guarded
 from estimators.tables.regression_plan import FINDS_SCALE, Plan
 
 RESIDUALS = OctaveGrid(256, 8, 12)
@@ -52,6 +54,8 @@ LEAST_CLIP, USUAL_CLIP, CLIP_GROWTH = 1.5, 8.0, 0.25
 SPIKE = 3.0
 """Where the residuals' deviation, by the first fit, is more than so many times the one that a
 quantile tells, most of them are nearly equal and tell no scale: the first is taken."""
+MOST_BEYOND = 0.9
+"""No more of a column's mean square is taken to be clamped away."""
 SURELY = 2.0
 """Deviations of noise by which a second moment has to be larger, to count as such."""
 LEAST_SQUARE = 0.25
@@ -172,6 +176,10 @@ class Run:
     clip: float
     spike: bool
     """Whether most responses are nearly equal: the scale is then that of a second moment."""
+    blurred: NDArray[np.bool_]
+    """Which numbers, and then whether the responses, were not seen to vary."""
+    beyond: Array
+    """The part of each column's mean square that is clamped away, as its tail is taken to be."""
     spread: tuple[float, float]
     """The deviation of the residuals, by the first second moment, at least and at most."""
     scale: float
@@ -209,7 +217,10 @@ class Run:
         )
         middle, half = np.zeros(len(binary)), np.ones(len(binary))
         middle[~binary], half[~binary] = found.middle[:-1], found.half[:-1]
-        self.spike = found.spike
+        self.spike, self.blurred = found.spike, found.blurred
+        beyond = found.lengths.moment_beyond(self.plan.clamp * found.half)[:-1]
+        self.beyond = np.zeros(len(binary))
+        self.beyond[~binary] = np.minimum(beyond, MOST_BEYOND)
         columns = ColumnFrame(middle, half, self.plan.clamp, intercept)
         ends = float(found.middle[-1]), float(found.half[-1])
         return Frame(columns, *ends, found.lowest, found.highest)
@@ -245,9 +256,18 @@ class Run:
         self.noise = inverse @ inverse * (noise**2 / 2 * (1 + self.coef @ self.coef))
         self.whitening = axes * np.sqrt(self.n / values)
         self._before = whole[:-1, :-1], noise, values
-        square = (whole[-1, -1] - self.coef @ whole[:-1, -1]) / self.n
-        blur = noise / self.n
-        self.spread = math.sqrt(max(0.0, square - blur)), math.sqrt(max(0.0, square) + blur)
+        self.spread = _deviations(
+            (whole[-1, -1] - self.coef @ whole[:-1, -1]) / self.n, noise / self.n
+        )
+        self._guard((axes * values) @ axes.T)
+
+    def _guard(self, moment: Array) -> None:
+        """The first coefficients, shrunk where they are mostly noise: no step with a large ridge
+        would take it out again."""
+        guard = guarded(self.coef, moment, self.noise, self.frame.intercept)
+        turn = guard.shrinking
+        self.coef, self.noise = guard.coef, turn @ self.noise @ turn.T
+        self.left = np.eye(self.p) - turn @ (np.eye(self.p) - self.left)
 
     def released_gram(self, gram: Array, share: float, about: str) -> tuple[Array, float]:
         """A sum of aa' over rows a of length 1 at most, and its noise on the diagonal."""
@@ -328,10 +348,15 @@ class Run:
 
     def _choose_clip(self, counts: Array) -> None:
         self.scale = self._scale(counts)
-        reach = self._reach
-        usual = SPIKE if self.spike else USUAL_CLIP
-        largest = usual * max(1.0, reach * NOISE_NORM / usual) ** CLIP_GROWTH
-        self.clip = self.scale * min(max(NOISE_NORM * reach, LEAST_CLIP), largest)
+        allowed = max(NOISE_NORM * self._reach, LEAST_CLIP)
+        if self.spike:  # a deviation of which only the most is known is not multiplied as often
+            surely = self.spread[0] * min(allowed, self._largest(USUAL_CLIP))
+            self.clip = max(surely, self.scale * min(allowed, self._largest(SPIKE)))
+        else:
+            self.clip = self.scale * min(allowed, self._largest(USUAL_CLIP))
+
+    def _largest(self, usual: float) -> float:
+        return usual * max(1.0, self._reach * NOISE_NORM / usual) ** CLIP_GROWTH
 
     @property
     def _reach(self) -> float:
@@ -369,6 +394,7 @@ class Run:
         noisy, unit = self.released_gram(gram, share, "clipped residuals and second moment")
         rows, residuals = self.length**2 / weight, self.clip**2 / (1 - weight)
         cross = math.sqrt(rows * residuals)
+        self._sharpen(float(noisy[-1, -1] * residuals) / self.n, unit * residuals / self.n)
         return Sums(
             noisy[:-1, :-1] * rows,
             noisy[:-1, -1] * cross,
@@ -377,6 +403,11 @@ class Run:
             unit / math.sqrt(2) * cross,
         )
 
+    def _sharpen(self, square: float, blur: float) -> None:
+        """What a step tells of the residuals' deviation, where it knows more than those before."""
+        least, most = _deviations(square, blur)
+        self.spread = max(self.spread[0], least), min(self.spread[1], most)
+
     def _move(self, axes: Array, values: Array, ridge: float, vector: Array, noise: float) -> None:
         """b + W (M + ridge)^{-1} vector; `values` are those of M with the ridge."""
         step = self.whitening @ (axes / values) @ axes.T
@@ -384,6 +415,12 @@ class Run:
         self.coef = self.coef + step @ vector
         self.left = kept @ self.left
         self.noise = kept @ self.noise @ kept.T + step @ step.T * noise**2
+
+
+def _deviations(square: float, blur: float) -> tuple[float, float]:
+    """At least and at most, of a mean square that is known up to noise."""
+    sure = SURELY * blur
+    return math.sqrt(max(0.0, square - sure)), math.sqrt(max(0.0, square) + sure)
 
 
 def _at(here: Array, told: list[tuple[Array, Array, float]], moment: Array) -> tuple[Array, float]:

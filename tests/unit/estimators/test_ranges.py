@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from estimators.core.purse import Purse
-from estimators.tables import ranges
+from estimators.tables import found_bounds, ranges
 from estimators.tables.records import NumberResponse, Records, source_of
 from estimators.tables.schema import Numeric, schema_of
 from minimax import Approximate, Gaussian, Pure
@@ -45,7 +45,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
         ranges.far_counts(Z, y, NUMERIC, np.array([0.0, 0.3, -1.0]), np.full(3, 0.5)), y
     ),
     "far tails": lambda Z, y: _with_the_rest(ranges.far_tails(y, 0.2, np.array([0.1, 0.7])), y),
-    "octaves": lambda Z, y: ranges.octave_counts(
+    "octaves": lambda Z, y: found_bounds.octave_counts(
         Z[:, :2] * 1e90, y * 1e-90, np.array([True, False, True])
     ),
 }
@@ -187,6 +187,19 @@ def test_the_finest_median_is_below_the_least_size() -> None:
     assert ranges.CENTRE_GRIDS * math.log2(ranges.CENTRE_CELLS) == ranges.CENTRE_QUERIES
 
 
+@pytest.mark.parametrize(
+    ("index", "beyond"), [(1.0, math.exp(-4.0) * 13), (2.0, math.exp(-16.0) * 17)], ids=str
+)
+def test_what_lies_beyond_of_a_mean_square(index: float, beyond: float) -> None:
+    """Closed forms, with a = 1: e^-t (1 + t + t^2/2) and e^{-t^2} (1 + t^2), at t = 4."""
+    missed = 0.02
+    size = np.array([math.log(1 / missed) ** (1 / index)])
+    typical = np.array([math.log(3) ** (1 / index)])
+    lengths = ranges._tail_lengths(size, typical, missed)
+    assert lengths.index == pytest.approx([index])
+    assert lengths.moment_beyond(np.array([4.0])) == pytest.approx([beyond])
+
+
 @pytest.mark.parametrize("grid", [ranges.SIZES, ranges.OctaveGrid(256, 16, 12)], ids=str)
 def test_sizes_are_in_the_cell_that_ends_above_them(grid: ranges.OctaveGrid) -> None:
     ends = grid.end(np.arange(grid.cells))
@@ -213,20 +226,20 @@ def test_ranges_cost_their_share(centred: bool) -> None:
 
 def test_octaves_hold_their_numbers() -> None:
     numbers = np.array([0.0, 1e-30, 1.0, 1.5, 2.0, -1.0, -1.5, -3.0, 1e100, -1e100, 0.3, -1e-13])
-    counts = ranges.octave_counts(
+    counts = found_bounds.octave_counts(
         np.repeat(numbers[:, None], len(numbers), axis=1) * np.eye(len(numbers)),
         None,
         np.ones(len(numbers), dtype=bool),
     )
-    counts[:, ranges.LOG_CELLS // 2] -= len(numbers) - 1  # the zeros off the diagonal
-    low, high = ranges.octave_ends(counts.argmax(axis=1))
+    counts[:, found_bounds.LOG_CELLS // 2] -= len(numbers) - 1  # the zeros off the diagonal
+    low, high = found_bounds.octave_ends(counts.argmax(axis=1))
     assert ((low <= numbers) & (numbers <= high)).all()
     assert ((high - low)[2:] <= 2 * np.maximum(np.abs(numbers[2:]), 1e-12)).all()
 
 
 def private_records(X: Array, y: Array, bounds: Any = "private") -> Records:
     source, first = source_of(X, y)
-    range_ = Numeric("y", -ranges.LARGEST, ranges.LARGEST)
+    range_ = Numeric("y", -found_bounds.LARGEST, found_bounds.LARGEST)
     return Records(source, schema_of(first, bounds, None), NumberResponse(range_))
 
 
@@ -242,7 +255,7 @@ def test_found_bounds_hold_the_data_and_are_not_far_off(privacy: Any) -> None:
     )
     y = rng.normal(0, 3, 20_000)
     spender = purse(privacy, 7)
-    bounded = ranges.bounded_records(private_records(X, y), np.ones(4, bool), spender, 0.1)
+    bounded = found_bounds.bounded_records(private_records(X, y), np.ones(4, bool), spender, 0.1)
     low, high = bounded.schema.ends
     assert ((low < X) & (high > X)).mean(axis=0).min() > 0.99
     assert (high - low < 40 * np.quantile(np.abs(X), 0.99, axis=0)).all()
@@ -254,10 +267,12 @@ def test_found_bounds_hold_the_data_and_are_not_far_off(privacy: Any) -> None:
 def test_no_finite_record_makes_found_bounds_fail() -> None:
     for value in (0.0, 1e100, -1e100, 1e308, 5e-324):
         X, y = np.full((50, 1), value), np.full(50, value)
-        bounded = ranges.bounded_records(private_records(X, y), np.ones(2, bool), purse(), 0.1)
+        bounded = found_bounds.bounded_records(
+            private_records(X, y), np.ones(2, bool), purse(), 0.1
+        )
         low, high = bounded.schema.ends
         assert (low < high).all()
-        assert np.abs(bounded.schema.ends).max() <= ranges.LARGEST
+        assert np.abs(bounded.schema.ends).max() <= found_bounds.LARGEST
 
 
 def test_only_what_has_no_bounds_is_searched() -> None:
@@ -265,5 +280,5 @@ def test_only_what_has_no_bounds_is_searched() -> None:
     X, y = rng.normal(0, 1, (2000, 2)), rng.normal(0, 1, 2000)
     records = private_records(X, y, [(-7, 7), (-8, 8)])
     unbounded = np.array([False, False, True])
-    bounded = ranges.bounded_records(records, unbounded, purse(), 0.1)
+    bounded = found_bounds.bounded_records(records, unbounded, purse(), 0.1)
     assert bounded.schema.ends.tolist() == [[-7, -8], [7, 8]]

@@ -17,7 +17,7 @@ from estimators.core.intervals import ErrorLaw
 from estimators.core.purse import Purse
 from estimators.tables import constant, regression_steps
 from estimators.tables.frame import Image
-from estimators.tables.regression_error import guarded
+from estimators.tables.regression_guard import guarded
 from estimators.tables.regression_plan import plan_of
 from estimators.tables.regression_steps import Lens, Run, View
 from minimax import Approximate, Gaussian, Pure, ZeroConcentrated
