@@ -1,10 +1,11 @@
 """Tables larger than memory: what a pass over the chunks costs beside numpy's, and memory.
 
-Ratios of one run: before every chunk that a fit is given, numpy takes the mean of another one of
-the same size, a few milliseconds each, so that a busy machine slows both alike; the times are
-summed. The chunks are ready before the run, more of them than a cache holds, and are gone through
-again and again. A goal that is missed is printed as NOT MET; the exit code is 0 all the same, since
-a busy machine misses goals too.
+Ratios of one run, in seconds of the processor: before every chunk that a fit is given, numpy reads
+another one of the same size, a few milliseconds each, so that a busy machine slows both alike; the
+times are summed. For means numpy takes the mean. For regression it does so too, and in a row of its
+own it computes X'X and X'y, what least squares needs. The chunks are ready before the run, more of
+them than a cache holds, and are gone through again and again. A goal that is missed is printed as
+NOT MET; the exit code is 0 all the same, since a busy machine misses goals too.
 
     python bench/tables_large.py            10^8 rows, d = 10: half a minute for means
     python bench/tables_large.py --quick    a hundredth of the rows
@@ -46,21 +47,32 @@ class Row(NamedTuple):
     goal: float
 
 
+def column_means(X: np.ndarray, y: np.ndarray) -> Any:
+    """What numpy does for means."""
+    return X.mean(axis=0)
+
+
+def normal_equations(X: np.ndarray, y: np.ndarray) -> Any:
+    """What numpy does for least squares."""
+    return X.T @ X, X.T @ y
+
+
 class Chunks:
     """The ready chunks, `count` of them in a pass; numpy's time is taken on the way."""
 
-    def __init__(self, count: int, responses: bool) -> None:
+    def __init__(self, count: int, responses: bool, numpy_pass: Any = column_means) -> None:
         rng = np.random.default_rng(0)
         self.ready = [rng.normal(size=(CHUNK, COLUMNS)) for _ in range(READY)]
         self.responses = [X[:, 0] + rng.normal(size=CHUNK) for X in self.ready]
         self.count, self.paired = count, responses
-        self.given, self.numpy = 0, 0.0
+        self.numpy_pass, self.given, self.numpy = numpy_pass, 0, 0.0
 
     def __call__(self) -> Iterator[Any]:
         for i in range(self.count):
-            start = time.perf_counter()
-            self.ready[(i + READY // 2) % READY].mean(axis=0)
-            self.numpy += time.perf_counter() - start
+            other = (i + READY // 2) % READY
+            start = time.process_time()
+            self.numpy_pass(self.ready[other], self.responses[other])
+            self.numpy += time.process_time() - start
             self.given += 1
             X = self.ready[i % READY]
             yield (X, self.responses[i % READY]) if self.paired else X
@@ -68,9 +80,9 @@ class Chunks:
 
 def relative(fit: Callable[[Chunks], object], chunks: Chunks) -> tuple[float, float]:
     """Time for each pass over that of numpy, and the number of passes."""
-    start = time.perf_counter()
+    start = time.process_time()
     fit(chunks)
-    took = time.perf_counter() - start - chunks.numpy
+    took = time.process_time() - start - chunks.numpy
     return took / chunks.numpy, chunks.given / chunks.count
 
 
@@ -95,15 +107,22 @@ def regression(chunks: Chunks) -> object:
 
 def measured(count: int) -> list[Row]:
     """Time and memory of every front door that reads chunks."""
-    fits = [("PrivateMean", mean, False, MEAN_GOAL)]
-    if hasattr(estimators, "PrivateRegression"):
-        fits.append(("PrivateRegression", regression, True, REGRESSION_GOAL))
-    rows = []
-    for name, fit, paired, goal in fits:
+    size, rows = f"n = {count * CHUNK:,}, d = {COLUMNS}", []
+    for name, fit, paired, numpy_passes, goal in (
+        ("PrivateMean", mean, False, {"mean": column_means}, MEAN_GOAL),
+        (
+            "PrivateRegression",
+            regression,
+            True,
+            {"mean": column_means, "X'X, X'y": normal_equations},
+            REGRESSION_GOAL,
+        ),
+    ):
         fit(Chunks(1, paired))  # everything is loaded
-        ratio, passes = relative(fit, Chunks(count, paired))
-        size = f"n = {count * CHUNK:,}, d = {COLUMNS}"
-        rows.append(Row(f"{name}, {size}: time per pass of {passes:g} / numpy's mean", ratio, goal))
+        for word, numpy_pass in numpy_passes.items():
+            ratio, passes = relative(fit, Chunks(count, paired, numpy_pass))
+            what = f"{name}, {size}: time per pass of {passes:g} / numpy's {word}"
+            rows.append(Row(what, ratio, goal))
         few = max(1, count // LESS)
         grown = peak(fit, Chunks(few * LESS, paired)) / peak(fit, Chunks(few, paired))
         rows.append(Row(f"{name}: memory, {LESS} times the rows", grown, MEMORY_GOAL))

@@ -24,10 +24,12 @@ from estimators.tables.classifier_steps import (
     POOR,
     DescentPlan,
     planned,
+    range_share,
     released_coefficients,
+    released_frame,
     released_logits,
 )
-from estimators.tables.frame import CLAMP, ColumnFrame, range_share, released_frame
+from estimators.tables.frame import ColumnFrame
 from estimators.tables.front_door import TableEstimator
 from estimators.tables.records import LabelResponse, Records, in_memory
 from estimators.tables.report import Report, Row
@@ -42,15 +44,15 @@ NO_INTERVAL = (
 class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
     r"""Logistic regression, for two classes or more, with a public schema and nothing to tune.
 
-    **Algorithm.** (1) The shares of the classes. (2) The range of each numeric column, from private
-    quantiles; columns are brought to one scale and clamped there. (3) The second moment of the
-    rows, with which they are whitened. (4) Steps of gradient descent with momentum, ten to forty of
-    them, or four to ten under a pure budget, on weighted slopes of the log loss, from the shares of
-    the classes, with a penalty that grows with the noise; their average is released. How the budget
-    is divided, the number of steps, and how even the weights are follow from n, the number of
-    columns, that of classes and the budget (`estimators.tables.classifier_steps`): with few records
-    nearly all goes to the shares of the classes, and the rest stays near 0; a `PlanWarning` says
-    so.
+    **Algorithm.** (1) The shares of the classes. (2) The range of each numeric column, from a
+    private median and size; columns are brought to one scale and clamped there. (3) The second
+    moment of the rows, with which they are whitened. (4) Steps of gradient descent with momentum,
+    ten to forty of them, or four to ten under a pure budget, on weighted slopes of the log loss,
+    from the shares of the classes, with a penalty that grows with the noise; their average is
+    released. How the budget is divided, the number of steps, and how even the weights are follow
+    from n, the number of columns, that of classes and the budget
+    (`estimators.tables.classifier_steps`): with few records nearly all goes to the shares of the
+    classes, and the rest stays near 0; a `PlanWarning` says so.
 
     **Privacy.** Counts, of classes and of the searches for ranges and lengths, move by 1 (sqrt(2)
     for the classes together) if a record is replaced. Rows of the second moment are shortened, and
@@ -140,13 +142,14 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
         start = np.zeros(len(classes))
         if self.fit_intercept:
             start = released_logits(records, purse, len(classes), plan.counts)
-        frame = released_frame(records, purse, plan.ranges, bool(self.fit_intercept))
+        frame, blurred = released_frame(records, purse, plan.ranges, bool(self.fit_intercept))
         found = released_coefficients(records, purse, frame, start, plan)
         self._account(purse.ledger)
         self.schema_, self.classes_, self.n_iter_ = records.schema, classes, plan.steps
         self.feature_names_out_ = np.array(records.schema.names, dtype=object)
         self._keep(frame, start, found)
         self.error_law_ = NoLaw(NO_INTERVAL)
+        self._warn_of_blurred(records, blurred)
         self._tell_clipped(clipped)
         return self
 
@@ -163,8 +166,9 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
 
     def _plan(self, records: Records, purse: Purse, classes: int, part: float) -> DescentPlan:
         """The plan, and a warning where it promises little: by public numbers alone."""
-        ranges, intercept = range_share(purse, len(records.schema.numeric)), self.fit_intercept
-        plan = planned(purse, records.d, classes, ranges, part, intercept=bool(intercept))
+        intercept = bool(self.fit_intercept)
+        ranges = range_share(purse, len(records.schema.numeric), intercept)
+        plan = planned(purse, records.d, classes, ranges, part, intercept=intercept)
         if plan.richness < POOR:
             warnings.warn(
                 f"n = {records.n} is too small for {records.d} columns, {classes} classes and this"
@@ -184,8 +188,7 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
         if len(start) == 2:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         self.coef_, self.intercept_ = coef, intercept if first else np.zeros(len(coef))
-        ends = np.stack([frame.middle - CLAMP * frame.half, frame.middle + CLAMP * frame.half])
-        self.ranges_ = schema.middles + schema.halves * np.clip(ends, -1.0, 1.0)
+        self.ranges_ = schema.middles + schema.halves * frame.ends
 
     def decision_function(self, X: Any) -> Array:
         """Log-odds of ``classes_[1]``, or a score for each class whose differences are log-odds."""

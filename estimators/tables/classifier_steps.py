@@ -12,14 +12,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, special
 
 from estimators.core.base import Array
 from estimators.core.purse import Purse
 from estimators.core.second_moment import flat, unflat
-from estimators.tables.frame import ColumnFrame, framed, longest_row, released_length, share_for
+from estimators.tables.frame import ColumnFrame, Image, Rows, longest_row
+from estimators.tables.lengths import length_counts, released_quantile, shortened, squared_lengths
+from estimators.tables.ranges import count_noise, found_ranges, size_part
 from estimators.tables.records import Records
-from estimators.tables.regression_steps import shortened
 
 RATE_ERROR = 0.025
 """The deviation of the noise on a class's share that counts are paid for ..."""
@@ -27,6 +29,11 @@ COUNT_SHARES = 0.02, 0.8
 """... between these shares of the budget."""
 MOMENT_SHARE, LENGTH_SHARE = 0.2, 0.01
 """Parts of what counts and ranges leave: of the second moment, and of each of two lengths."""
+RANGE_SHARES, RANGE_ERROR = (0.1, 0.4), 0.04
+"""Counts of sizes may be off by this part of n, in deviations of their noise, before ranges cost
+more than the first share of the budget."""
+CLAMP = 1.25
+"""Values are taken up to so many half-widths from the median."""
 LONG, TYPICAL = 0.95, 0.5
 """Quantiles of lengths: rows of the second moment are shortened to the first, slopes are weighted
 down beyond the second."""
@@ -104,6 +111,35 @@ def planned(
     )
 
 
+# --- Ranges of columns ----------------------------------------------------------------------------
+
+
+def range_share(purse: Purse, columns: int, intercept: bool) -> float:
+    """The part of the budget that the ranges of so many columns get."""
+    if columns == 0:
+        return 0.0
+    ratio = count_noise(purse, columns, size_part(intercept)) / (RANGE_ERROR * purse.n)
+    return float(np.clip(share_for(purse, ratio), *RANGE_SHARES))
+
+
+def share_for(purse: Purse, ratio: float) -> float:
+    """The share with which noise is as large as wanted, if with the whole budget it is `ratio`
+    times that; at most 1."""
+    return min(1.0, ratio) ** (1 if purse.pure else 2)
+
+
+def released_frame(
+    records: Records, purse: Purse, share: float, intercept: bool
+) -> tuple[ColumnFrame, NDArray[np.bool_]]:
+    """Numeric columns on one scale, by private medians and sizes, and which of them were not seen
+    to vary. Indicators stay as they are."""
+    numeric = ~records.schema.binary
+    middle, half = np.zeros(records.d), np.ones(records.d)
+    found = found_ranges(records, purse, share, centred=intercept)
+    middle[numeric], half[numeric] = found.middle, found.half
+    return ColumnFrame(middle, half, CLAMP, intercept), found.blurred
+
+
 # --- Shares of the classes ------------------------------------------------------------------------
 
 
@@ -131,28 +167,34 @@ def released_logits(records: Records, purse: Purse, classes: int, share: float) 
 # --- The second moment of the rows ----------------------------------------------------------------
 
 
-def gram_sum(Z: Array, y: Array, frame: ColumnFrame, bound: float) -> Array:
+def row_lengths(Z: Array, y: Array, image: Image) -> Array:
+    """How many rows are how long."""
+    return length_counts(image(Z))
+
+
+def gram_sum(Z: Array, y: Array, image: Image, bound: float) -> Array:
     """Sum of the outer products of rows, each shortened to `bound`, over sqrt(2) bound^2.
 
     |xx' - zz'|_F^2 = |x|^4 + |z|^4 - 2<x, z>^2 <= 2 bound^4: replacing a record moves it by 1.
     """
-    rows = shortened(framed(Z, frame).T, bound).T
-    return np.asarray(rows.T @ rows / math.sqrt(2))
+    columns = shortened(image(Z), bound)
+    return np.asarray(columns @ columns.T / (math.sqrt(2) * bound**2))
 
 
 def released_whitening(
-    records: Records, purse: Purse, frame: ColumnFrame, plan: DescentPlan
+    records: Records, purse: Purse, rows: Rows, longest: float, plan: DescentPlan
 ) -> Array:
     """W with W'(sum of outer products + ridge)W = n I, up to noise; eigenvectors times numbers.
 
     The ridge is the size of the noise: what is not seen is not stretched.
     """
-    longest = longest_row(records, frame.intercept)
-    ends = longest / 16, longest
-    bound = released_length(records, purse, frame, None, ends, LONG, plan.length)
-    p, unit = frame.width, math.sqrt(2) * bound**2
+    p = rows.width
+    image = rows.image(np.eye(p))
+    counts = records.total(row_lengths, image)
+    bound = min(released_quantile(counts, LONG, purse, plan.length), longest)
+    unit = math.sqrt(2) * bound**2
     noisy = purse.release(
-        flat(records.total(gram_sum, frame, bound)), 1.0, plan.moment, "second moment"
+        flat(records.total(gram_sum, image, bound)), 1.0, plan.moment, "second moment"
     )
     noise = purse.deviation(unit, p * (p + 1) // 2, plan.moment)
     values, vectors = np.linalg.eigh(unit * unflat(noisy, p))
@@ -165,8 +207,8 @@ def released_whitening(
 class Slopes(NamedTuple):
     """What slopes are computed with, all of it public or released."""
 
-    frame: ColumnFrame
-    whitening: Array
+    image: Image
+    """The whitened rows."""
     contrasts: Array
     """Orthonormal columns, each of sum 0: all differences between classes are made of them."""
     start: Array
@@ -183,7 +225,7 @@ def contrasts(classes: int) -> Array:
 def slope_sums(Z: Array, y: Array, slopes: Slopes, coef: Array) -> Array:
     r"""Sum over records of w (p - e_y) (x) Wx in the contrasts, in units of what a record moves.
 
-    x is the framed row, W the whitening, p the chances that softmax gives the classes at the
+    x is the frame's row, W the whitening, p the chances that softmax gives the classes at the
     coefficients W coef, and
 
         w = min(1, reach/|Wx|)/m^evenness, m = max_y |p - e_y|/sqrt(2), between 1/2 and 1.
@@ -204,30 +246,30 @@ def slope_sums(Z: Array, y: Array, slopes: Slopes, coef: Array) -> Array:
     linear for margins below 0 and e^{-margin} above. The smaller the evenness, the nearer to the
     log loss, which is better where the model is wrong and noise is small.
     """
-    white = framed(Z, slopes.frame) @ slopes.whitening
-    chances = (slopes.contrasts @ coef.T) @ white.T + slopes.start[:, None]  # a row for each class
+    white = slopes.image(Z)  # as columns
+    chances = (slopes.contrasts @ coef.T) @ white + slopes.start[:, None]  # a row for each class
     chances -= chances.max(axis=0)
     np.exp(chances, out=chances)
     chances /= chances.sum(axis=0)
     squares = np.einsum("ki,ki->i", chances, chances)
     largest = np.sqrt((squares + 1 - 2 * chances.min(axis=0)) / 2)
-    lengths = np.sqrt(np.einsum("ij,ij->i", white, white))
+    lengths = np.sqrt(squared_lengths(white))
     weights = 1 / (np.maximum(lengths, slopes.reach) * largest**slopes.evenness)
     weights *= y >= 0
     places = np.maximum(y, 0).astype(np.intp)
     chances[places, np.arange(len(y))] -= 1
-    return np.asarray((slopes.contrasts.T @ chances * (weights / math.sqrt(8)) @ white).T)
+    return np.asarray(white @ (slopes.contrasts.T @ chances * (weights / math.sqrt(8))).T)
 
 
 def descended(records: Records, purse: Purse, slopes: Slopes, plan: DescentPlan) -> Array:
-    """The average of noisy steps, in the frame's units: a column for each class.
+    """The average of noisy steps, for whitened rows: a column for each class.
 
     Steps have momentum, more where classes are rare or many and the loss bends little, and a
     penalty on the way from the start. With noise of deviation s on each of D numbers, a loss that
     bends by h and a prior of about 1 on the log-odds, least error is expected with a penalty in
     proportion to D s^2/h: where noise drowns everything, the start is hardly left.
     """
-    p, free = slopes.frame.width, slopes.contrasts.shape[1]
+    p, free = len(slopes.image.matrix), slopes.contrasts.shape[1]
     unit, share = math.sqrt(8) * slopes.reach / purse.n, plan.slopes / plan.steps
     noise = purse.deviation(unit, p * free, share)
     chances = special.softmax(slopes.start)
@@ -245,7 +287,7 @@ def descended(records: Records, purse: Purse, slopes: Slopes, plan: DescentPlan)
         coef = coef + way
         total += coef if t >= first else 0.0
     purse.ledger[-plan.steps :] = [replace(purse.ledger[-1], count=plan.steps)]
-    return np.asarray(slopes.whitening @ total @ slopes.contrasts.T / (plan.steps - first))
+    return np.asarray(total @ slopes.contrasts.T / (plan.steps - first))
 
 
 def released_coefficients(
@@ -255,16 +297,15 @@ def released_coefficients(
 
     Whitened rows have a mean square of at most p: their typical length is at most sqrt(2 p).
     """
-    whitening = released_whitening(records, purse, frame, plan)
-    root = math.sqrt(frame.width)
-    ends = 0.3 * root, 2.0 * root
-    typical = released_length(records, purse, frame, whitening, ends, TYPICAL, plan.length)
-    slopes = Slopes(
-        frame,
-        whitening,
-        contrasts(len(start)),
-        start,
-        typical * plan.widening,
-        plan.evenness,
-    )
-    return descended(records, purse, slopes, plan)
+    schema, rows = frame.narrowed(records.schema)
+    longest = longest_row(schema, frame)
+    records = records.rebounded(schema, records.response)
+    whitening = released_whitening(records, purse, rows, longest, plan)
+    root = math.sqrt(rows.width)
+    image = rows.image(whitening)
+    counts = records.total(row_lengths, image)
+    typical = released_quantile(counts, TYPICAL, purse, plan.length)
+    typical = float(np.clip(typical, 0.3 * root, 2.0 * root))
+    reach = typical * plan.widening
+    slopes = Slopes(image, contrasts(len(start)), start, reach, plan.evenness)
+    return whitening @ descended(records, purse, slopes, plan)

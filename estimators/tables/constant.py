@@ -7,13 +7,10 @@ import numpy as np
 from estimators.core.base import Array
 from estimators.core.purse import Purse
 from estimators.tables.ranges import (
-    CENTRE_CELLS,
-    PER_OCTAVE,
-    SIZE_CELLS,
+    SIZES,
     cell_counts,
     count_noise,
     far_counts,
-    octave_end,
     searched,
     size_counts,
 )
@@ -24,7 +21,8 @@ SIZE_LEVEL = 0.75
 """The quantile of the distances from the median that is found ..."""
 CLIP = 3.0
 """... and the multiple of it at which they are clipped."""
-MEDIAN_QUERIES = CENTRE_CELLS.bit_length() - 1
+MEDIAN_CELLS = 256
+MEDIAN_QUERIES = MEDIAN_CELLS.bit_length() - 1
 BLIND = 0.12
 """Noise of a count, over the records, with which a median cannot be found."""
 MANY_CLIPPED, SURELY = 0.01, 2.0
@@ -61,15 +59,15 @@ def released_mean(records: Records, purse: Purse, part: float) -> float:
 
 def _located(records: Records, purse: Purse, part: float) -> tuple[float, float]:
     """The median, and the distance from it at which responses are clipped; or the public ones."""
-    n, no_columns = records.n, np.zeros(records.d, dtype=bool)
-    width = 2.0 / CENTRE_CELLS
-    counts = records.total(cell_counts, no_columns, np.array([-1.0]), width, CENTRE_CELLS)
+    n, alone = records.n, np.append(np.zeros(records.d, dtype=bool), True)
+    width = 2.0 / MEDIAN_CELLS
+    counts = records.total(cell_counts, alone, np.array([-1.0]), width, MEDIAN_CELLS)
     cell = searched(counts, n / 2, purse, MEDIAN_PART * part, "median of the responses")
     centre = -1.0 + (float(cell[0]) + 0.5) * width
-    counts = records.total(size_counts, no_columns, np.array([centre]))
+    counts = records.total(size_counts, alone, np.array([centre]))
     found = searched(counts, SIZE_LEVEL * n, purse, SIZE_PART * part, "size of the responses")
-    clip = min(CLIP * float(octave_end(found, SIZE_CELLS, PER_OCTAVE)[0]), 2.0)
-    beyond = records.total(far_counts, no_columns, np.array([centre]), np.array([clip]))
+    clip = min(CLIP * float(SIZES.end(found)[0]), 2.0)
+    beyond = records.total(far_counts, alone, np.array([centre]), np.array([clip]))
     told = purse.cube_release(beyond, 1.0, FAR_PART * part, "responses beyond the clip")
     many = MANY_CLIPPED * n + SURELY * count_noise(purse, 1, FAR_PART * part)
     return (0.0, 1.0) if told[0] > many else (centre, clip)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from estimators.core.base import Array, PrivateEstimator, as_floats, validated
+from estimators.core.base import Array, PlanWarning, PrivateEstimator, as_floats, validated
 from estimators.core.design import LARGEST
 from estimators.core.purse import Purse
 from estimators.tables.chunks import names_of
-from estimators.tables.ranges import PRIVATE_BOUNDS_PART, bounded_records
+from estimators.tables.found_bounds import PRIVATE_BOUNDS_PART, bounded_records
 from estimators.tables.records import Records, Response, in_memory, source_of
 from estimators.tables.report import Report
 from estimators.tables.schema import Bounds, Categories, Schema, schema_of
@@ -111,6 +112,22 @@ class TableEstimator(PrivateEstimator):
         if records.response is None:
             return np.asarray(asked)
         return np.append(asked, isinstance(getattr(self, "response_bounds", None), str))
+
+    def _warn_of_blurred(self, records: Records, blurred: NDArray[np.bool_]) -> None:
+        """Say which numeric columns, and then the responses, were not seen to vary.
+
+        A search with noise has told it: the warning comes after a release, as the estimate does.
+        """
+        names = [repr(records.schema.columns[j].name) for j in records.schema.numeric]
+        unseen = [name for name, hidden in zip([*names, "y"], blurred, strict=False) if hidden]
+        if unseen:
+            warnings.warn(
+                f"{', '.join(unseen)}: nearly all values are equal, or their bounds are more than"
+                " a hundred million times too wide; their public range is used, and differences"
+                " within a sliver of it are lost: narrower bounds help",
+                PlanWarning,
+                stacklevel=3,
+            )
 
     def _tell_clipped(self, clipped: dict[Any, float] | None) -> None:
         """Keep the clipped shares of this fit, and no earlier ones."""

@@ -29,17 +29,59 @@ from numpy.typing import NDArray
 from scipy import special
 
 from estimators.core.base import Array
-from estimators.core.design import LARGEST
 from estimators.core.purse import Purse
 from estimators.tables.records import NumberResponse, Records
-from estimators.tables.schema import Schema
+from estimators.tables.scratch import scratch
 
-CENTRE_CELLS, CENTRE_GRIDS = 256, 3
+FRACTION_BITS = 52
+"""Of a float."""
+
+
+class OctaveGrid(NamedTuple):
+    """Cells for sizes, the last of which ends at 2^largest: octaves, divided into equal parts.
+
+    The bits of a float that is not negative, read as an integer, grow with it, and the first of
+    them tell the octave and the part of it.
+    """
+
+    cells: int
+    """A power of 2, as is ..."""
+    per_octave: int
+    largest: int
+
+    @property
+    def queries(self) -> int:
+        """How many it takes to find a cell."""
+        return self.cells.bit_length() - 1
+
+    @property
+    def _shift(self) -> int:
+        """How many bits of a float are finer than the grid."""
+        return FRACTION_BITS + 1 - self.per_octave.bit_length()
+
+    @property
+    def _first(self) -> int:
+        """What the other bits are in the first cell."""
+        return (int(np.float64(2.0**self.largest).view(np.int64)) >> self._shift) - self.cells
+
+    def cell(self, sizes: Array) -> NDArray[np.int64]:
+        """Of each size; the first and the last hold what lies beyond. Gone with the next call."""
+        found: NDArray[np.int64] = scratch("cells", sizes.shape, np.int64)
+        np.right_shift(sizes.view(np.int64), self._shift, out=found)
+        found -= self._first
+        return np.clip(found, 0, self.cells - 1, out=found)
+
+    def end(self, cell: NDArray[np.intp]) -> Array:
+        """Where a cell ends."""
+        bits = np.asarray(cell, dtype=np.int64) + (self._first + 1) << self._shift
+        return np.asarray(bits.view(np.float64))
+
+
+SIZES = OctaveGrid(128, 4, 1)
+"""From 2 down to less than the width of the finest cells of medians."""
+CENTRE_CELLS, CENTRE_GRIDS = 1024, 3
 """Cells of each of the grids, each within a cell of the one before, that find a median."""
-SIZE_CELLS, PER_OCTAVE = 128, 5
-"""Cells of the grid of powers that finds a size: a fifth of an octave each, from 2 down to the
-width of the finest cells of medians."""
-CENTRE_QUERIES, SIZE_QUERIES = 24, 7
+CENTRE_QUERIES = 30
 SIZE_WEIGHT, FAR_WEIGHT = 2, 16
 """What a count of a size, and one of far values, costs, over one of a median: medians are n/2 away
 from a wrong answer beyond all values, and need less."""
@@ -58,6 +100,10 @@ LEAST_MISSED, MOST_MISSED = 0.02, 0.4
 """Part of the values that may lie beyond the size that is looked for."""
 LEAST_TAIL, MOST_TAIL = 0.0005, 0.2
 """Part of the responses that may lie beyond each end of their reach."""
+TYPICAL = 2 / 3
+"""The part of the values that are nearer than a typical size."""
+INDICES = 0.2, 4.0
+"""Between these the index of a tail is taken."""
 NORMAL_REACH = 1.96
 """A range is that of so many deviations where values are normal."""
 FARTHEST_PREDICTION = 2.5
@@ -65,90 +111,142 @@ FARTHEST_PREDICTION = 2.5
 normal."""
 COARSE_TAIL = 0.1
 """A larger tail than this shows that there are few records for the budget."""
-UNSEEN = 4
-"""A size in the lowest cells is not a size: nearly all values are equal, or the bounds are too wide
-for the grid. Such a column keeps its public range."""
+UNSEEN = 7
+"""A size in the lowest cells, up to that which ends at the width of the finest cells of medians, is
+not a size: nearly all values are equal, or the bounds are too wide for the grid. Such a column
+keeps its public range."""
+
+
+class TailLengths(NamedTuple):
+    """How long the tails of columns are, by two quantiles of their sizes: e^{-(t/a)^index} is taken
+    for the part of the values farther than t. Of a normal column the index is about 1.4, of an
+    exponential one 1."""
+
+    size: Array
+    """What a part `missed` of the values is beyond."""
+    index: Array
+    missed: float
+
+    def moment_beyond(self, reach: Array) -> Array:
+        """The part of the mean square that comes from values farther than `reach`."""
+        power = np.log(1 / self.missed) * (reach / self.size) ** self.index
+        return np.asarray(special.gammaincc(1 + 2 / self.index, power))
 
 
 class Ranges(NamedTuple):
-    """Where the numeric columns and then the responses lie, encoded."""
+    """Where the numeric columns and then the responses, if they are numbers, lie, encoded."""
 
     middle: Array
     half: Array
+    blurred: NDArray[np.bool_]
+    """Which of them hardly vary, beside what their bounds allow: nothing is seen of them."""
     lowest: float
     """The least response that is predicted, encoded."""
     highest: float
     spike: bool
     """Whether most responses are so near to each other that they tell no scale."""
+    lengths: TailLengths
+
+
+class Tails(NamedTuple):
+    """How far responses reach above their median and below it, and what part lies beyond."""
+
+    ends: Array
+    seen: NDArray[np.bool_]
+    beyond: float
 
 
 # --- Kernels --------------------------------------------------------------------------------------
 
 
-def numbers_of(Z: Array, y: Array | None, numeric: NDArray[np.bool_]) -> Array:
-    """The columns that are searched: numbers, and the responses last."""
-    return Z[:, numeric] if y is None else np.column_stack([Z[:, numeric], y])
+def apart_from(Z: Array, y: Array, numeric: NDArray[np.bool_], centre: Array) -> Array:
+    """What is searched, less a centre: a row for each column of numbers, and for the responses if
+    the last entry of `numeric` says so. To be written to, and gone with the next call."""
+    chosen, responses = numeric[:-1], int(numeric[-1])
+    count = int(chosen.sum())
+    found: Array = scratch("apart", (count + responses, len(Z)))
+    numbers = Z.T if chosen.all() else Z.T[chosen]
+    np.subtract(numbers, centre[:count, None], out=found[:count])
+    if responses:
+        np.subtract(y, centre[-1], out=found[-1])
+    return found
 
 
 def cell_counts(
-    Z: Array, y: Array | None, numeric: NDArray[np.bool_], low: Array, width: float, cells: int
+    Z: Array, y: Array, numeric: NDArray[np.bool_], low: Array, width: float, cells: int
 ) -> Array:
     """For each number, how many values are in each of so many cells from `low` on; the first and
     the last hold what lies beyond."""
-    places = np.floor((numbers_of(Z, y, numeric) - low) / width)
-    return counted(np.clip(places, 0, cells - 1), cells)
+    places = apart_from(Z, y, numeric, low)
+    places *= 1 / width
+    cell = scratch("cells", places.shape, np.int64)
+    np.copyto(cell, np.clip(places, 0.0, cells - 1.0, out=places), casting="unsafe")
+    return counted(cell, cells)
 
 
-def size_counts(Z: Array, y: Array | None, numeric: NDArray[np.bool_], centre: Array) -> Array:
+def size_counts(Z: Array, y: Array, numeric: NDArray[np.bool_], centre: Array) -> Array:
     """For each number, how many values are how far from a centre."""
-    sizes = np.abs(numbers_of(Z, y, numeric) - centre)
-    return counted(octave_cell(sizes, SIZE_CELLS, PER_OCTAVE), SIZE_CELLS)
+    return _sized(apart_from(Z, y, numeric, centre))
 
 
-def far_counts(
-    Z: Array, y: Array | None, numeric: NDArray[np.bool_], centre: Array, size: Array
-) -> Array:
-    """For each number, how many values are farther from a centre than a size."""
-    return np.asarray((np.abs(numbers_of(Z, y, numeric) - centre) > size).sum(axis=0, dtype=float))
-
-
-def tail_counts(Z: Array, y: Array, centre: float) -> Array:
+def tail_counts(y: Array, centre: float) -> Array:
     """How many responses are how far above a centre, and below it."""
-    apart = np.maximum(np.column_stack([y - centre, centre - y]), 0.0)
-    return counted(octave_cell(apart, SIZE_CELLS, PER_OCTAVE), SIZE_CELLS)
-
-
-def far_tails(Z: Array, y: Array, centre: float, ends: Array) -> Array:
-    """How many responses are farther above a centre than the first end, and below it than the
-    second."""
-    apart = np.column_stack([y - centre, centre - y])
-    return np.asarray((apart > ends).sum(axis=0, dtype=float))
+    return _sized(np.maximum(_sides(y, centre), 0.0))
 
 
 def spread_counts(
     Z: Array, y: Array, numeric: NDArray[np.bool_], centre: Array
-) -> tuple[Array, Array]:
-    """`size_counts` and `tail_counts`, in one pass."""
-    return size_counts(Z, y, numeric, centre), tail_counts(Z, y, float(centre[-1]))
+) -> tuple[Array, ...]:
+    """`size_counts` and, if responses are numbers, `tail_counts`."""
+    sizes = size_counts(Z, y, numeric, centre)
+    return (sizes, tail_counts(y, float(centre[-1]))) if numeric[-1] else (sizes,)
 
 
-def octave_cell(sizes: Array, cells: int, per_octave: int, largest: int = 1) -> Array:
-    """The cell of each size on a grid of powers whose last cell ends at 2^largest."""
-    with np.errstate(divide="ignore"):
-        places = np.ceil((np.log2(sizes) - largest) * per_octave) + (cells - 1)
-    return np.clip(places, 0, cells - 1)
+def far_counts(Z: Array, y: Array, numeric: NDArray[np.bool_], centre: Array, size: Array) -> Array:
+    """For each number, how many values are farther from a centre than a size."""
+    apart = apart_from(Z, y, numeric, centre)
+    np.abs(apart, out=apart)
+    return _beyond(apart, size)
 
 
-def octave_end(cell: NDArray[np.intp], cells: int, per_octave: int, largest: int = 1) -> Array:
-    """Where a cell of that grid ends."""
-    return np.asarray(2.0 ** ((cell - (cells - 1)) / per_octave + largest))
+def far_tails(y: Array, centre: float, ends: Array) -> Array:
+    """How many responses are farther above a centre than the first end, and below it than the
+    second."""
+    return _beyond(_sides(y, centre), ends)
 
 
-def counted(places: Array, cells: int) -> Array:
-    """A histogram of each column of places, each between 0 and cells - 1."""
-    k = places.shape[1]
-    flat = (places.astype(np.intp) + cells * np.arange(k)).ravel()
-    return np.bincount(flat, minlength=k * cells).reshape(k, cells).astype(float)
+def beyond_counts(
+    Z: Array,
+    y: Array,
+    numeric: NDArray[np.bool_],
+    centre: Array,
+    size: Array,
+    ends: Array | None = None,
+) -> tuple[Array, ...]:
+    """`far_counts` and, if there are ends, `far_tails`."""
+    far = far_counts(Z, y, numeric, centre, size)
+    return (far,) if ends is None else (far, far_tails(y, float(centre[-1]), ends))
+
+
+def counted(cell: NDArray[np.int64], cells: int) -> Array:
+    """A histogram of each row of cells, which are between 0 and cells - 1, and are written to."""
+    k = len(cell)
+    cell += cells * np.arange(k)[:, None]
+    return np.bincount(cell.reshape(-1), minlength=k * cells).reshape(k, cells).astype(float)
+
+
+def _sized(apart: Array) -> Array:
+    sizes = np.abs(apart, out=apart)
+    return counted(SIZES.cell(sizes), SIZES.cells)
+
+
+def _sides(y: Array, centre: float) -> Array:
+    """How far responses are above a centre, and below it."""
+    return np.stack([y - centre, centre - y])
+
+
+def _beyond(apart: Array, size: Array) -> Array:
+    return np.count_nonzero(apart > size[:, None], axis=1).astype(float)
 
 
 # --- Searches -------------------------------------------------------------------------------------
@@ -182,155 +280,110 @@ def searched(
     return found
 
 
+def searched_numbers(records: Records) -> NDArray[np.bool_]:
+    """Which encoded columns, and whether responses, are numbers whose ranges are searched."""
+    return np.append(~records.schema.binary, isinstance(records.response, NumberResponse))
+
+
 def found_ranges(
-    records: Records, purse: Purse, share: float, tail_share: float, *, centred: bool
+    records: Records, purse: Purse, share: float, tail_share: float = 0.0, *, centred: bool
 ) -> Ranges:
-    """Medians and sizes of the numeric columns and of the responses, and the responses' reach.
+    """Medians and sizes of the numeric columns and, where they are numbers, of the responses, and
+    the responses' reach.
 
     A half-width is `NORMAL_REACH` deviations where values are normal. Without an intercept the
     origin is the centre. Indicators are not searched: all of their range is in use. So it is where
     no size is seen, or many values lie far beyond it; of such responses the reach tells the scale.
     """
-    numeric = ~records.schema.binary
-    k, n, each = int(numeric.sum()) + 1, records.n, share * size_part(centred)
-    centre = _medians(records, purse, each / SIZE_WEIGHT) if centred else np.zeros(k)
+    numeric = searched_numbers(records)
+    k, n, each = int(numeric.sum()), records.n, share * size_part(centred)
+    nothing = np.zeros(0)
+    if k == 0:
+        lengths = TailLengths(nothing, nothing, 1.0)
+        return Ranges(nothing, nothing, nothing > 0, -1.0, 1.0, False, lengths)
+    centre = _medians(records, numeric, purse, each / SIZE_WEIGHT) if centred else np.zeros(k)
     missed = SAFE_DEVIATIONS * count_noise(purse, k, each) / n
     missed = float(np.clip(missed, LEAST_MISSED, MOST_MISSED))
-    counts, tails = records.total(spread_counts, numeric, centre)
-    cell = searched(counts, (1 - missed) * n, purse, SIZE_QUERIES * each, "sizes of columns")
+    counts, *tail_counts_ = records.totals(spread_counts, numeric, centre)
+    cell = searched(counts, (1 - missed) * n, purse, SIZES.queries * each, "sizes of columns")
+    spent = SIZES.queries / SIZE_WEIGHT * each
+    typical = searched(counts, TYPICAL * n, purse, spent, "typical sizes of columns")
+    lengths = _tail_lengths(SIZES.end(cell), SIZES.end(typical), missed)
     widened = NORMAL_REACH / float(special.ndtri(1 - missed / 2))
-    half = octave_end(cell, SIZE_CELLS, PER_OCTAVE) * widened
-    far = records.total(far_counts, numeric, centre, FAR * half)
+    half = SIZES.end(cell) * widened
+    tails = [_tails(counts, purse, tail_share, n) for counts in tail_counts_]
+    sizes = FAR * half, *(TAIL_FAR * found.ends for found in tails)
+    far, *far_tails_ = records.totals(beyond_counts, numeric, centre, *sizes)
     spent = FAR_WEIGHT / SIZE_WEIGHT * each
     noisy = purse.cube_release(far, 1.0, spent, "values far beyond those sizes")
-    seen = (cell > UNSEEN) & (noisy < MANY_FAR * missed * n)
+    blurred = cell <= UNSEEN
+    seen = ~blurred & (noisy < MANY_FAR * missed * n)
+    half = np.where(seen, half, 1 + np.abs(centre))  # about the median, which stays at 0
+    if not tails:
+        return Ranges(centre, half, blurred, -1.0, 1.0, False, lengths)
     middle = float(centre[-1])
-    lowest, highest = _reach(records, tails, purse, tail_share, middle)
-    public = 1 + np.abs(centre)  # about the median: a value that most have stays at 0
-    half = np.where(seen, half, public)
+    lowest, highest = _reach(tails[0], far_tails_[0], purse, tail_share, n, middle)
     if not seen[-1]:
         half[-1] = max(highest - middle, middle - lowest)
-    return Ranges(centre, half, lowest, highest, not bool(seen[-1]))
+    return Ranges(centre, half, blurred, lowest, highest, not bool(seen[-1]), lengths)
+
+
+def _tail_lengths(size: Array, typical: Array, missed: float) -> TailLengths:
+    """The index of the tail that has these two quantiles."""
+    apart = math.log(math.log(missed) / math.log(1 - TYPICAL)) if missed < 1 - TYPICAL else 0.0
+    ratio = np.maximum(np.log(size / typical), math.log1p(1 / SIZES.per_octave))
+    return TailLengths(size, np.clip(apart / ratio, *INDICES), missed)
 
 
 def size_part(centred: bool) -> float:
     """The part of the cost of `found_ranges` that one count of sizes has, but for the responses'
     reach."""
     medians = CENTRE_QUERIES if centred else 0
-    return SIZE_WEIGHT / (medians + SIZE_QUERIES * SIZE_WEIGHT + FAR_WEIGHT)
+    return SIZE_WEIGHT / (medians + SIZES.queries * (SIZE_WEIGHT + 1) + FAR_WEIGHT)
 
 
 def tail_part() -> float:
     """The same for one count of the responses' reach."""
-    return (1 - TAIL_FAR_PART) / SIZE_QUERIES
+    return (1 - TAIL_FAR_PART) / SIZES.queries
 
 
-def _medians(records: Records, purse: Purse, each: float) -> Array:
+def _medians(records: Records, numeric: NDArray[np.bool_], purse: Purse, each: float) -> Array:
     """In several passes: each divides the cell that the one before found."""
-    numeric, about = ~records.schema.binary, "medians of columns"
-    low, width = np.full(int(numeric.sum()) + 1, -1.0), 2.0
+    low, width = np.full(int(numeric.sum()), -1.0), 2.0
     for _ in range(CENTRE_GRIDS):
         width /= CENTRE_CELLS
         counts = records.total(cell_counts, numeric, low, width, CENTRE_CELLS)
         spent = CENTRE_QUERIES // CENTRE_GRIDS * each
-        low = low + searched(counts, records.n / 2, purse, spent, about) * width
+        low = low + searched(counts, records.n / 2, purse, spent, "medians of columns") * width
     return np.asarray(low + width / 2)
 
 
+def _tails(counts: Array, purse: Purse, share: float, n: int) -> Tails:
+    """The ends that few responses lie beyond, on either side alone, so that a skew response has a
+    short side."""
+    each = share * tail_part()
+    tail = SAFE_DEVIATIONS * count_noise(purse, 2, each) / n
+    tail = float(np.clip(tail, LEAST_TAIL, MOST_TAIL))
+    about = "reach of the responses"
+    cell = searched(counts, (1 - tail) * n, purse, SIZES.queries * each, about)
+    return Tails(SIZES.end(cell), cell > UNSEEN, tail)
+
+
 def _reach(
-    records: Records, counts: Array, purse: Purse, share: float, centre: float
+    tails: Tails, far: Array, purse: Purse, share: float, n: int, centre: float
 ) -> tuple[float, float]:
-    """The ends between which responses are predicted: few lie beyond, on either side alone, so
-    that a skew response has a short side. Where nothing is seen on a side, or more lie far beyond
-    than if e^{-|t|}/2 were the density, a longer tail than that, it is the public end.
+    """The ends between which responses are predicted. Where nothing is seen on a side, or more lie
+    far beyond than if e^{-|t|}/2 were the density, a longer tail than that, it is the public end.
 
     Where counts are coarse, the reach is taken as it is found: there, noise on all of the public
     range would drown the fit.
     """
-    n, each = records.n, share * tail_part()
-    tail = SAFE_DEVIATIONS * count_noise(purse, 2, each) / n
-    tail = float(np.clip(tail, LEAST_TAIL, MOST_TAIL))
-    about = "reach of the responses"
-    cell = searched(counts, (1 - tail) * n, purse, SIZE_QUERIES * each, about)
-    ends = octave_end(cell, SIZE_CELLS, PER_OCTAVE)
-    far, spent = records.total(far_tails, centre, TAIL_FAR * ends), TAIL_FAR_PART * share
+    tail, spent = tails.beyond, TAIL_FAR_PART * share
     noisy = purse.cube_release(far, 1.0, spent, "responses far beyond that reach")
     many = n * tail * (2 * tail) ** (TAIL_FAR - 1)
     few = noisy < max(many, SURELY_FAR * count_noise(purse, 2, spent))
-    seen = (cell > UNSEEN) & (few | (tail > COARSE_TAIL))
+    seen = tails.seen & (few | (tail > COARSE_TAIL))
     factor = max(TAIL_FAR, FARTHEST_PREDICTION / float(special.ndtri(1 - tail)))
     most = np.array([1 - centre, 1 + centre])
-    above, below = np.minimum(np.where(seen, ends * factor, most), most)
+    above, below = np.minimum(np.where(seen, tails.ends * factor, most), most)
     return float(centre - below), float(centre + above)
-
-
-# --- Bounds that nobody gave ----------------------------------------------------------------------
-
-PRIVATE_BOUNDS_PART = 0.1
-"""What finding bounds costs of the budget."""
-LOG_CELLS = 1024
-"""Cells of the grid on which bounds are looked for: one for each octave and sign."""
-LOG_QUERIES = 10
-SMALLEST_OCTAVE = -40
-"""Smaller numbers than 2 to this power count as 0."""
-LEAST_BEYOND, MOST_BEYOND = 0.005, 0.25
-"""Part of the values that may lie beyond each end that is found."""
-
-
-def octave_counts(numbers: Array, y: Array | None, where: NDArray[np.bool_]) -> Array:
-    """For each number that has no bounds, how many values are in each octave, signs apart."""
-    columns = numbers if y is None else np.column_stack([numbers, y])
-    sizes = np.abs(columns[:, where])
-    octave = np.zeros(sizes.shape)
-    seen = sizes >= 2.0**SMALLEST_OCTAVE
-    octave[seen] = np.floor(np.log2(sizes[seen])) - SMALLEST_OCTAVE + 1
-    places = LOG_CELLS // 2 + np.sign(columns[:, where]) * octave
-    return counted(np.clip(places, 0, LOG_CELLS - 1), LOG_CELLS)
-
-
-def octave_ends(cell: NDArray[np.intp]) -> tuple[Array, Array]:
-    """The lower and the upper end of cells of that grid."""
-    place = cell - LOG_CELLS // 2
-    outer = 2.0 ** (np.abs(place) + SMALLEST_OCTAVE)
-    inner = np.where(place == 0, -outer, outer / 2)
-    ends = np.sort(np.stack([inner, outer]) * np.where(place < 0, -1.0, 1.0), axis=0)
-    return ends[0], ends[1]
-
-
-def bounded_records(
-    records: Records, unbounded: NDArray[np.bool_], purse: Purse, share: float
-) -> Records:
-    """The same records, with bounds found for the numbers that have none.
-
-    `unbounded` tells which of the numeric columns, and then the response, have none. The ends of
-    the octaves in which the outer values lie are found by two searches, and moved apart by as much
-    as they are apart: few values are clipped.
-    """
-    n, k = records.n, int(unbounded.sum())
-    counts = records.raw_total(octave_counts, unbounded)
-    each = share / (2 * LOG_QUERIES)
-    noise = count_noise(purse, k, each)
-    tail = float(np.clip(SAFE_DEVIATIONS * noise / n, LEAST_BEYOND, MOST_BEYOND))
-    outer = [
-        searched(counts, level * n, purse, share / 2, f"{end} ends of columns")
-        for level, end in ((tail, "lower"), (1 - tail, "upper"))
-    ]
-    low, high = octave_ends(np.minimum(*outer))[0], octave_ends(np.maximum(*outer))[1]
-    pairs = np.stack([low - (high - low), high + (high - low)], axis=1)
-    return _rebounded(records, unbounded, np.clip(pairs, -LARGEST, LARGEST))
-
-
-def _rebounded(records: Records, unbounded: NDArray[np.bool_], pairs: Array) -> Records:
-    schema, response = records.schema, records.response
-    ends = schema.ends.T.copy()
-    columns = unbounded[: len(ends)]
-    ends[columns] = pairs[: int(columns.sum())]
-    if len(unbounded) > len(ends) and unbounded[-1]:
-        assert isinstance(response, NumberResponse)
-        low, high = map(float, pairs[-1])
-        response = replace(response, range=replace(response.range, low=low, high=high))
-    return records.rebounded(_bounded(schema, ends), response)
-
-
-def _bounded(schema: Schema, ends: Array) -> Schema:
-    return schema.bounded([(float(low), float(high)) for low, high in ends])

@@ -20,6 +20,7 @@ import numpy as np
 from estimators.tables.chunks import Array, rows_of
 from estimators.tables.responses import LabelResponse, NumberResponse, Response
 from estimators.tables.schema import Schema
+from estimators.tables.scratch import scratch
 from estimators.tables.sources import Chunk, LocalSource, Source, added, in_memory, source_of
 
 __all__ = [
@@ -73,17 +74,21 @@ class Records:
 
     def total(self, kernel: Kernel, *arguments: Any) -> Any:
         """The sum over slices of rows of kernel(Z, y, *arguments), y encoded too."""
+        return _alone(self.totals(kernel, *arguments))
+
+    def totals(self, kernel: Kernel, *arguments: Any) -> tuple[Any, ...]:
+        """As `total`, a tuple even of one sum."""
         if self._keep and 8 * self.n * (self.d + 1) <= KEPT_BYTES:
-            return self._kept_total(kernel, arguments)
+            return self._kept_totals(kernel, arguments)
         return self._pass(_encoded, kernel, *arguments)
 
     def raw_total(self, kernel: Kernel, *arguments: Any) -> Any:
         """As `total`, of the numeric columns and the responses as they came, within +-LARGEST."""
-        return self._pass(_raw, kernel, *arguments)
+        return _alone(self._pass(_raw, kernel, *arguments))
 
     def outside(self) -> Array:
         """For each column, and then the responses, how many values are not what is allowed."""
-        return np.asarray(self._pass(_clipped, _itself))
+        return np.asarray(_alone(self._pass(_clipped, _itself)))
 
     def rebounded(self, schema: Schema, response: Response | None) -> Records:
         """The same records under other bounds."""
@@ -91,13 +96,15 @@ class Records:
         other._n = self._n
         return other
 
-    def _pass(self, read: Callable[..., tuple[Any, ...]], kernel: Kernel, *arguments: Any) -> Any:
+    def _pass(
+        self, read: Callable[..., tuple[Any, ...]], kernel: Kernel, *arguments: Any
+    ) -> tuple[Any, ...]:
         reader = partial(_over_slices, self.schema, self.response, read, kernel, arguments)
         rows, *parts = self.source.total(reader)
         self._check_rows(int(rows))
         if not all(np.isfinite(part).all() for part in parts):
             raise ValueError("X changed between two passes: a sum of its records is not finite")
-        return parts[0] if len(parts) == 1 else tuple(parts)
+        return tuple(parts)
 
     def _check_rows(self, rows: int) -> None:
         if rows == 0:
@@ -106,14 +113,13 @@ class Records:
             raise ValueError(f"X changed between two passes: it had {self._n} records, now {rows}")
         self._n = rows
 
-    def _kept_total(self, kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
+    def _kept_totals(self, kernel: Kernel, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         if self._kept is None:
             Z, y = _gathered(self.source, self.schema, self.response)
             for kept in (Z,) if y is None else (Z, y):
                 kept.flags.writeable = False  # a kernel that writes fails, and spoils no pass
             self._kept = LocalSource(lambda: _slices(Z, y))
-        parts = self._kept.total(lambda Z, y: _tuple(kernel(Z, y, *arguments)))
-        return parts[0] if len(parts) == 1 else parts
+        return self._kept.total(lambda Z, y: _tuple(kernel(Z, y, *arguments)))
 
 
 def _over_slices(
@@ -130,7 +136,7 @@ def _over_slices(
     if response is not None:
         responses = response.check(responses, len(rows))
     out = None
-    room = np.empty((min(len(rows), _slice_rows(schema.d)), schema.d))  # once: new memory costs
+    room = scratch("rows", (min(len(rows), _slice_rows(schema.d)), schema.d))
     for part in _row_slices(len(rows), schema.d):
         here = schema.settled(rows_of(rows, part))
         there = responses[part] if response is not None else None
@@ -168,6 +174,11 @@ def _count() -> Array:
 
 def _itself(counts: Array) -> Array:
     return counts
+
+
+def _alone(parts: tuple[Any, ...]) -> Any:
+    """The one sum, where there is one."""
+    return parts[0] if len(parts) == 1 else parts
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:

@@ -24,6 +24,7 @@ from estimators.core.intervals import (
 from estimators.core.purse import Purse
 from estimators.core.spending import GivenPrivacy
 from estimators.tables.constant import released_mean
+from estimators.tables.frame import ColumnFrame
 from estimators.tables.front_door import TableEstimator
 from estimators.tables.records import NumberResponse, Records
 from estimators.tables.regression_error import Solved, solved
@@ -51,10 +52,10 @@ def table_units(frame: Frame, schema: Schema, response: NumberResponse) -> Units
     m_j)/h_j)): the slope is K k b_j/(h_j H_j), and the intercept takes what is left at x = 0.
     """
     scale = response.half * frame.response_half
-    slopes = scale / (frame.half * schema.halves)
+    slopes = scale / (frame.columns.half * schema.halves)
     if not frame.intercept:
         return Units(np.zeros(len(slopes)), np.diag(slopes))
-    origin = schema.middles + schema.halves * frame.middle
+    origin = schema.middles + schema.halves * frame.columns.middle
     matrix = np.zeros((len(slopes) + 1, len(slopes) + 1))
     matrix[0, 0], matrix[0, 1:] = scale, -slopes * origin
     matrix[1:, 1:] = np.diag(slopes)
@@ -77,7 +78,7 @@ def _mean_alone(
         coef[0] = released_mean(records, purse, part)
     else:
         purse.release(np.zeros(1), 2.0, part, "nothing: all coefficients are 0")
-    frame = Frame(np.zeros(d), np.ones(d), 1.0, 0.0, 1.0, intercept, -1.0, 1.0)
+    frame = Frame(ColumnFrame(np.zeros(d), np.ones(d), 1.0, intercept), 0.0, 1.0, -1.0, 1.0)
     return frame, Solved(coef, nothing, nothing, nothing)
 
 
@@ -108,8 +109,10 @@ class PrivateRegression(WithIntervals, LinearPredictor, TableEstimator):
     drawn from, numbers as they are within their bounds. They hold sampling error, for residuals of
     any spread, noise, and an allowance for what ridges, clamps and clips may have moved, which is
     no bound (`regression_error`): it was set on tables with n mu/p of some hundreds and more. Below
-    that, and where columns have long tails, intervals are too narrow: of level 0.9, they held 0.7
-    to 0.9 at n mu/p of 40, and 0.5 to 0.85 with log-normal columns at 100 to 300. Columns that are
+    that intervals may be too narrow: of level 0.9, they held 0.7 to 0.9 at n mu/p of 40. Where
+    columns are found to have long tails they are wide: with log-normal columns at n mu/p of 100 to
+    300 they held 0.9 and more where the model is linear, and from 0.5 on where it is not and clamps
+    moved the coefficients. Columns that are
     nearly combinations of others cannot be told apart under noise: their own coefficients, which
     least squares makes huge with opposite signs, are not covered, while fitted values are. Noise of
     a pure budget is counted as if it were normal.
@@ -201,6 +204,8 @@ class PrivateRegression(WithIntervals, LinearPredictor, TableEstimator):
         if plan.constant:
             what = "the mean alone" if self.fit_intercept else "nothing"
             self.error_law_ = NoLaw(TOO_FEW.format(what))
+        else:
+            self._warn_of_blurred(records, run.blurred)
         self._tell_clipped(clipped)
         return self
 
@@ -269,7 +274,9 @@ class PrivateRegression(WithIntervals, LinearPredictor, TableEstimator):
         if isinstance(self.error_law_, NoLaw):
             raise ValueError(f"no interval: {self.error_law_.reason}")
         frame, response = self.frame_, self.response_
-        rows = frame.unclamped(self._encoded(X))  # in the table's units large offsets would cancel
+        rows = frame.columns.unclamped(
+            self._encoded(X)
+        )  # in the table's units large offsets would cancel
         t = frame.response_middle + frame.response_half * (rows @ self.frame_coef_)
         centre = response.middle + response.half * t
         spread = ((rows @ self.frame_covariance_) * rows).sum(axis=1)

@@ -23,11 +23,11 @@ sigma, this is taken to fall as c^-2. The direction is unknown, so each of p whi
 of the two squares, times `LOST`^2, which was set on real tables: California housing and diamonds.
 This is an allowance, and no bound.
 
-**The guard.** On the axes of their noise, of variances v, slopes are taken for draws from
-N(0, g^2), g^2 being the likeliest size, and each is multiplied by g^2/(g^2 + v): directions that
-are known, where v is small, stay, those that are mostly noise vanish, and where all of them are,
-the mean of the responses is what is predicted. This is what James and Stein (1961) do where noise
-is the same in all directions. What was taken off counts as an error.
+*Tails of columns.* Where a column is clamped, the slope is that of the values within. If a part f
+of its mean square lies beyond, and responses hardly change there, least squares on the values as
+they are has a slope of 1 - f times that. So `CLAMPED` f/(1 - f) of each slope is allowed for, all
+of them together as one direction: f is that of a tail e^{-(t/a)^k} with two quantiles that were
+found (`ranges.TailLengths`), an extrapolation. With n mu/p clamps move out, and f tends to 0.
 """
 
 from __future__ import annotations
@@ -38,10 +38,13 @@ from typing import NamedTuple
 import numpy as np
 
 from estimators.core.base import Array
+from estimators.tables.regression_guard import guarded
 from estimators.tables.regression_steps import USUAL_CLIP, Run, sandwich_gram
 
 UNMOVED = 0.25
 LOST = 1.05
+CLAMPED = 1.5
+"""Set on log-normal columns with responses that are linear in them, and in their logarithms."""
 ONE_SPREAD = 1.5
 """Residuals' mean square that is assumed in the middle of the sandwich, over the one found."""
 LEAST_MIDDLE = 0.5
@@ -62,14 +65,6 @@ class Solved(NamedTuple):
         return np.asarray(self.noise + self.sampling + self.allowance)
 
 
-class Guarded(NamedTuple):
-    """Shrunk coefficients, how they were shrunk, and a covariance of what was taken off."""
-
-    coef: Array
-    shrinking: Array
-    taken: Array
-
-
 def solved(run: Run) -> Solved:
     """The coefficients of a run that has ended, guarded, with what is known of their error."""
     step = run.whitening @ run.solver
@@ -77,7 +72,8 @@ def solved(run: Run) -> Solved:
     slopes = run.coef[1:] if run.frame.intercept else run.coef
     unmoved = UNMOVED * float(slopes @ slopes) * run.left @ run.left.T
     lost = LOST * run.n * _lost_on_average(run) / math.sqrt(run.p)
-    allowance = unmoved + lost**2 * step @ step.T
+    clamped = _clamped_away(run)
+    allowance = unmoved + lost**2 * step @ step.T + np.outer(clamped, clamped)
     guard = guarded(run.coef, run.moment, run.noise, run.frame.intercept)
     turn = guard.shrinking
     return Solved(
@@ -86,6 +82,16 @@ def solved(run: Run) -> Solved:
         turn @ sampling @ turn.T,
         turn @ allowance @ turn.T + guard.taken,
     )
+
+
+def _clamped_away(run: Run) -> Array:
+    """What clamps may have moved coefficients by, the mean of the fitted values staying."""
+    first = int(run.frame.intercept)
+    moved = np.zeros(run.p)
+    moved[first:] = CLAMPED * run.beyond / (1 - run.beyond) * run.coef[first:]
+    if first and run.moment[0, 0] > 0:
+        moved[0] = -run.moment[0, 1:] @ moved[1:] / run.moment[0, 0]
+    return moved
 
 
 def _lost_on_average(run: Run) -> float:
@@ -101,39 +107,10 @@ def _middle(run: Run) -> Array:
     known = run.square * run.n * np.eye(run.p)
     if not run.plan.shares.sandwich:
         return ONE_SPREAD * known
-    gram = run.records.total(sandwich_gram, run.frame, run.lens(1.0))
+    gram = run.records.total(sandwich_gram, run.lens)
     found, unit = run.released_gram(gram, run.plan.shares.sandwich, "sandwich")
     size = (run.clip * run.length) ** 2
     blur = unit * size * math.sqrt(run.p) / (run.square * run.n)
     trust = 1 / (1 + blur**2)
     values, axes = np.linalg.eigh(trust * size * found + (1 - trust) * ONE_SPREAD * known)
     return np.asarray((axes * np.maximum(values, LEAST_MIDDLE * known[0, 0])) @ axes.T)
-
-
-def guarded(coef: Array, moment: Array, noise: Array, intercept: bool) -> Guarded:
-    """Slopes shrunk to what is likely under noise; the mean of the fitted values stays."""
-    first = int(intercept)
-    spreads, axes = np.linalg.eigh(noise[first:, first:])
-    spreads = np.maximum(spreads, np.finfo(float).tiny)
-    found = axes.T @ coef[first:]
-    size = likely_size(found, spreads)
-    kept = size / (size + spreads)
-    shrinking = np.eye(len(coef))
-    shrinking[first:, first:] = (axes * kept) @ axes.T
-    lost = np.zeros((len(coef), len(found)))
-    lost[first:] = axes * ((1 - kept) * found)
-    if intercept and moment[0, 0] > 0:
-        means = moment[0, 1:] / moment[0, 0]
-        shrinking[0, 1:] = means @ (np.eye(len(found)) - shrinking[1:, 1:])
-        lost[0] = -means @ lost[1:]
-    return Guarded(shrinking @ coef, shrinking, lost @ lost.T)
-
-
-def likely_size(found: Array, spreads: Array) -> float:
-    """The g^2 of slopes N(0, g^2) that makes them, seen with noise of these variances, likeliest:
-    on a grid, from none to all of what is seen."""
-    largest = float(found @ found) + np.finfo(float).tiny
-    sizes = largest * np.append(0.0, np.geomspace(1e-8, 1.0, 161))
-    total = sizes[:, None] + spreads
-    fit = (np.log(total) + found**2 / total).sum(axis=1)
-    return float(sizes[np.argmin(fit)])

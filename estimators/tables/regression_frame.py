@@ -1,56 +1,60 @@
-"""The rows of a regression on a table: numbers brought to one scale by released ranges."""
+"""The rows of a regression on a table, and its responses, on one scale."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from estimators.core.base import Array
+from estimators.tables.frame import ColumnFrame, Image, Rows
+from estimators.tables.records import NumberResponse, Records
+from estimators.tables.schema import narrower
+
+
+class Scene(NamedTuple):
+    """Rows and responses in the frame's units, made of those of narrowed records."""
+
+    rows: Rows
+    response_offset: float
+    response_stretch: float
+
+    def image(self, matrix: Array, coef: Array) -> Image:
+        """(matrix' x, response_offset - <x, coef>) for every row: with the stretched response, the
+        last is the residual."""
+        image = self.rows.image(np.column_stack([matrix, -coef]))
+        image.shift[-1] += self.response_offset
+        return image
 
 
 class Frame(NamedTuple):
-    """How encoded rows become the rows of the regression."""
+    """How encoded rows and responses become those of the regression."""
 
-    middle: Array
-    half: Array
-    clamp: float
+    columns: ColumnFrame
     response_middle: float
     response_half: float
-    intercept: bool
     lowest: float
     """The least response that is predicted, encoded."""
     highest: float
 
     @property
-    def longest(self) -> float:
-        """A row with its response is never longer."""
-        return math.sqrt(int(self.intercept) + self.clamp**2 * (len(self.half) + 1))
-
-    def image(self, Z: Array, matrix: Array) -> Array:
-        """matrix' z for every row, as columns: z = [1, x] with clamped x.
-
-        Columns, as operations along them are several times faster than along short rows.
-        """
-        low, high = self.middle - self.clamp * self.half, self.middle + self.clamp * self.half
-        X = np.clip(Z.T, low[:, None], high[:, None], out=np.empty((Z.shape[1], len(Z))))
-        slopes = matrix[int(self.intercept) :] / self.half[:, None]
-        shift = matrix[0] if self.intercept else np.zeros(matrix.shape[1])
-        out = slopes.T @ X
-        out += (shift - self.middle @ slopes)[:, None]
-        return np.asarray(out)
-
-    def unclamped(self, Z: Array) -> Array:
-        """z for every row, numbers as they are."""
-        X = (Z - self.middle) / self.half
-        return np.column_stack([np.ones(len(X)), X]) if self.intercept else np.asarray(X)
+    def intercept(self) -> bool:
+        """Whether rows begin with a 1."""
+        return self.columns.intercept
 
     def fitted(self, Z: Array, coef: Array) -> Array:
-        """<z, coef> for every row."""
-        return np.asarray(self.image(Z, coef[:, None])[0])
+        """<x, coef> for every row, clamped."""
+        return np.asarray(self.columns.clamped(Z) @ coef)
 
-    def responses(self, y: Array) -> Array:
-        """Clamped as well."""
-        t = (y - self.response_middle) / self.response_half
-        return np.asarray(np.clip(t, -self.clamp, self.clamp))
+    def narrowed(self, records: Records) -> tuple[Records, Scene]:
+        """The records, numbers clamped as they are read, and what the frame makes of them."""
+        schema, rows = self.columns.narrowed(records.schema)
+        response = records.response
+        assert isinstance(response, NumberResponse)
+        reach = self.columns.clamp * self.response_half
+        ends = np.clip([self.response_middle - reach, self.response_middle + reach], -1.0, 1.0)
+        inner = replace(response, range=narrower(response.range, response.centred, *ends))
+        place = (inner.middle - response.middle) / response.half - self.response_middle
+        stretch = inner.half / (response.half * self.response_half)
+        return records.rebounded(schema, inner), Scene(rows, place / self.response_half, stretch)

@@ -24,30 +24,22 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.core.base import Array
 from estimators.core.purse import ONE_DEVIATION, Purse
 from estimators.core.second_moment import flat, unflat
-from estimators.tables.ranges import (
-    SAFE_DEVIATIONS,
-    count_noise,
-    counted,
-    found_ranges,
-    octave_cell,
-    octave_end,
-    searched,
-)
+from estimators.tables.frame import ColumnFrame, Image, longest_row
+from estimators.tables.lengths import length_counts, released_quantile, shortened, sized
+from estimators.tables.ranges import OctaveGrid, found_ranges
 from estimators.tables.records import Records
-from estimators.tables.regression_frame import Frame
+from estimators.tables.regression_frame import Frame, Scene
+from estimators.tables.regression_guard import guarded
 from estimators.tables.regression_plan import FINDS_SCALE, Plan
 
-LENGTH_CELLS, LENGTHS_PER_OCTAVE, LARGEST_LENGTH = 256, 16, 12
-"""A grid of powers for lengths of rows: up to 2^12, a sixteenth of an octave each."""
-RESIDUAL_CELLS, RESIDUALS_PER_OCTAVE, LARGEST_RESIDUAL = 256, 8, 12
+RESIDUALS = OctaveGrid(256, 8, 12)
 MOST_LENGTHS = 0.95
 """The first second moment is that of rows shortened to this quantile of their lengths."""
-LEAST_LEVEL = 0.5
-"""No lower quantile is looked for, however large the noise of counts."""
 SECOND_WEIGHT, LATER_WEIGHT = 0.7, 0.5
 """w: the first whitened step tells more of the second moment, later ones more of the residuals."""
 LEAST_LENGTH, LEAST_FOUND = 0.8, 0.3
@@ -62,110 +54,94 @@ LEAST_CLIP, USUAL_CLIP, CLIP_GROWTH = 1.5, 8.0, 0.25
 SPIKE = 3.0
 """Where the residuals' deviation, by the first fit, is more than so many times the one that a
 quantile tells, most of them are nearly equal and tell no scale: the first is taken."""
+MOST_BEYOND = 0.9
+"""No more of a column's mean square is taken to be clamped away."""
 SURELY = 2.0
 """Deviations of noise by which a second moment has to be larger, to count as such."""
 LEAST_SQUARE = 0.25
 """Part of the scale's square that the residuals' mean square is at least."""
 
 
+class View(NamedTuple):
+    """(W'x, r) for each record, as columns: W'x its whitened row, r its residual. With W = 1 and
+    coefficients of 0 that is the row and its response."""
+
+    image: Image
+    stretch: float
+    """Of the responses, into the frame's units."""
+
+    def __call__(self, Z: Array, y: Array) -> Array:
+        """To be written to, and gone with the next image."""
+        columns = self.image(Z)
+        columns[-1] += self.stretch * y
+        return columns
+
+
 class Lens(NamedTuple):
     """What a step sees the records through."""
 
-    whitening: Array
+    view: View
     length: float
     """Whitened rows are shortened to it."""
-    coef: Array
     clip: float
-    weight: float
-    """Of the rows against the residuals: w above."""
+    """Residuals are clipped there."""
+
+    def __call__(self, Z: Array, y: Array) -> Array:
+        """(length u, clip rho) as columns."""
+        columns = self.view(Z, y)
+        shortened(columns[:-1], self.length)
+        np.clip(columns[-1], -self.clip, self.clip, out=columns[-1])
+        return columns
 
 
 # --- Kernels --------------------------------------------------------------------------------------
 
 
-def length_counts(Z: Array, y: Array, frame: Frame) -> Array:
+def joint_lengths(Z: Array, y: Array, view: View) -> Array:
     """How many rows, with their responses, are how long."""
-    return _length_counts(_joined(Z, y, frame))
+    return length_counts(view(Z, y))
 
 
-def residual_counts(Z: Array, y: Array, frame: Frame, coef: Array) -> Array:
+def residual_counts(Z: Array, y: Array, view: View) -> Array:
     """How many residuals are how large."""
-    return _residual_counts(frame.responses(y) - frame.fitted(Z, coef))
+    return _residual_counts(view(Z, y)[-1])
 
 
-def spread_counts(
-    Z: Array, y: Array, frame: Frame, whitening: Array, coef: Array
-) -> tuple[Array, Array]:
+def spread_counts(Z: Array, y: Array, view: View) -> tuple[Array, Array]:
     """How many whitened rows are how long, and how many residuals how large."""
-    image = frame.image(Z, np.column_stack([whitening, coef]))
-    return _length_counts(image[:-1]), _residual_counts(frame.responses(y) - image[-1])
+    columns = view(Z, y)
+    return length_counts(columns[:-1]), _residual_counts(columns[-1])
 
 
-def joint_gram(Z: Array, y: Array, frame: Frame, length: float) -> Array:
-    """The sum of aa' over rows a = (z, t)/length, shortened to 1."""
-    columns = shortened(_joined(Z, y, frame), length)
-    return np.asarray(columns @ columns.T)
+def joint_gram(Z: Array, y: Array, view: View, length: float) -> Array:
+    """The sum of aa' over rows a = (x, t)/length, shortened to 1."""
+    columns = shortened(view(Z, y), length)
+    return np.asarray(columns @ columns.T / length**2)
 
 
-def step_gram(Z: Array, y: Array, frame: Frame, lens: Lens) -> Array:
-    """The sum of aa' over rows a = (sqrt(w) u, sqrt(1 - w) rho), at most 1 long."""
-    image = _seen(Z, y, frame, lens)
-    gram = image @ image.T
-    weights = np.append(np.full(len(gram) - 1, math.sqrt(lens.weight)), math.sqrt(1 - lens.weight))
-    return np.asarray(gram * np.outer(weights, weights))
+def step_gram(Z: Array, y: Array, lens: Lens, weights: Array) -> Array:
+    """The sum of aa' over rows a = (sqrt(w) u, sqrt(1 - w) rho), at most 1 long; `weights` are
+    sqrt(w)/length, and for residuals sqrt(1 - w)/clip."""
+    columns = lens(Z, y)
+    return np.asarray((columns @ columns.T) * weights * weights[:, None])
 
 
-def step_vector(Z: Array, y: Array, frame: Frame, lens: Lens) -> Array:
+def step_vector(Z: Array, y: Array, lens: Lens) -> Array:
     """The sum of rho u."""
-    image = _seen(Z, y, frame, lens)
-    return np.asarray(image[:-1] @ image[-1])
+    columns = lens(Z, y)
+    return np.asarray(columns[:-1] @ columns[-1] / (lens.length * lens.clip))
 
 
-def sandwich_gram(Z: Array, y: Array, frame: Frame, lens: Lens) -> Array:
+def sandwich_gram(Z: Array, y: Array, lens: Lens) -> Array:
     """The sum of rho^2 uu'."""
-    image = _seen(Z, y, frame, lens)
-    weighted = image[:-1] * image[-1]
-    return np.asarray(weighted @ weighted.T)
-
-
-def shortened(columns: Array, length: float) -> Array:
-    """Rows, as columns, divided by the length, and brought down to 1 where they are longer."""
-    columns /= np.maximum(length, _lengths(columns))
-    return columns
-
-
-def _joined(Z: Array, y: Array, frame: Frame) -> Array:
-    """(z, t) as columns."""
-    size = len(frame.half) + int(frame.intercept)
-    image = frame.image(Z, np.eye(size, size + 1))
-    image[-1] = frame.responses(y)
-    return image
-
-
-def _seen(Z: Array, y: Array, frame: Frame, lens: Lens) -> Array:
-    """(u, rho) as columns."""
-    image = frame.image(Z, np.column_stack([lens.whitening, lens.coef]))
-    shortened(image[:-1], lens.length)
-    residuals = (frame.responses(y) - image[-1]) / lens.clip
-    np.clip(residuals, -1.0, 1.0, out=image[-1])
-    return image
-
-
-def _lengths(columns: Array) -> Array:
-    return np.sqrt(np.einsum("ij,ij->j", columns, columns))
-
-
-def _length_counts(columns: Array) -> Array:
-    return _power_counts(_lengths(columns), LENGTH_CELLS, LENGTHS_PER_OCTAVE, LARGEST_LENGTH)
+    columns = lens(Z, y)
+    weighted = columns[:-1]
+    weighted *= columns[-1]
+    return np.asarray(weighted @ weighted.T / (lens.length * lens.clip) ** 2)
 
 
 def _residual_counts(residuals: Array) -> Array:
-    cells = RESIDUAL_CELLS, RESIDUALS_PER_OCTAVE, LARGEST_RESIDUAL
-    return _power_counts(np.abs(residuals), *cells)
-
-
-def _power_counts(sizes: Array, cells: int, per_octave: int, largest: int) -> Array:
-    return counted(octave_cell(sizes, cells, per_octave, largest)[:, None], cells)
+    return sized(np.abs(residuals, out=residuals), RESIDUALS)
 
 
 # --- What sums become -----------------------------------------------------------------------------
@@ -191,6 +167,7 @@ class Run:
     """
 
     frame: Frame
+    scene: Scene
     coef: Array
     left: Array
     noise: Array
@@ -199,6 +176,10 @@ class Run:
     clip: float
     spike: bool
     """Whether most responses are nearly equal: the scale is then that of a second moment."""
+    blurred: NDArray[np.bool_]
+    """Which numbers, and then whether the responses, were not seen to vary."""
+    beyond: Array
+    """The part of each column's mean square that is clamped away, as its tail is taken to be."""
     spread: tuple[float, float]
     """The deviation of the residuals, by the first second moment, at least and at most."""
     scale: float
@@ -218,6 +199,7 @@ class Run:
     def solve(self, intercept: bool) -> None:
         """Ranges, two second moments, steps."""
         self.frame = self._found_frame(intercept)
+        self.records, self.scene = self.frame.narrowed(self.records)
         self._first_fit()
         self._whitened_step()
         self._later_steps()
@@ -235,26 +217,20 @@ class Run:
         )
         middle, half = np.zeros(len(binary)), np.ones(len(binary))
         middle[~binary], half[~binary] = found.middle[:-1], found.half[:-1]
-        self.spike = found.spike
+        self.spike, self.blurred = found.spike, found.blurred
+        beyond = found.lengths.moment_beyond(self.plan.clamp * found.half)[:-1]
+        self.beyond = np.zeros(len(binary))
+        self.beyond[~binary] = np.minimum(beyond, MOST_BEYOND)
+        columns = ColumnFrame(middle, half, self.plan.clamp, intercept)
         ends = float(found.middle[-1]), float(found.half[-1])
-        return Frame(middle, half, self.plan.clamp, *ends, intercept, found.lowest, found.highest)
-
-    def _quantile(self, counts: Array, level: float, grid: tuple[int, int], about: str) -> float:
-        """Of sizes on a grid of powers; of a lower level where noise is too large for it."""
-        share, (per_octave, largest) = self.plan.shares.quantile * self.part, grid
-        queries = counts.shape[1].bit_length() - 1
-        noise = count_noise(self.purse, 1, share / queries) / self.n
-        level = min(level, max(LEAST_LEVEL, 1 - SAFE_DEVIATIONS * noise))
-        cell = searched(counts, level * self.n, self.purse, share, about)
-        return float(octave_end(cell, counts.shape[1], per_octave, largest)[0])
+        return Frame(columns, *ends, found.lowest, found.highest)
 
     def _length(self, counts: Array, level: float) -> float:
-        grid = LENGTHS_PER_OCTAVE, LARGEST_LENGTH
-        return self._quantile(counts, level, grid, "lengths of rows")
+        return released_quantile(counts, level, self.purse, self.plan.shares.quantile * self.part)
 
     def _scale(self, counts: Array) -> float:
-        grid = RESIDUALS_PER_OCTAVE, LARGEST_RESIDUAL
-        found = self._quantile(counts, ONE_DEVIATION, grid, "scale of the residuals")
+        share, about = self.plan.shares.quantile * self.part, "scale of the residuals"
+        found = released_quantile(counts, ONE_DEVIATION, self.purse, share, RESIDUALS, about)
         least, most = self.spread
         if self.spike and NOISE_NORM * self._reach > USUAL_CLIP:  # a wide clip can be paid for
             return max(found, most)
@@ -264,9 +240,11 @@ class Run:
 
     def _first_fit(self) -> None:
         """A ridge regression from the second moment of rows with their responses."""
-        counts = self.records.total(length_counts, self.frame)
-        length = min(self._length(counts, MOST_LENGTHS), self.frame.longest)
-        gram = self.records.total(joint_gram, self.frame, length)
+        view = self._view(np.eye(self.p), np.zeros(self.p))
+        counts = self.records.total(joint_lengths, view)
+        longest = math.hypot(longest_row(self.records.schema, self.frame.columns), self.plan.clamp)
+        length = min(self._length(counts, MOST_LENGTHS), longest)
+        gram = self.records.total(joint_gram, view, length)
         noisy, unit = self.released_gram(gram, self.plan.shares.first, "second moment")
         whole, noise = noisy * length**2, unit * length**2
         values, axes = np.linalg.eigh(whole[:-1, :-1])
@@ -278,9 +256,18 @@ class Run:
         self.noise = inverse @ inverse * (noise**2 / 2 * (1 + self.coef @ self.coef))
         self.whitening = axes * np.sqrt(self.n / values)
         self._before = whole[:-1, :-1], noise, values
-        square = (whole[-1, -1] - self.coef @ whole[:-1, -1]) / self.n
-        blur = noise / self.n
-        self.spread = math.sqrt(max(0.0, square - blur)), math.sqrt(max(0.0, square) + blur)
+        self.spread = _deviations(
+            (whole[-1, -1] - self.coef @ whole[:-1, -1]) / self.n, noise / self.n
+        )
+        self._guard((axes * values) @ axes.T)
+
+    def _guard(self, moment: Array) -> None:
+        """The first coefficients, shrunk where they are mostly noise: no step with a large ridge
+        would take it out again."""
+        guard = guarded(self.coef, moment, self.noise, self.frame.intercept)
+        turn = guard.shrinking
+        self.coef, self.noise = guard.coef, turn @ self.noise @ turn.T
+        self.left = np.eye(self.p) - turn @ (np.eye(self.p) - self.left)
 
     def released_gram(self, gram: Array, share: float, about: str) -> tuple[Array, float]:
         """A sum of aa' over rows a of length 1 at most, and its noise on the diagonal."""
@@ -320,7 +307,8 @@ class Run:
             if k == 0:
                 self._measure()
             elif k + 1 < FINDS_SCALE:
-                self._choose_clip(self.records.total(residual_counts, self.frame, self.coef))
+                view = self._view(np.zeros((self.p, 0)), self.coef)
+                self._choose_clip(self.records.total(residual_counts, view))
             sums = self._step(share)
             noise = sums.gram_noise / math.sqrt(k + 1)
             if not self.purse.pure:
@@ -352,7 +340,7 @@ class Run:
     def _measure(self) -> None:
         """To what length rows are shortened, and where residuals are clipped."""
         root = math.sqrt(self.p)
-        counts = self.records.total(spread_counts, self.frame, self.whitening, self.coef)
+        counts = self.records.total(spread_counts, self._view(self.whitening, self.coef))
         usual = max(LEAST_FOUND * root, self._length(counts[0], 1 - self.plan.cut))
         most = math.sqrt(GRAM_NOISE * self._signal / (math.sqrt(8) * root))
         self.length = min(usual, max(LEAST_LENGTH * root, most))
@@ -360,10 +348,15 @@ class Run:
 
     def _choose_clip(self, counts: Array) -> None:
         self.scale = self._scale(counts)
-        reach = self._reach
-        usual = SPIKE if self.spike else USUAL_CLIP
-        largest = usual * max(1.0, reach * NOISE_NORM / usual) ** CLIP_GROWTH
-        self.clip = self.scale * min(max(NOISE_NORM * reach, LEAST_CLIP), largest)
+        allowed = max(NOISE_NORM * self._reach, LEAST_CLIP)
+        if self.spike:  # a deviation of which only the most is known is not multiplied as often
+            surely = self.spread[0] * min(allowed, self._largest(USUAL_CLIP))
+            self.clip = max(surely, self.scale * min(allowed, self._largest(SPIKE)))
+        else:
+            self.clip = self.scale * min(allowed, self._largest(USUAL_CLIP))
+
+    def _largest(self, usual: float) -> float:
+        return usual * max(1.0, self._reach * NOISE_NORM / usual) ** CLIP_GROWTH
 
     @property
     def _reach(self) -> float:
@@ -375,14 +368,19 @@ class Run:
         """n mu of all later steps together."""
         return self.n * self.plan.strength * math.sqrt(math.fsum(self.plan.shares.later))
 
-    def lens(self, weight: float) -> Lens:
-        return Lens(self.whitening, self.length, self.coef, self.clip, weight)
+    @property
+    def lens(self) -> Lens:
+        """What the next step sees the records through."""
+        return Lens(self._view(self.whitening, self.coef), self.length, self.clip)
+
+    def _view(self, whitening: Array, coef: Array) -> View:
+        return View(self.scene.image(whitening, coef), self.scene.response_stretch)
 
     def _step(self, share: float) -> Sums:
         """The second moment comes for nothing, but under a pure budget: there it stays as it is."""
         if not self.purse.pure:
             return self._gram_step(share, LATER_WEIGHT)
-        total = self.records.total(step_vector, self.frame, self.lens(LATER_WEIGHT))
+        total = self.records.total(step_vector, self.lens)
         spent, unit = share * self.part, self.length * self.clip
         vector = self.purse.release(total, 2.0, spent, "clipped residuals") * unit
         noise = self.purse.deviation(2.0, self.p, spent) * unit
@@ -390,10 +388,13 @@ class Run:
         return Sums(self._known, vector, 0.0, known, noise)
 
     def _gram_step(self, share: float, weight: float) -> Sums:
-        gram = self.records.total(step_gram, self.frame, self.lens(weight))
+        rows, residuals = math.sqrt(weight) / self.length, math.sqrt(1 - weight) / self.clip
+        weights = np.append(np.full(self.p, rows), residuals)
+        gram = self.records.total(step_gram, self.lens, weights)
         noisy, unit = self.released_gram(gram, share, "clipped residuals and second moment")
         rows, residuals = self.length**2 / weight, self.clip**2 / (1 - weight)
         cross = math.sqrt(rows * residuals)
+        self._sharpen(float(noisy[-1, -1] * residuals) / self.n, unit * residuals / self.n)
         return Sums(
             noisy[:-1, :-1] * rows,
             noisy[:-1, -1] * cross,
@@ -402,6 +403,11 @@ class Run:
             unit / math.sqrt(2) * cross,
         )
 
+    def _sharpen(self, square: float, blur: float) -> None:
+        """What a step tells of the residuals' deviation, where it knows more than those before."""
+        least, most = _deviations(square, blur)
+        self.spread = max(self.spread[0], least), min(self.spread[1], most)
+
     def _move(self, axes: Array, values: Array, ridge: float, vector: Array, noise: float) -> None:
         """b + W (M + ridge)^{-1} vector; `values` are those of M with the ridge."""
         step = self.whitening @ (axes / values) @ axes.T
@@ -409,6 +415,12 @@ class Run:
         self.coef = self.coef + step @ vector
         self.left = kept @ self.left
         self.noise = kept @ self.noise @ kept.T + step @ step.T * noise**2
+
+
+def _deviations(square: float, blur: float) -> tuple[float, float]:
+    """At least and at most, of a mean square that is known up to noise."""
+    sure = SURELY * blur
+    return math.sqrt(max(0.0, square - sure)), math.sqrt(max(0.0, square) + sure)
 
 
 def _at(here: Array, told: list[tuple[Array, Array, float]], moment: Array) -> tuple[Array, float]:

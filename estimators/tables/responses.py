@@ -71,7 +71,9 @@ class NumberResponse:
     def encode(self, y: Any) -> Array:
         """In [-1, 1]: rounding is monotone, so that what is left is at most `half` in size."""
         numbers = np.clip(np.asarray(y, dtype=float), self.range.low, self.range.high)
-        return (numbers - self.middle) / self.half
+        numbers -= self.middle
+        numbers /= self.half
+        return numbers
 
     def raw(self, y: Any) -> Array:
         """Within +-LARGEST."""

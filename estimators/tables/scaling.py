@@ -2,57 +2,59 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from estimators.tables.chunks import Array
 
-TILE = 1 << 15
-"""Entries that are scaled at a time: they stay in cache. What belongs to the columns is repeated to
-as many: an operation with one row of numbers for each of many short rows is several times slower
-than one with as many numbers."""
+FOLDED = 512
+"""Rows that are taken as one, with what belongs to the columns as often: an operation with one row
+of numbers for each of many short rows is several times slower than with one for each of few long
+ones."""
 
 
-def scaled(
-    numbers: Array,
-    middle: Array,
-    inverse: Array,
-    low: Array | float = -1.0,
-    high: Array | float = 1.0,
-    *,
-    out: Array | None = None,
-) -> Array:
-    """clip((x - middle) inverse, low, high), column by column, in the rows of `out` if given.
+class Scaling:
+    """clip((x - middle) inverse, low, high), column by column.
 
     The clip comes last: no result is beyond `low` and `high`, whatever was rounded or too large for
     a float before. NaN stays NaN.
     """
-    out = np.empty(numbers.shape) if out is None else out
-    if not numbers.flags.c_contiguous:
-        out[:] = numbers
-        numbers = out
-    entries, results = numbers.reshape(-1), out.reshape(-1)
-    columns = [_repeated(part) for part in (middle, inverse, low, high)]
-    size = max(1, TILE // max(1, numbers.shape[1])) * max(1, numbers.shape[1])
-    with np.errstate(over="ignore"):
-        for first in range(0, entries.size, size):
-            here = results[first : first + size]
-            taken, times, lowest, highest = (
-                part if isinstance(part, float) else part[: here.size] for part in columns
-            )
-            np.subtract(entries[first : first + size], taken, out=here)
-            np.multiply(here, times, out=here)
-            np.clip(here, lowest, highest, out=here)
-    return out
 
+    def __init__(
+        self,
+        middle: Array,
+        inverse: Array,
+        low: Array | float = -1.0,
+        high: Array | float = 1.0,
+    ) -> None:
+        self._made_of = middle, inverse, low, high
+        self._long = [
+            part if isinstance(part, float) else np.tile(part, FOLDED) for part in self._made_of
+        ]
 
-def _repeated(column: Array | float) -> Array | float:
-    """A row of numbers, as often as it goes into a tile."""
-    return column if isinstance(column, float) else _tile(np.asarray(column, float).tobytes())
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scaling, self._made_of  # long rows are made again rather than sent
 
+    def __call__(self, numbers: Array, out: Array) -> Array:
+        """In the rows of `out`."""
+        if not numbers.flags.c_contiguous:
+            out[:] = numbers
+            numbers = out
+        whole, width = len(numbers) // FOLDED * FOLDED, numbers.shape[1]
+        self._scale(numbers[:whole], out[:whole], FOLDED * width)
+        self._scale(numbers[whole:], out[whole:], (len(numbers) - whole) * width)
+        return out
 
-@lru_cache(maxsize=32)
-def _tile(row: bytes) -> Array:
-    once = np.frombuffer(row)
-    return np.tile(once, max(1, TILE // max(1, once.size)))
+    def _scale(self, numbers: Array, out: Array, width: int) -> None:
+        """With rows of this length."""
+        if numbers.size == 0:
+            return
+        here = out.reshape(-1, width)
+        middle, inverse, low, high = (
+            part if isinstance(part, float) else part[:width] for part in self._long
+        )
+        with np.errstate(over="ignore"):
+            np.subtract(numbers.reshape(-1, width), middle, out=here)
+            np.multiply(here, inverse, out=here)
+            np.clip(here, low, high, out=here)

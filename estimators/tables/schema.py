@@ -7,11 +7,12 @@ of each level but the first; a value that is none of the levels counts as the fi
 column of truth values is an indicator as well, of what is true.
 
 **Privacy.** What a record is encoded to depends on that record and on public numbers only, and lies
-in [-1, 1]^d whatever the record was, rounding included: see `_scaled`.
+in [-1, 1]^d whatever the record was, rounding included: see `Schema._scaling`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -48,7 +49,7 @@ from estimators.tables.chunks import (
     places_in,
     width_of,
 )
-from estimators.tables.scaling import scaled
+from estimators.tables.scaling import Scaling
 
 BOUNDS_WANTED = (
     "bounds must be given: the range in which a column's values can lie, known without looking at"
@@ -202,6 +203,24 @@ class Schema:
     def _all_numeric(self) -> bool:
         return len(self.numeric) == len(self.columns)
 
+    @cached_property
+    def _scaling(self) -> Scaling:
+        """(x - middle)/half, clipped to what the bounds are brought to.
+
+        **Statement.** Every result is in [-1, 1], and NaN stays NaN. It is that of
+        clip(x, low, high) up to rounding, that of the middle included.
+
+        **Proof.** The clip comes last, and its ends are within [-1, 1]. Scaling is monotone, so
+        that it may be exchanged with the clip. `half` is the larger distance of the ends from the
+        middle that is used; so the shorter one is brought to less than 1 by the rounding of the
+        middle at most.
+        """
+        where = ~self.binary
+        middles, inverses = self.middles[where], 1 / self.halves[where]
+        if self.centred:
+            return Scaling(middles, inverses)
+        return Scaling(middles, inverses, *np.clip((self.ends - middles) * inverses, -1.0, 1.0))
+
     def bounded(self, pairs: Sequence[Pair]) -> Schema:
         """The same columns with other bounds for the numeric ones."""
         columns = list(self.columns)
@@ -210,14 +229,23 @@ class Schema:
             columns[j] = replace(column, low=low, high=high)
         return replace(self, columns=tuple(columns))
 
+    def narrowed(self, lows: Array, highs: Array) -> Schema:
+        """The same columns, numbers between other ends, which are encoded: one for each encoded
+        column. Those of indicators do nothing. No ends raise: they may come from the records."""
+        columns = list(self.columns)
+        places = np.flatnonzero(~self.binary)
+        for j, column, at in zip(self.numeric, self._numeric_columns, places, strict=True):
+            columns[j] = narrower(column, self.centred, float(lows[at]), float(highs[at]))
+        return replace(self, columns=tuple(columns))
+
     def encode(self, chunk: Any, out: Array | None = None) -> Array:
         """The rows of a chunk, in [-1, 1]^d; in the first rows of `out` where it is given."""
         numbers = self._floats(chunk)
         out = np.empty((len(numbers), self.d)) if out is None else out[: len(numbers)]
         if self._all_numeric:
-            return _scaled(self, numbers, out)
+            return self._scaling(numbers, out)
         out[:] = 0
-        out[:, ~self.binary] = _scaled(self, numbers, np.empty(numbers.shape))
+        out[:, ~self.binary] = self._scaling(numbers, np.empty(numbers.shape))
         first = 0
         for j, column in enumerate(self.columns):
             if isinstance(column, Categorical):
@@ -292,25 +320,13 @@ class Schema:
                 column.check(column_of(chunk, j))
 
 
-# --- Numbers to [-1, 1] ---------------------------------------------------------------------------
-
-
-def _scaled(schema: Schema, numbers: Array, out: Array) -> Array:
-    """(x - middle)/half, clipped to what the bounds are brought to, in `out`.
-
-    **Statement.** Every result is in [-1, 1], and NaN stays NaN. It is that of
-    clip(x, low, high) up to rounding, that of the middle included.
-
-    **Proof.** The clip comes last, and its ends are within [-1, 1]. Scaling is monotone, so that it
-    may be exchanged with the clip. `half` is the larger distance of the ends from the middle that
-    is used; so the shorter one is brought to less than 1 by the rounding of the middle at most.
-    """
-    where = ~schema.binary
-    middles, inverses = schema.middles[where], 1 / schema.halves[where]
-    if schema.centred:
-        return scaled(numbers, middles, inverses, out=out)
-    low, high = np.clip((schema.ends - middles) * inverses, -1.0, 1.0)
-    return scaled(numbers, middles, inverses, low, high, out=out)
+def narrower(column: Numeric, centred: bool, low: float, high: float) -> Numeric:
+    """The column, clipped to its own ends and then to these, which are encoded: its new ends are
+    the old ones clipped. The upper one is at least a float above the lower."""
+    middle, half = column.middle(centred), column.half(centred)
+    ends = np.clip([column.low, column.high], middle + half * low, middle + half * high)
+    below, above = float(ends[0]), max(float(ends[1]), math.nextafter(ends[0], math.inf))
+    return replace(column, low=below, high=above)
 
 
 def schema_of(

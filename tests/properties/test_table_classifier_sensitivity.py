@@ -14,18 +14,10 @@ from estimators.tables.classifier_steps import (
     class_counts,
     contrasts,
     gram_sum,
+    row_lengths,
     slope_sums,
 )
-from estimators.tables.frame import (
-    CELLS,
-    CLAMP,
-    ColumnFrame,
-    cells_from,
-    distance_counts,
-    end_counts,
-    framed,
-    length_counts,
-)
+from estimators.tables.frame import Image, Rows
 
 ROUNDING = 1 + 1e-9
 D = 3
@@ -38,11 +30,20 @@ def extreme_rows(rng: np.random.Generator, many: int) -> np.ndarray:
     return np.concatenate([corners, between, 1e-12 * corners, np.zeros((1, D))])
 
 
+def image_of(rng: np.random.Generator, most: float) -> Image:
+    """Of rows of any scale, with an intercept."""
+    rows = Rows(rng.uniform(-5, 5, D), 10 ** rng.uniform(0, most, D), True)
+    return rows.image(rng.normal(size=(D + 1, D + 1)) * 10 ** rng.uniform(-2, 2, D + 1))
+
+
+def plain(width: int) -> Image:
+    """Rows as they are encoded, without an intercept."""
+    return Rows(np.zeros(width), np.ones(width), False).image(np.eye(width))
+
+
 def lens(rng: np.random.Generator, classes: int, evenness: float, reach: float) -> Slopes:
-    frame = ColumnFrame(rng.uniform(-0.5, 0.5, D), 10 ** rng.uniform(-3, 0, D), True)
-    whitening = rng.normal(size=(D + 1, D + 1)) * 10 ** rng.uniform(-2, 2, D + 1)
     start = rng.normal(size=classes)
-    return Slopes(frame, whitening, contrasts(classes), start, reach, evenness)
+    return Slopes(image_of(rng, 3), contrasts(classes), start, reach, evenness)
 
 
 def slopes_of(rows: np.ndarray, label: float, through: Slopes, coef: np.ndarray) -> np.ndarray:
@@ -69,9 +70,9 @@ def test_no_record_moves_slopes_by_more_than_1(classes: int, evenness: float) ->
 
 def test_the_bound_on_slopes_is_reached_and_a_shorter_reach_would_break_it() -> None:
     """Two opposite rows, both long, both with a label that has no chance at all."""
-    frame, label = ColumnFrame(np.zeros(1), np.ones(1), False), np.array([1.0])
+    label = np.array([1.0])
     for evenness in (0.0, 1.0):
-        through = Slopes(frame, np.eye(1), contrasts(2), np.array([99.0, -99.0]), 0.5, evenness)
+        through = Slopes(plain(1), contrasts(2), np.array([99.0, -99.0]), 0.5, evenness)
         here, there = (
             slope_sums(np.array([[z]]), label, through, np.zeros((1, 1))) for z in (1.0, -1.0)
         )
@@ -85,19 +86,21 @@ def test_the_bound_on_slopes_is_reached_and_a_shorter_reach_would_break_it() -> 
 def test_weights_leave_the_expected_slope_at_0_and_clipped_slopes_do_not(classes: int) -> None:
     """Labels drawn by the model's own chances, exactly averaged."""
     rng = np.random.default_rng(0)
-    through, coef = lens(rng, classes, 1.0, 0.3), 0.3 * rng.normal(size=(D + 1, classes - 1))
+    image = Rows(np.zeros(D), np.ones(D), True).image(rng.normal(size=(D + 1, D + 1)))
+    through = Slopes(image, contrasts(classes), rng.normal(size=classes), 0.3, 1.0)
+    coef = 0.3 * rng.normal(size=(D + 1, classes - 1))
     row = rng.uniform(-1, 1, (1, D))
-    white = framed(row, through.frame) @ through.whitening
+    white = through.image(row).T.copy()
     chances = special.softmax(through.start + white @ coef @ through.contrasts.T, axis=1)[0]
     slopes = [slope_sums(row, np.array([float(k)]), through, coef) for k in range(classes)]
     expected = sum(p * slope for p, slope in zip(chances, slopes, strict=True))
     assert np.abs(expected).max() < 1e-12
-    plain = [
+    unweighted = [
         white.T @ ((chances - np.eye(classes)[k])[None, :] @ through.contrasts)
         for k in range(classes)
     ]
-    cut = 0.5 * max(float(np.linalg.norm(slope)) for slope in plain)
-    clipped = [slope * min(1.0, cut / float(np.linalg.norm(slope))) for slope in plain]
+    cut = 0.5 * max(float(np.linalg.norm(slope)) for slope in unweighted)
+    clipped = [slope * min(1.0, cut / float(np.linalg.norm(slope))) for slope in unweighted]
     off = sum(p * slope for p, slope in zip(chances, clipped, strict=True))
     assert np.linalg.norm(off) > 0.01 * cut
 
@@ -111,38 +114,22 @@ def test_labels_that_are_not_listed_have_no_slope() -> None:
 def test_no_record_moves_the_second_moment_by_more_than_1() -> None:
     rng = np.random.default_rng(0)
     for bound in (0.1, 1.0, 100.0):
-        frame = ColumnFrame(np.zeros(D), 10 ** rng.uniform(-2, 0, D), True)
-        rows = extreme_rows(rng, 20)
+        image, rows = image_of(rng, 2), extreme_rows(rng, 20)
         found = np.stack(
-            [gram_sum(row[None, :], np.zeros(1), frame, bound).ravel() for row in rows]
+            [gram_sum(row[None, :], np.zeros(1), image, bound).ravel() for row in rows]
         )
         assert farthest(found) <= ROUNDING
-    bare = ColumnFrame(np.zeros(2), np.ones(2), False)
-    axes = [gram_sum(row[None, :], np.zeros(1), bare, 0.5) for row in np.eye(2)]
+    axes = [gram_sum(row[None, :], np.zeros(1), plain(2), 0.5) for row in np.eye(2)]
     assert np.linalg.norm(axes[0] - axes[1]) == pytest.approx(1.0)  # it is reached
 
 
 def test_a_record_is_in_one_cell_of_each_histogram() -> None:
+    """Of lengths; those of columns are the regression's."""
     rng = np.random.default_rng(0)
-    frame, rows = ColumnFrame(np.zeros(D), np.full(D, 0.1), True), extreme_rows(rng, 20)
-    columns = np.arange(D)
+    image, rows = image_of(rng, 2), extreme_rows(rng, 20)
     for row in rows:
-        cells = cells_from(row[None, :], np.zeros(1), columns, np.full(D, -1.0), 2.0 / CELLS)
-        lengths = length_counts(row[None, :], np.zeros(1), frame, None, 0.5, 2.0)
-        far = distance_counts(row[None, :], np.zeros(1), columns, np.zeros(D))
-        for counts in (cells, lengths, far):
-            assert counts.sum(axis=1).tolist() == [1.0] * len(counts)
-            assert np.all(np.cumsum(counts, axis=1) <= 1)
-        at_ends = end_counts(row[None, :], np.zeros(1), columns, np.stack([row, row]))
-        assert at_ends.tolist() == [[1.0] * D] * 2  # of each count 1 at most, and that is reached
+        counts = row_lengths(row[None, :], np.zeros(1), image)
+        assert counts.sum(axis=1).tolist() == [1.0]
     labels = [class_counts(rows[:1], np.array([k]), 3) for k in (-1.0, 0.0, 1.0, 2.0)]
     apart = [float(np.linalg.norm(a - b)) for a, b in pairwise(labels)]
     assert max(apart) == pytest.approx(math.sqrt(2))
-
-
-def test_framed_rows_are_clamped() -> None:
-    rng = np.random.default_rng(0)
-    frame = ColumnFrame(rng.uniform(-1, 1, D), 10 ** rng.uniform(-9, 0, D), True)
-    rows = framed(extreme_rows(rng, 20), frame)
-    assert np.abs(rows[:, 1:]).max() <= CLAMP
-    assert np.all(rows[:, 0] == 1)

@@ -13,7 +13,6 @@ from scipy import special
 from estimators import PrivateClassifier
 from estimators.core.base import PlanWarning
 from estimators.core.two_classes import PUBLIC_LABELS
-from estimators.tables.frame import _half_widths
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 LOUD = Gaussian(1e4)
@@ -287,16 +286,6 @@ def test_a_gap_beside_a_spike_is_no_scale_and_a_narrow_column_is() -> None:
     ]
     assert np.mean(np.concatenate(found) > 0.25) > 0.95
     assert widths(rng.normal(0, 1e-3, (20_000, 4)), 0).max() < 0.01
-
-
-@pytest.mark.parametrize(
-    ("rest", "outer", "expected"),
-    [(0.5, 0.4, 1.1), (1.0, 0.4, 0.4), (1.0, 0.15, 0.1), (30.0, 0.4, 0.1)],
-    ids=["hidden", "stopped in a gap", "at the others", "no spike"],
-)
-def test_what_is_taken_for_the_scale(rest: float, outer: float, expected: float) -> None:
-    ends = np.array([[0.0], [0.2]])
-    assert _half_widths(ends, np.array([outer]), np.array([rest])) == pytest.approx(expected)
 
 
 # --- Tables ---------------------------------------------------------------------------------------

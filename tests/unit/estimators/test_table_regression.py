@@ -16,10 +16,10 @@ from estimators.core.base import PlanWarning
 from estimators.core.intervals import ErrorLaw
 from estimators.core.purse import Purse
 from estimators.tables import constant, regression_steps
-from estimators.tables.regression_error import guarded
-from estimators.tables.regression_frame import Frame
+from estimators.tables.frame import Image
+from estimators.tables.regression_guard import guarded
 from estimators.tables.regression_plan import plan_of
-from estimators.tables.regression_steps import Lens, Run
+from estimators.tables.regression_steps import Lens, Run, View
 from minimax import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Array = np.ndarray
@@ -27,13 +27,14 @@ USUAL = Approximate(1, 1e-6)
 LOUD = Gaussian(1e4)
 
 
-def frame(d: int = 3, clamp: float = 2.0) -> Frame:
-    return Frame(np.full(d, 0.1), np.full(d, 0.25), clamp, -0.2, 0.5, True, -1.0, 1.0)
+WEIGHTS = {w: np.append(np.full(4, math.sqrt(w) / 1.7), math.sqrt(1 - w) / 0.6) for w in (0.5, 0.7)}
 
 
-def lens(seed: int, p: int = 4, weight: float = 0.5) -> Lens:
+def lens(seed: int, p: int = 4) -> Lens:
+    """Rows are shortened to 1.7, residuals clipped at 0.6."""
     rng = np.random.default_rng(seed)
-    return Lens(rng.normal(0, 2, (p, p)), 1.7, rng.normal(0, 1, p), 0.6, weight)
+    image = Image(rng.normal(0, 8, (p + 1, p - 1)), rng.normal(0, 2, (p + 1, 1)))
+    return Lens(View(image, 2.0), 1.7, 0.6)
 
 
 def linear(n: int, d: int, seed: int, noise: float = 0.5) -> tuple[Array, Array]:
@@ -54,14 +55,11 @@ def r2(model: PrivateRegression, X: Any, y: Array) -> float:
 # --- Sensitivity ----------------------------------------------------------------------------------
 
 KERNELS: dict[str, tuple[Callable[[Array, Array], Array], float]] = {
-    "joint": (lambda Z, y: regression_steps.joint_gram(Z, y, frame(), 1.3), math.sqrt(2)),
-    "step": (lambda Z, y: regression_steps.step_gram(Z, y, frame(), lens(0)), math.sqrt(2)),
-    "rows": (
-        lambda Z, y: regression_steps.step_gram(Z, y, frame(), lens(1, weight=0.7)),
-        math.sqrt(2),
-    ),
-    "vector": (lambda Z, y: regression_steps.step_vector(Z, y, frame(), lens(2)), 2.0),
-    "sandwich": (lambda Z, y: regression_steps.sandwich_gram(Z, y, frame(), lens(3)), math.sqrt(2)),
+    "joint": (lambda Z, y: regression_steps.joint_gram(Z, y, lens(0).view, 1.3), math.sqrt(2)),
+    "step": (lambda Z, y: regression_steps.step_gram(Z, y, lens(0), WEIGHTS[0.5]), math.sqrt(2)),
+    "rows": (lambda Z, y: regression_steps.step_gram(Z, y, lens(1), WEIGHTS[0.7]), math.sqrt(2)),
+    "vector": (lambda Z, y: regression_steps.step_vector(Z, y, lens(2)), 2.0),
+    "sandwich": (lambda Z, y: regression_steps.sandwich_gram(Z, y, lens(3)), math.sqrt(2)),
     "mean": (lambda Z, y: constant.clipped_sum(Z, y, 0.3, 0.1), 2.0),
 }
 
@@ -88,18 +86,11 @@ def test_a_record_moves_a_sum_by_no_more_than_the_ledger_says(name: str) -> None
 
 def test_rows_that_are_not_shortened_move_it_by_more(monkeypatch: pytest.MonkeyPatch) -> None:
     def undone(columns: Array, length: float) -> Array:
-        columns /= length
         return columns
 
     monkeypatch.setattr(regression_steps, "shortened", undone)
     assert largest_move(KERNELS["step"][0]) > 2 * math.sqrt(2)
     assert largest_move(KERNELS["joint"][0]) > 2 * math.sqrt(2)
-
-
-def test_longest_is_the_longest_row() -> None:
-    here = frame(clamp=1.5)
-    Z, y = np.array([[-1.0, 1.0, -1.0]]), np.array([1.0])
-    assert np.linalg.norm(regression_steps._joined(Z, y, here)) == pytest.approx(here.longest)
 
 
 def test_the_second_moment_is_free() -> None:
@@ -245,7 +236,7 @@ def test_the_noise_is_what_the_covariance_says() -> None:
         records, purse = model._checked(X, y)
         run = Run(records, purse, plan_of(purse, 1.0, 3000, 4, 4, centred=True), 1.0)
         run.solve(True)
-        scale = run.frame.response_half / np.append(1.0, run.frame.half)
+        scale = run.frame.response_half / np.append(1.0, run.frame.columns.half)
         runs.append((run.coef[1:] * scale[1:], np.sqrt(np.diag(run.noise))[1:] * scale[1:]))
     spread = np.std([coef for coef, _ in runs], axis=0)
     told = np.mean([noise for _, noise in runs], axis=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from estimators import PrivateRegression
 from estimators.core.base import PlanWarning
-from estimators.tables import constant, ranges, regression_steps
+from estimators.tables import constant, ranges, regression_error, regression_steps
 from minimax import Approximate, Gaussian
 
 Array = np.ndarray
@@ -37,9 +38,9 @@ def slope_of_a_rare_flag(seed: int) -> tuple[float, bool]:
 
 
 def test_a_rare_flag_has_its_slope(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [slope_of_a_rare_flag(seed) for seed in range(8)]
+    found = [slope_of_a_rare_flag(seed) for seed in range(16)]
     assert max(abs(slope - 5) for slope, _ in found) < 1.5
-    assert sum(held for _, held in found) >= 7
+    assert sum(held for _, held in found) >= 13  # fewer in 1 of 100 cases, at this level
     monkeypatch.setattr(ranges, "MANY_FAR", math.inf)
     assert max(abs(slope_of_a_rare_flag(seed)[0]) for seed in range(8)) > 100
 
@@ -95,11 +96,69 @@ def test_a_spike_of_responses_does_not_tell_the_clip(monkeypatch: pytest.MonkeyP
     assert np.mean([claims_slope(seed) for seed in range(6)]) < 0.8
 
 
+def rarer_claims(seed: int) -> float:
+    """R^2 where 2 % of the responses are not 0 and there is little to explain."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(0, 1, (8000, 5))
+    hit = rng.random(8000) < 0.02 * np.exp(0.5 * X[:, 0])
+    y = np.where(hit, rng.lognormal(8, 1, 8000), 0)
+    with pytest.warns(PlanWarning, match="y: nearly all values are equal"):
+        model = PrivateRegression(USUAL, (-6, 6), (0, 2e5), random_state=seed).fit(X, y)
+    return explained(y, model.predict(X))
+
+
+def test_each_step_tells_more_of_the_scale_of_rare_responses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert min(rarer_claims(seed) for seed in range(5)) > -0.05
+    monkeypatch.setattr(regression_steps.Run, "_sharpen", lambda *told: None)
+    assert min(rarer_claims(seed) for seed in range(5)) < -0.05
+
+
+def spiky(seed: int) -> float:
+    """R^2 where most responses are 0 and records are barely enough for the columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(0, 1, (2500, 50))
+    y = np.where(rng.random(2500) < 0.1, 100 * (1 + X[:, 0]), 0)
+    model = PrivateRegression(USUAL, (-6, 6), (-1000, 1000), random_state=seed).fit(X, y)
+    return explained(y, model.predict(X))
+
+
+def test_noise_of_the_first_fit_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert min(spiky(seed) for seed in range(3)) > -0.5
+    monkeypatch.setattr(regression_steps.Run, "_guard", lambda *told: None)
+    assert max(spiky(seed) for seed in range(3)) < -1
+
+
+def test_long_tails_of_columns_widen_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Least squares on the values as they are, where the response is not linear in them."""
+
+    def draw(seed: int, n: int) -> tuple[Array, Array]:
+        rng = np.random.default_rng(seed)
+        X = np.minimum(rng.lognormal(0, 1.5, (n, 3)), 200)
+        return X, 10 + 5 * np.log(X).sum(axis=1) + rng.normal(0, 3, n)
+
+    X, y = draw(0, 200_000)
+    slopes = np.linalg.lstsq(np.column_stack([np.ones(len(y)), X]), y, rcond=None)[0][1:]
+
+    def coverage() -> float:
+        held = []
+        for seed in range(1, 7):
+            model = PrivateRegression(USUAL, (0, 200), (-100, 200), random_state=seed)
+            low, high = model.fit(*draw(seed, 5000)).confidence_interval(0.9)
+            held.append(np.mean((low <= slopes) & (slopes <= high)))
+        return float(np.mean(held))
+
+    assert coverage() > 0.7
+    monkeypatch.setattr(regression_error, "CLAMPED", 0.0)
+    assert coverage() < 0.3
+
+
 # --- Bounds that are far off ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("factor", "least"), [(1e4, 0.95), (1e6, 0.95)])
-def test_bounds_may_be_a_million_times_too_wide(factor: float, least: float) -> None:
+@pytest.mark.parametrize(("factor", "least"), [(1e4, 0.95), (1e7, 0.95)])
+def test_bounds_may_be_ten_million_times_too_wide(factor: float, least: float) -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(40, 10, 20_000)
     y = 0.5 * x + rng.normal(0, 1, 20_000)
@@ -108,6 +167,17 @@ def test_bounds_may_be_a_million_times_too_wide(factor: float, least: float) -> 
     assert explained(y, model.predict(x[:, None])) > least
     low, high = model.confidence_interval(0.99)
     assert low[0] < 0.5 < high[0]
+
+
+def test_bounds_that_hide_a_column_are_told_of() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(40, 10, (5000, 2))
+    model = PrivateRegression(USUAL, [(0, 1e13), (0, 100)], (-100, 200), random_state=0)
+    with pytest.warns(PlanWarning, match="^0: nearly all values are equal, or their bounds are"):
+        model.fit(X, X.sum(axis=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(bounds=(0, 1e7)).fit(X, X.sum(axis=1))
 
 
 def test_fitted_intervals_do_not_cancel_at_large_offsets() -> None:
