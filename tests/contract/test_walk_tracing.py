@@ -140,9 +140,10 @@ def test_dilution_over_its_domain(model: type) -> None:
 
 @pytest.mark.parametrize("bound", packings(), ids=label)
 def test_packings_of_the_problems(bound: LowerBound) -> None:
-    seen = walk(bound)
+    places = points(bound, part(18, of=POINTS))
+    seen = walk(bound, places)
     assert not seen.faults
-    assert (seen.evaluated, seen.compared) == (POINTS, POINTS)
+    assert (seen.evaluated, seen.compared) == (len(places), len(places))
     assert seen.excess <= 0
 
 

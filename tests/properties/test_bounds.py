@@ -39,6 +39,7 @@ from minimax.problems.sparse_mean import lower as sparse_mean
 from minimax.problems.sparse_mean import upper as sparse_mean_upper
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_regression import lower as sparse_regression
+from tests.effort import part
 from tests.strategies import local_privacies, log_floats, log_integers, privacies
 
 MODELS = (Pure, Approximate, ZeroConcentrated, Gaussian)
@@ -156,7 +157,7 @@ def test_more_records_or_less_privacy_never_raise_a_bound(
 
 
 @pytest.mark.oldest
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=part(25, of=80), deadline=None, derandomize=True)
 @given(
     privacy=privacies(),
     n=log_integers(4, 10**7),
@@ -199,7 +200,7 @@ def test_lower_bounds_stay_below_the_proven_upper_bounds(
                 assert bound.value(**point) <= upper * (1 + 1e-9)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=part(15, of=40), deadline=None, derandomize=True)
 @given(
     privacy=privacies(),
     n=log_integers(4, 10**7),
