@@ -50,6 +50,7 @@ from minimax.methods.recursion import (
 from minimax.problems.erm.upper import claimed_theorem_8
 from minimax.problems.mean.upper import clip_bias
 from minimax.problems.regression.problem import LOSS
+from minimax.problems.sparse_logistic.problem import SparseLogisticProblem
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.residual_clipped import sparse_residual_clipped_upper
 from minimax.problems.sparse_regression.thresholded import (
@@ -236,7 +237,7 @@ def _best_bound(problem: SparseRegressionProblem, privacy: Privacy, s: int) -> U
 # --- WG19: Corollaries 5.6 and 5.8 ---------------------------------------------------------------
 
 
-def _log_odds(point: Point, L: float, s: int, radius: float) -> Thresholded:
+def log_odds(point: Point, L: float, s: int, radius: float) -> Thresholded:
     """The descent on the logistic loss."""
     lib, s_star = library(point["s"]), point["s"]
     reach = lib.least(lib.sqrt(point["d"] / s_star), lib.sqrt(s / s_star)) * radius
@@ -252,7 +253,7 @@ def _clipped_residuals(point: Point, s: int, radius: float, G: float, first: boo
 
 
 def noisy_thresholding_upper(
-    problem: SparseRegressionProblem,
+    problem: SparseRegressionProblem | SparseLogisticProblem,
     *,
     s: int,
     radius: float,
@@ -294,7 +295,7 @@ def noisy_thresholding_upper(
     squared = loss == "squared"
 
     def descent_at(point: Point) -> Thresholded:
-        return (_least_squares if squared else _log_odds)(point, problem.L, s, radius)
+        return (_least_squares if squared else log_odds)(point, problem.L, s, radius)
 
     def choose(point: Point) -> Choice:
         return {
