@@ -170,13 +170,16 @@ class Problem(ABC):
         known = {*self.point, *privacy.parameters}
         return [bound for bound in bounds if {*bound.parameters} <= {*known, *bound.defaults}]
 
+    def comparable_lower(self, privacy: type[Privacy]) -> list[LowerBound]:
+        """The certified lower bounds in the problem's own loss."""
+        bounds = self.lower(privacy)
+        return [each for each in bounds if each.kind == "certified" and each.loss is self.loss]
+
     def best_lower(self, privacy: Privacy) -> Floor:
         """The largest certified lower bound on the risk in the problem's own loss."""
         check_privacy(privacy)
         best = Floor(0.0, "none")
-        for bound in self.lower(type(privacy)):
-            if bound.kind != "certified" or bound.loss is not self.loss:
-                continue
+        for bound in self.comparable_lower(type(privacy)):
             try:
                 value = bound.value(**self.point, **privacy.parameters)
             except OutsideRegime:
