@@ -26,6 +26,8 @@ examples:
   python -m minimax regression --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
   python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --epsilon 0.5
   python -m minimax logistic --n 10000 --d 20 --rho 0.125
+  python -m minimax sparse-logistic --n 1e7 --d 100 --s 5 --rho 0.1
+  python -m minimax regression --n 10000 --d 20 --rho 0.125 --L 2
   python -m minimax local-regression --n 1e4 --p 20 --epsilon 0.5 --interactive
   python -m minimax local-regression --n 1e4 --p 20 --alpha 2 --epsilon 0.2
   python -m minimax local-regression --n 1e4 --p 20 --rho 0.1 --loss sum
@@ -144,6 +146,12 @@ def calculator_parser(
         "--radius",
         type=_positive(float),
         help="bound on each |mean_j| (default sigma), or on |beta| (default 1)",
+    )
+    parser.add_argument(
+        "--L",
+        type=_positive(float),
+        help="by which factor eigenvalues of E x x' may differ from the isotropic 1/d or 1/s"
+        " (regressions, logistic; default 1)",
     )
     _add_local(parser)
     privacy = parser.add_argument_group("privacy (one of epsilon, rho, mu)")

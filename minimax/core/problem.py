@@ -62,6 +62,17 @@ def check_spread(L: object) -> None:
         raise ValueError(f"L must be at least 1, got {L!r}")
 
 
+def with_spread(about: str, letter: str, L: float) -> str:
+    """The words for a class whose designs have E x x' = I/letter, if L is 1; or else eigenvalues of
+    E x x' within a factor L of that."""
+    if L == 1:
+        return about
+    isotropic = f"E x x' = I/{letter}"
+    return about.replace(
+        isotropic, f"eigenvalues of E x x' in [1/({L:g} {letter}), {L:g}/{letter}]"
+    )
+
+
 class Floor(NamedTuple):
     """The largest certified lower bound at a problem, and its name."""
 

@@ -192,6 +192,7 @@ def planned_logistic_upper(
         expression=expression,
         closed_formula=lambda at, found: formula(at, found).total,
         assumptions=(
+            Assumption("L = 1", lambda p: problem.L == 1),
             Assumption("coefficients within the projection's radius", lambda p: p["radius"] <= c0),
         ),
         loss=problem.loss,

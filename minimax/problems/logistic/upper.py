@@ -22,17 +22,17 @@ from minimax.problems.logistic.planned import planned_logistic_upper
 from minimax.problems.logistic.problem import LogisticProblem
 
 
-def _descent_at(point: Point, radius: float) -> Descent:
+def _descent_at(point: Point, L: float, radius: float) -> Descent:
     n, d = point["n"], point["d"]
     flattest = logistic_flatness(library(point["radius"]).largest(point["radius"], radius))
 
     def curvature(failure: Number) -> Interval:
-        low, high = chernoff_interval(n, d, 1.0, Interval(1 / d, 1 / d), failure)
+        low, high = chernoff_interval(n, d, 1.0, Interval(1 / (L * d), L / d), failure)
         return Interval(flattest * low, high / 4)
 
     return Descent(
         d=d,
-        unit=1 / d,
+        unit=L / d,
         start=point["radius"],
         cap=point["radius"] + radius,
         variance=1 / (4 * n),
@@ -52,7 +52,7 @@ def noisy_logistic_upper(
 ) -> UpperBound:
     r"""Risk of noisy projected gradient descent on the logistic loss.
 
-    **Statement.** As `minimax.problems.regression.upper.noisy_gradient_upper` with L = 1, B = 0,
+    **Statement.** As `minimax.problems.regression.upper.noisy_gradient_upper` with B = 0,
     1/(4n) in place of sigma^2/n, and [g l, h/4] in place of [l, h], g = e^c0/(1 + e^c0)^2.
 
     **Assumptions.** c0 = radius >= a; gradients of the class are not clipped: G >= 1.
@@ -65,7 +65,7 @@ def noisy_logistic_upper(
     **Source.** WG19: Corollary 5.8 with s = d, projected on the ball.
     """
     return descent_upper(
-        lambda point: _descent_at(point, radius),
+        lambda point: _descent_at(point, problem.L, radius),
         Schedule(step_size, steps, noise),
         name="noisy gradient descent, logistic loss",
         source="WG19: Corollary 5.8 (s = d)",
@@ -80,22 +80,24 @@ def noisy_logistic_upper(
 def best_upper(problem: LogisticProblem, privacy: Privacy) -> Best:
     """The least risk proven for a descent on the logistic loss, or releasing 0.
 
-    PlannedLogisticRegression, which counts on the curvature that is typical or on the least; or,
-    unless the budget is pure, NoisyHardThresholding with s = d, clip = 1 and the class's radius.
+    For L = 1 PlannedLogisticRegression, which counts on the curvature that is typical or on the
+    least; unless the budget is pure, NoisyHardThresholding with s = d, clip = 1 and the class's
+    radius.
     """
-    bounds = [
-        planned_logistic_upper(problem, privacy, reach=reach) for reach in (None, problem.radius)
-    ]
+    bounds = []
+    if problem.L == 1:
+        reaches = (None, problem.radius)
+        bounds += [planned_logistic_upper(problem, privacy, reach=reach) for reach in reaches]
     if not isinstance(privacy, Pure):
         bounds.append(_best_descent(problem, privacy))
-    best = min(map(Best.of, bounds), key=lambda found: found.risk)
-    return best.or_zero(problem.zero_release_risk(), VACUOUS)
+    nothing = Best(problem.zero_release_risk(), note=VACUOUS)
+    return min([*map(Best.of, bounds), nothing], key=lambda found: found.risk)
 
 
 def _best_descent(problem: LogisticProblem, privacy: Privacy) -> UpperBound:
     """Noisy descent at the step size and number of steps of least proven risk."""
     a, model = problem.radius, type(privacy)
-    step_size, steps, _ = _descent_at(problem.point, a).best(
+    step_size, steps, _ = _descent_at(problem.point, problem.L, a).best(
         lambda steps: [repeated_noise(budget_of(privacy), 2 / problem.n, steps)], [0.0]
     )
     return noisy_logistic_upper(

@@ -35,7 +35,6 @@ from minimax.core.calibration import (
     sparse_scales,
     step_scales,
 )
-from minimax.core.loss import Loss, squared_distance
 from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Letters, Number, library
 from minimax.methods.noisy_descent import logistic_flatness, truncation_levels
@@ -53,6 +52,7 @@ from minimax.problems.regression.problem import LOSS
 from minimax.problems.sparse_logistic.problem import SparseLogisticProblem
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.residual_clipped import sparse_residual_clipped_upper
+from minimax.problems.sparse_regression.table_1 import TO_THE_SPARSE_POINT, table_1
 from minimax.problems.sparse_regression.thresholded import (
     Choice,
     StepTerms,
@@ -60,7 +60,6 @@ from minimax.problems.sparse_regression.thresholded import (
     thresholded_upper,
 )
 
-TO_THE_SPARSE_POINT = Loss("squared l2 distance to theta*", squared_distance)
 THEOREM_STEPS = 4
 """Steps at which WG19: Corollary 5.6 is shown with its constants."""
 
@@ -425,8 +424,9 @@ def claimed_corollary_5_8() -> UpperBound:
 
 
 def stated_bounds(problem: SparseRegressionProblem, privacy: Privacy) -> list[UpperBound]:
-    """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
-    claimed = [claimed_theorem_4_4(), claimed_corollary_5_6(), claimed_theorem_8()]
+    """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants) and Table 1, WX21:
+    Theorem 8."""
+    claimed = [claimed_theorem_4_4(), claimed_corollary_5_6(), claimed_theorem_8(), *table_1()]
     if isinstance(privacy, Pure):
         return claimed
     model = type(privacy)
