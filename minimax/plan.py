@@ -15,7 +15,7 @@ from typing import NamedTuple
 from scipy import optimize
 
 from minimax.core.bound import LowerBound, OutsideRegime
-from minimax.core.privacy import Privacy
+from minimax.core.privacy import Privacy, check_privacy
 from minimax.core.problem import Problem
 
 LARGEST_N = 10**15
@@ -59,6 +59,7 @@ def plan(problem: Problem, privacy: Privacy, risk: float) -> Plan:
     smaller n too, even where the bound itself is not proved; and what is reached with n records is
     reached with more.
     """
+    check_privacy(privacy)
     excluded, by = 1, "none"
     for bound in problem.comparable_lower(type(privacy)):
         last = _last_excluded(_excess_of(bound, problem, privacy, risk), excluded)
