@@ -69,15 +69,31 @@ class FixedData:
 
 def fixed_data_bounds(data: FixedData, privacy: Privacy) -> list[UpperBound]:
     """Both theorems with their constants, at the noise of the budget, and as they are claimed."""
-    sizes = {"d": data.d, "s_star": data.s}
-    curved = {"curvature": data.curvature, "smoothness": data.smoothness}
 
     def distance(kept: int, steps: int, noise: float) -> UpperBound:
-        target = {"gradient": data.gradient, "radius": data.radius}
-        return theorem_5_4(s=kept, steps=steps, noise=noise, **sizes, **curved, **target)
+        return theorem_5_4(
+            d=data.d,
+            s=kept,
+            s_star=data.s,
+            curvature=data.curvature,
+            smoothness=data.smoothness,
+            gradient=data.gradient,
+            radius=data.radius,
+            noise=noise,
+            steps=steps,
+        )
 
     def excess(kept: int, steps: int, noise: float) -> UpperBound:
-        return theorem_8(s=kept, steps=steps, noise=noise, gap=data.gap, **sizes, **curved)
+        return theorem_8(
+            d=data.d,
+            s=kept,
+            s_star=data.s,
+            curvature=data.curvature,
+            smoothness=data.smoothness,
+            gap=data.gap,
+            noise=noise,
+            steps=steps,
+        )
 
     given = {
         **{name: float(getattr(data, name)) for name in ("n", "d", "s", "G", "gradient", "radius")},
