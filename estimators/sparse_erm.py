@@ -41,6 +41,7 @@ from minimax.core.privacy import Approximate, Gaussian, ZeroConcentrated
 from minimax.core.symbolic import Number
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.logistic.upper import noisy_logistic_upper
+from minimax.problems.sparse_logistic.problem import SparseLogisticProblem
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.upper import noisy_thresholding_upper
 
@@ -129,11 +130,13 @@ class _SparseDescent(PrivateEstimator):
         self.coef_, self.support_ = coef, np.flatnonzero(coef)
         self.noise_scale_, self.step_size_ = scale, step
 
-    def risk_bound(self, problem: SparseRegressionProblem | LogisticProblem) -> UpperBound:
+    def risk_bound(
+        self, problem: SparseRegressionProblem | SparseLogisticProblem | LogisticProblem
+    ) -> UpperBound:
         """The proven upper bound on the risk, WG19: Corollaries 5.6 and 5.8 with constants: see
         `noisy_thresholding_upper`; for the dense logistic problem, s = d, `noisy_logistic_upper`.
         Needs `radius`, no `l2`, and the squared or logistic loss."""
-        check_problem(problem, SparseRegressionProblem, LogisticProblem)
+        check_problem(problem, SparseRegressionProblem, SparseLogisticProblem, LogisticProblem)
         self._check_options(problem.d)
         check_no_start(self.start)
         schedules.check_planned(self.schedule)
@@ -159,6 +162,8 @@ class _SparseDescent(PrivateEstimator):
                 noise=noise,
                 privacy=asked,
             )
+        if isinstance(problem, SparseLogisticProblem) and kinds[type(loss)] != "logistic":
+            raise ValueError("risk_bound of a SparseLogisticProblem covers the logistic loss")
         return noisy_thresholding_upper(
             problem,
             s=int(self.s),

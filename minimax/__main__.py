@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from minimax.calculator import Row, closed_forms, rows, upper_rows
+from minimax import fixed_data
+from minimax.calculator import rows, upper_rows
 from minimax.catalogue import PROBLEMS
 from minimax.core.balls import MissingFlint
 from minimax.core.bound import Bound
@@ -24,17 +20,25 @@ from minimax.core.privacy import Privacy, from_parameters
 from minimax.core.problem import Problem
 from minimax.figure import plot_problems, write_bounds_figure
 from minimax.options import BUDGET, RELAXED, calculator_parser, own_problem
-from minimax.plan import LARGEST_N, Plan, plan
-from minimax.plan_for import LEVELS, NumberPlan, plan_for
+from minimax.plan import plan
+from minimax.plan_for import LEVELS, plan_for
+from minimax.printed import (
+    print_closed_forms,
+    print_number_plan,
+    print_plan,
+    print_table,
+    print_wrapped,
+    title_of,
+)
 from minimax.problems.local_regression.problem import LOSSES
 from minimax.rigorous import best_certificate, certificates, shown
-
-PIPE_WIDTH = 140
-"""Columns in a pipe, unless COLUMNS says otherwise."""
 
 
 def main(argv: list[str] | None = None, prog: str | None = None) -> int:
     """Run the calculator; returns the exit code."""
+    given = sys.argv[1:] if argv is None else argv
+    if given[:1] == [fixed_data.NAME]:
+        return fixed_data.main(given[1:], prog)
     try:
         own = own_problem(argv)
     except CannotLoad as error:
@@ -65,28 +69,28 @@ def main(argv: list[str] | None = None, prog: str | None = None) -> int:
 def _answered(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> int:
     """What was asked for, printed; the exit code."""
     if args.plan and args.wanted in (None, "n"):
-        _print_plan(plan(problem, privacy, args.risk), args.json)
+        print_plan(plan(problem, privacy, args.risk), args.json)
         return 0
     if args.plan:
-        _print_number_plan(plan_for(problem, privacy, args.risk, args.wanted), args.json)
+        print_number_plan(plan_for(problem, privacy, args.risk, args.wanted), args.json)
         return 0
     if args.rigorous:
         return _print_certificates(problem, privacy, args.upper, args.json)
     if args.plot:
-        write_bounds_figure(args.plot, problem, privacy, _title(problem, privacy))
+        write_bounds_figure(args.plot, problem, privacy, title_of(problem, privacy))
     table = (upper_rows if args.upper else rows)(problem, privacy)
     if args.latex:
-        _print_closed_forms(table, _bounds(problem, privacy, args.upper), args.json)
+        print_closed_forms(table, _bounds(problem, privacy, args.upper), args.json)
     elif args.json:
         print(json.dumps([asdict(row) for row in table], indent=2))
     else:
-        _print_table(table, _title(problem, privacy))
+        print_table(table, title_of(problem, privacy))
         if not args.upper:
             best = problem.best_upper(privacy)
-            print(f"proven upper bound: {best.risk:.3e}   ({best})")
+            print_wrapped(f"proven upper bound: {best.risk:.3e}   ({best})")
             for row in upper_rows(problem, privacy)[1:]:
                 if row.kind == "certified" and row.total is not None and row.total < best.risk:
-                    print(f"in a narrower class: {row.total:.3e}   ({row.name})")
+                    print_wrapped(f"in a narrower class: {row.total:.3e}   ({row.name})")
     return 0
 
 
@@ -153,45 +157,8 @@ def _check_size(
         setattr(args, wanted, 1.0)  # a place for what is looked for
 
 
-def _title(problem: Problem, privacy: Privacy) -> str:
-    numbers = ", ".join(f"{name} = {value:g}" for name, value in problem.point.items())
-    return f"{problem.name}: {problem.description}; {privacy}\n{numbers}"
-
-
-def _print_table(table: list[Row], title: str) -> None:
-    shown = Table(title=escape(title), show_lines=True)
-    shown.add_column("bound", overflow="fold")
-    shown.add_column("kind", no_wrap=True)
-    for column in ("statistical", "privacy", "total"):
-        shown.add_column(column, justify="right", overflow="fold")
-    shown.add_column("assumptions", overflow="fold")
-    for row in table:
-        shown.add_row(
-            f"{escape(row.name)}\n[dim]{escape(row.source)}[/dim]",
-            row.kind,
-            *map(_number, (row.statistical, row.privacy, row.total)),
-            escape("\n".join(row.assumptions)),
-        )
-    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    Console(width=wide).print(shown)
-
-
 def _bounds(problem: Problem, privacy: Privacy, upper: bool) -> Sequence[Bound]:
     return problem.upper(privacy) if upper else problem.lower(type(privacy))
-
-
-def _print_closed_forms(table: list[Row], bounds: Sequence[Bound], as_json: bool) -> None:
-    """The closed forms, alone or beside the rows; the best proven risk is no formula."""
-    forms = closed_forms(bounds)
-    if not as_json:
-        for form in forms:
-            print(f"{form.name}\n  {form.latex}")
-        return
-    first = len(table) - len(forms)
-    beside: list[dict[str, str | None]] = [{"closed_form": None, "latex": None}] * first
-    beside += [{"closed_form": form.closed_form, "latex": form.latex} for form in forms]
-    both = [{**asdict(row), **form} for row, form in zip(table, beside, strict=True)]
-    print(json.dumps(both, indent=2))
 
 
 def _print_certificates(problem: Problem, privacy: Privacy, upper: bool, as_json: bool) -> int:
@@ -207,52 +174,8 @@ def _print_certificates(problem: Problem, privacy: Privacy, upper: bool, as_json
         print(json.dumps([vars(certificate) for certificate in found], indent=2))
     else:
         unproved = sum(bound.kind != "certified" for bound in bounds)
-        print(shown(found, _title(problem, privacy), unproved))
+        print(shown(found, title_of(problem, privacy), unproved))
     return 0
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3e}"
-
-
-def _print_plan(found: Plan, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(vars(found), indent=2))
-        return
-    print(f"target risk: {found.risk:g}")
-    reach = f"n < {found.impossible_below:,}"
-    if found.impossible_below >= LARGEST_N:
-        reach = "any n up to 10^15"
-    print(f"no private estimator reaches it with {reach}   ({found.by})")
-    if found.enough_at is None:
-        print("no estimator here is proven to reach it with n up to 10^15")
-    else:
-        print(f"proven to be reached at n = {found.enough_at:,}   ({found.with_estimator})")
-
-
-def _print_number_plan(found: NumberPlan, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(vars(found), indent=2))
-        return
-    level = found.number in LEVELS
-    print(f"target risk: {found.risk:g}")
-    if found.impossible_at is None:
-        print(f"no {found.number} that was tried is excluded by a lower bound")
-    else:
-        where = _outward(found.impossible_at, up=False) if level else f"{found.impossible_at:,.0f}"
-        reach = f"with {found.number} <= {where}" if level else f"at {found.number} = {where}"
-        print(f"no private estimator reaches it {reach}   ({found.by})")
-    if found.enough_at is None:
-        print(f"no estimator here is proven to reach it at a {found.number} that was tried")
-    else:
-        where = _outward(found.enough_at, up=True) if level else f"{found.enough_at:,.0f}"
-        print(f"proven to be reached at {found.number} = {where}   ({found.with_estimator})")
-
-
-def _outward(value: float, *, up: bool) -> str:
-    """Four digits, rounded to the side on which the statement stays true."""
-    scale = 10.0 ** (3 - math.floor(math.log10(value)))
-    return f"{(math.ceil if up else math.floor)(value * scale) / scale:.4g}"
 
 
 if __name__ == "__main__":

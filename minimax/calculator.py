@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from minimax.core.bound import Bound, Kind, OutsideRegime
+from minimax.core.loss import Loss
 from minimax.core.privacy import Privacy, check_privacy
 from minimax.core.problem import Problem
 from minimax.papers import THIS_WORK
@@ -42,19 +43,20 @@ def rows(problem: Problem, privacy: Privacy) -> list[Row]:
     """One row per lower bound."""
     check_privacy(privacy)
     point = {**problem.point, **privacy.parameters}
-    return [_row(bound, problem, point) for bound in problem.lower(type(privacy))]
+    return [bound_row(bound, point, problem.loss) for bound in problem.lower(type(privacy))]
 
 
 def upper_rows(problem: Problem, privacy: Privacy) -> list[Row]:
     """The best proven upper bound, then those that the sources state."""
     best, point = problem.best_upper(privacy), {**problem.point, **privacy.parameters}
     first = Row(f"best proven: {best}", THIS_WORK, "certified", None, None, best.risk, [])
-    return [first, *(_row(bound, problem, point) for bound in problem.upper(privacy))]
+    return [first, *(bound_row(bound, point, problem.loss) for bound in problem.upper(privacy))]
 
 
-def _row(bound: Bound, problem: Problem, point: Mapping[str, float]) -> Row:
+def bound_row(bound: Bound, point: Mapping[str, float], compared_in: Loss | None = None) -> Row:
+    """A bound at a point; its loss is named unless it is the one that bounds are compared in."""
     notes = [assumption.text for assumption in bound.assumptions]
-    if bound.loss is not problem.loss:
+    if bound.loss is not compared_in:
         notes.append(f"loss: {bound.loss}")
     if bound.remark:
         notes.append(bound.remark)

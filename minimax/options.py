@@ -26,11 +26,14 @@ examples:
   python -m minimax regression --n 10000 --d 20 --epsilon 0.5 --delta 1e-6
   python -m minimax sparse-regression --n 10000 --d 1000 --s 10 --epsilon 0.5
   python -m minimax logistic --n 10000 --d 20 --rho 0.125
+  python -m minimax sparse-logistic --n 1e7 --d 100 --s 5 --rho 0.1
+  python -m minimax regression --n 10000 --d 20 --rho 0.125 --L 2
   python -m minimax local-regression --n 1e4 --p 20 --epsilon 0.5 --interactive
   python -m minimax local-regression --n 1e4 --p 20 --alpha 2 --epsilon 0.2
   python -m minimax local-regression --n 1e4 --p 20 --rho 0.1 --loss sum
   python -m minimax label-regression --n 1e4 --p 1e3 --s 10 --epsilon 0.5
   python -m minimax sparse-regression --n 1e4 --d 1e3 --s 10 --rho 0.125 --upper
+  python -m minimax fixed-data --help
   python -m minimax mean --d 20 --epsilon 0.5 --delta 1e-6 --plan --risk 0.01
   python -m minimax mean --n 10000 --d 20 --plan --for rho --risk 0.01
   python -m minimax mean --n 10000 --rho 0.1 --plan --for d --risk 0.01
@@ -55,7 +58,9 @@ class _NotPositive(argparse.ArgumentTypeError):
 Converted = TypeVar("Converted", int, float)
 
 
-def _positive(kind: type[Converted]) -> Callable[[str], Converted]:
+def positive(kind: type[Converted]) -> Callable[[str], Converted]:
+    """What reads an option: a positive, finite number, whole if it is an int."""
+
     def convert(text: str) -> Converted:
         try:
             value = float(text)
@@ -79,7 +84,7 @@ def _positive(kind: type[Converted]) -> Callable[[str], Converted]:
 def _offset(text: str) -> float:
     """kappa: positive, with a hint for those who write plain zCDP as (0, rho)-zCDP."""
     try:
-        return _positive(float)(text)
+        return positive(float)(text)
     except _NotPositive as error:
         hint = "(0, rho)-zCDP is --rho alone"
         raise argparse.ArgumentTypeError(f"{error}; {hint}") from None
@@ -122,7 +127,8 @@ def calculator_parser(
     parser = argparse.ArgumentParser(
         prog=prog or OWN_NAME,
         description="Certified minimax lower bounds on the risk under privacy.\n\n"
-        f"problems:\n{problems}",
+        f"problems:\n{problems}\n  {'fixed-data':18s} no problem, but an algorithm on given data,"
+        " for any loss:\n                     see fixed-data --help",
         epilog=_examples(prog or OWN_NAME),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -133,28 +139,34 @@ def calculator_parser(
         metavar="MODULE:NAME",
         help="a problem of your own instead: a subclass of minimax.Problem in a module of yours",
     )
-    parser.add_argument("--n", type=_positive(int), help="number of records")
-    parser.add_argument("--d", type=_positive(int), help="dimension (central problems)")
-    parser.add_argument("--p", type=_positive(int), help="dimension (local and label-regression)")
+    parser.add_argument("--n", type=positive(int), help="number of records")
+    parser.add_argument("--d", type=positive(int), help="dimension (central problems)")
+    parser.add_argument("--p", type=positive(int), help="dimension (local and label-regression)")
     parser.add_argument(
-        "--s", type=_positive(int), help="sparsity (sparse problems, label-regression)"
+        "--s", type=positive(int), help="sparsity (sparse problems, label-regression)"
     )
-    parser.add_argument("--sigma", type=_positive(float), help="scale of the noise (default 1)")
+    parser.add_argument("--sigma", type=positive(float), help="scale of the noise (default 1)")
     parser.add_argument(
         "--radius",
-        type=_positive(float),
+        type=positive(float),
         help="bound on each |mean_j| (default sigma), or on |beta| (default 1)",
+    )
+    parser.add_argument(
+        "--L",
+        type=positive(float),
+        help="by which factor eigenvalues of E x x' may differ from the isotropic 1/d or 1/s"
+        " (regressions, logistic; default 1)",
     )
     _add_local(parser)
     privacy = parser.add_argument_group("privacy (one of epsilon, rho, mu)")
     privacy.add_argument(
-        "--epsilon", type=_positive(float), help="pure, or with --delta, or with --alpha"
+        "--epsilon", type=positive(float), help="pure, or with --delta, or with --alpha"
     )
-    privacy.add_argument("--delta", type=_positive(float), help="goes with --epsilon")
-    privacy.add_argument("--rho", type=_positive(float), help="zero-concentrated")
-    privacy.add_argument("--mu", type=_positive(float), help="Gaussian")
+    privacy.add_argument("--delta", type=positive(float), help="goes with --epsilon")
+    privacy.add_argument("--rho", type=positive(float), help="zero-concentrated")
+    privacy.add_argument("--mu", type=positive(float), help="Gaussian")
     privacy.add_argument(
-        "--alpha", type=_positive(float), help="Renyi of this order, with --epsilon (local, label)"
+        "--alpha", type=positive(float), help="Renyi of this order, with --epsilon (local, label)"
     )
     privacy.add_argument(
         "--kappa", type=_offset, help="(kappa, rho)-zCDP, with --rho (local, label)"
@@ -167,7 +179,7 @@ def calculator_parser(
         choices=("n", *LEVELS, *SIZES),
         help="the number that --plan looks for (default n)",
     )
-    parser.add_argument("--risk", type=_positive(float), help="target risk for --plan")
+    parser.add_argument("--risk", type=positive(float), help="target risk for --plan")
     parser.add_argument("--upper", action="store_true", help="show upper bounds instead")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.add_argument(
@@ -188,12 +200,12 @@ def _add_local(parser: argparse.ArgumentParser) -> None:
     local = parser.add_argument_group("local-regression and label-regression")
     local.add_argument(
         "--C",
-        type=_positive(float),
+        type=positive(float),
         help=f"bound on the noise (default {LocalRegressionProblem.C:g}, as in WX21's classes)",
     )
     local.add_argument(
         "--b",
-        type=_positive(float),
+        type=positive(float),
         help="bound on the link's slope (label-regression; default: y is linear, f(x) = x)",
     )
     reports = local.add_mutually_exclusive_group()
@@ -224,4 +236,4 @@ def _add_own(parser: argparse.ArgumentParser, own: type[Problem] | None) -> None
     group = parser.add_argument_group(own.name)
     for name in own.parameters():
         if name not in NUMBERS:
-            group.add_argument(f"--{name}", type=_positive(int if name in COUNTS else float))
+            group.add_argument(f"--{name}", type=positive(int if name in COUNTS else float))

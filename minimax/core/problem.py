@@ -62,6 +62,17 @@ def check_spread(L: object) -> None:
         raise ValueError(f"L must be at least 1, got {L!r}")
 
 
+def with_spread(about: str, letter: str, L: float) -> str:
+    """The words for a class whose designs have E x x' = I/letter, if L is 1; or else eigenvalues of
+    E x x' within a factor L of that."""
+    if L == 1:
+        return about
+    isotropic = f"E x x' = I/{letter}"
+    return about.replace(
+        isotropic, f"eigenvalues of E x x' in [1/({L:g} {letter}), {L:g}/{letter}]"
+    )
+
+
 class Floor(NamedTuple):
     """The largest certified lower bound at a problem, and its name."""
 
@@ -170,13 +181,16 @@ class Problem(ABC):
         known = {*self.point, *privacy.parameters}
         return [bound for bound in bounds if {*bound.parameters} <= {*known, *bound.defaults}]
 
+    def comparable_lower(self, privacy: type[Privacy]) -> list[LowerBound]:
+        """The certified lower bounds in the problem's own loss."""
+        bounds = self.lower(privacy)
+        return [each for each in bounds if each.kind == "certified" and each.loss is self.loss]
+
     def best_lower(self, privacy: Privacy) -> Floor:
         """The largest certified lower bound on the risk in the problem's own loss."""
         check_privacy(privacy)
         best = Floor(0.0, "none")
-        for bound in self.lower(type(privacy)):
-            if bound.kind != "certified" or bound.loss is not self.loss:
-                continue
+        for bound in self.comparable_lower(type(privacy)):
             try:
                 value = bound.value(**self.point, **privacy.parameters)
             except OutsideRegime:

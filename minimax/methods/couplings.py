@@ -160,37 +160,17 @@ class RegressionPacking:
         if self.s > EXACT_WALK:
             normal = 2 / lib.pi * lib.atan(c) + 2 * c / lib.sqrt(2 * lib.pi * self.s)
             return lib.least(normal, _sign_difference(c))
-        return self._over_walk(_sign_difference, c)
-
-    def _over_walk(self, value: Callable[[Number], Number], c: Number) -> Number:
-        """E value(c |W|): a sum over the values of |W| and their chances."""
-        if isinstance(c, PRECISE):
-            step = c / library(c).sqrt(self.s)
-            ways = ((k, 2 * math.comb(self.s, k)) for k in range((self.s + 1) // 2))
-            pairs = sum(weight * value(step * (self.s - 2 * k)) for k, weight in ways)
-            middle = math.comb(self.s, self.s // 2) * value(0 * c) if self.s % 2 == 0 else 0
-            return (pairs + middle) / lift(2.0, c) ** self.s
-        ups = np.arange(self.s + 1)
-        W = np.abs(2 * ups - self.s) / math.sqrt(self.s)
-        return value(np.asarray(c)[..., None] * W) @ _walk_chances(self.s)
+        return _over_walk(self.s, _sign_difference, c)
 
     def height(self, alpha: ArrayLike) -> Array:
-        """A g with alpha(g) about alpha, or the largest the class allows.
-
-        alpha(g) is concave and 0 at 0, so from a g that is small enough g alpha/alpha(g) is
-        again; it converges in a few rounds. The first g is, by Jensen's inequality.
-        """
+        """A g with alpha(g) about alpha, or the largest the class allows."""
         alpha = np.asarray(alpha, dtype=float)
-        sigma, radius = float(self.sigma), float(self.radius)
-        g = math.sqrt(8) * sigma * special.erfinv(np.minimum(alpha, 1 - 1e-12))
-        for _ in range(8):
-            g = g * np.maximum(alpha / np.maximum(self.difference(g), 1e-300), 1.0)
-        return np.minimum(g, radius / math.sqrt(self.s))
+        first = math.sqrt(8) * float(self.sigma) * special.erfinv(np.minimum(alpha, 1 - 1e-12))
+        return _enlarged(self, alpha, first)
 
     def saturation(self) -> float:
         """The alpha at which g reaches radius/sqrt(s)."""
-        top = np.array(float(self.radius) / math.sqrt(self.s))
-        return min(max(float(self.difference(top)), 1e-250), 1.0)
+        return _saturation(self)
 
     def coupling(self, alpha: Number, height: Number) -> Coupling:
         r"""Mean and deviation of Lambda are exact for s <= 500, beyond that bounds.
@@ -209,14 +189,107 @@ class RegressionPacking:
         # Past 1e50 every record differs; there is nothing to gain there but overflow.
         c = lib.least(g / self.sigma, 1e50)
         if self.s > EXACT_WALK:
-            size = lib.least(lib.sqrt(2 / lib.pi) + 1 / lib.sqrt(self.s), 1)
+            size = _mean_walk(self.s, c)
             mean, variance = c**2 / 2 + c * size / lib.sqrt(2 * lib.pi), c**2 + c**4 / 2
         else:
-            mean = self._over_walk(_mean_excess, c)
-            square = self._over_walk(_square_excess, c)
+            mean = _over_walk(self.s, _mean_excess, c)
+            square = _over_walk(self.s, _square_excess, c)
             variance = lib.largest(square * (1 + 1e3 * lib.ulp) - mean**2, 0)
         deviation = lib.sqrt(self.n * variance)
         return Coupling(self.difference(g), g**2, self.n * mean, deviation)
+
+
+@dataclass(frozen=True)
+class LogisticPacking:
+    r"""Logistic coefficients g v with x uniform on {-1/sqrt s, 1/sqrt s}^d, loss |.|^2/s.
+
+    A label of chance 1/(1 + e^-u), u = <x, beta>, and a fair one agree but for a chance
+    tanh(|u|/2)/2, and u = g W as in `RegressionPacking`: alpha(g) = E tanh(g |W|/2)/2 <= g/4. The
+    class asks g sqrt(s) <= radius. Free is g.
+    """
+
+    n: Number
+    m: int
+    s: int
+    radius: Number
+
+    def difference(self, g: Number) -> Number:
+        """alpha(g): exact for s <= 500, beyond that by Jensen's inequality and `_mean_walk`."""
+        if self.s > EXACT_WALK:
+            return _label_difference(g * _mean_walk(self.s, g))
+        return _over_walk(self.s, _label_difference, g)
+
+    def height(self, alpha: ArrayLike) -> Array:
+        """A g with alpha(g) about alpha, or the largest the class allows."""
+        alpha = np.asarray(alpha, dtype=float)
+        return _enlarged(self, alpha, 2 * np.arctanh(np.minimum(2 * alpha, 1 - 1e-12)))
+
+    def saturation(self) -> float:
+        """The alpha at which g reaches radius/sqrt(s)."""
+        return _saturation(self)
+
+    def coupling(self, alpha: Number, height: Number) -> Coupling:
+        r"""Mean and deviation of Lambda are exact for s <= 500, beyond that bounds.
+
+        A fair label is the less likely one under beta with chance 1/2, whatever x; then
+        l^+ = log((1 + e^{|u|})/2), and otherwise l^+ = 0. For large s: l^+ <= |u|/2 + u^2/8, whose
+        mean and mean square follow from E W^2 = 1, E|W|^3 <= sqrt 3 and E W^4 <= 3.
+        """
+        lib = library(height)
+        # Past 1e50 every second record differs; there is nothing to gain there but overflow.
+        g = lib.least(height, self.radius / lib.sqrt(self.s), 1e50)
+        if self.s > EXACT_WALK:
+            mean = g * _mean_walk(self.s, g) / 4 + g**2 / 16
+            variance = (g**2 / 4 + lib.sqrt(3) * g**3 / 8 + 3 * g**4 / 64) / 2
+        else:
+            mean = _over_walk(self.s, _label_excess, g) / 2
+            square = _over_walk(self.s, lambda u: _label_excess(u) ** 2, g) / 2
+            variance = lib.largest(square * (1 + 1e3 * lib.ulp) - mean**2, 0)
+        deviation = lib.sqrt(self.n * variance)
+        return Coupling(self.difference(g), g**2, self.n * mean, deviation)
+
+
+class _SignDesign(Protocol):
+    """A packing of coefficients g v, rows of signs; alpha(g) is concave and 0 at 0."""
+
+    @property
+    def s(self) -> int: ...
+    @property
+    def radius(self) -> Number: ...
+    def difference(self, g: Number) -> Number:
+        """alpha(g)."""
+
+
+def _enlarged(packing: _SignDesign, alpha: Array, g: Array) -> Array:
+    """From g with alpha(g) <= alpha, found by Jensen's inequality, to nearly alpha, as far as the
+    class allows: alpha(g) is concave and 0 at 0, so g alpha/alpha(g) is again small enough."""
+    for _ in range(8):
+        g = g * np.maximum(alpha / np.maximum(packing.difference(g), 1e-300), 1.0)
+    return np.asarray(np.minimum(g, float(packing.radius) / math.sqrt(packing.s)))
+
+
+def _saturation(packing: _SignDesign) -> float:
+    """alpha(g) at the largest g of the class."""
+    top = np.array(float(packing.radius) / math.sqrt(packing.s))
+    return min(max(float(packing.difference(top)), 1e-250), 1.0)
+
+
+def _over_walk(s: int, value: Callable[[Number], Number], c: Number) -> Number:
+    """E value(c |W|), W the sum of s signs over sqrt(s): a sum over its values and chances."""
+    if isinstance(c, PRECISE):
+        step = c / library(c).sqrt(s)
+        ways = ((k, 2 * math.comb(s, k)) for k in range((s + 1) // 2))
+        pairs = sum(weight * value(step * (s - 2 * k)) for k, weight in ways)
+        middle = math.comb(s, s // 2) * value(0 * c) if s % 2 == 0 else 0
+        return (pairs + middle) / lift(2.0, c) ** s
+    W = np.abs(2 * np.arange(s + 1) - s) / math.sqrt(s)
+    return value(np.asarray(c)[..., None] * W) @ _walk_chances(s)
+
+
+def _mean_walk(s: int, like: Number) -> Number:
+    """At least E|W|: that of a Gaussian and their Wasserstein distance, or 1."""
+    lib = library(like)
+    return lib.least(lib.sqrt(2 / lib.pi) + 1 / lib.sqrt(s), 1)
 
 
 @lru_cache(maxsize=64)
@@ -245,3 +318,14 @@ def _mean_excess(c: Number) -> Number:
 def _square_excess(c: Number) -> Number:
     """E (l^+)^2."""
     return (c**2 + c**4 / 4) * library(c).ndtr(c / 2) + c**3 / 2 * _half_density(c)
+
+
+def _label_difference(u: Number) -> Number:
+    """tanh(u/2)/2, u >= 0."""
+    return library(u).tanh(u / 2) / 2
+
+
+def _label_excess(u: Number) -> Number:
+    """log((1 + e^u)/2), u >= 0, without overflow."""
+    lib = library(u)
+    return u + lib.log1p(lib.expm1(-u) / 2)

@@ -246,9 +246,9 @@ def logistic_secant(reach: Number) -> Number:
     return library(reach).tanh(reach / 2) / (2 * reach)
 
 
-def logistic_outset(n: Number, d: Number, radius: Number) -> Outset:
-    """That of the logistic loss if |beta| <= radius, |x| <= 1, E x x' = I/d."""
-    return Outset(Interval(logistic_secant(radius) / d, 1 / (4 * d)), 1 / (4 * n))
+def logistic_outset(n: Number, d: Number, L: float, radius: Number) -> Outset:
+    """That of the logistic loss if |beta| <= radius, |x| <= 1, I/(L d) <= E x x' <= L I/d."""
+    return Outset(Interval(logistic_secant(radius) / (L * d), L / (4 * d)), 1 / (4 * n))
 
 
 def logistic_flatness(reach: Number) -> Number:

@@ -323,10 +323,13 @@ def packing_expression(
     return s * size**2 * squared_height / (32 * n**2)
 
 
-def regression_expression(model: type[Privacy], log_size: Expression, s: Expression) -> Expression:
-    r"""That of a `RegressionPacking`: g^2/8 (g^2/16 for (eps, delta)), r = 1/2, alpha = N_0/(2n).
+def sign_design_expression(
+    model: type[Privacy], log_size: Expression, s: Expression, steepness: Expression
+) -> Expression:
+    r"""That of a `RegressionPacking` or a `LogisticPacking`: g^2/8 (g^2/16 for (eps, delta)),
+    r = 1/2, alpha = N_0/(2n).
 
-    g >= sigma sqrt(2 pi) alpha, and P = P(N <= N_0) >= 1/2 by Markov. N_0 makes T_{N_0}(q) at
+    g^2 >= `steepness` alpha^2, and P = P(N <= N_0) >= 1/2 by Markov. N_0 makes T_{N_0}(q) at
     most 1/4 without the delta, which is at most 1/4 too. P (1 - T(q/P)) grows with P, so it is
     at least (1 - T(2q))/2: for a pure budget T(2q) <= 1/2, with delta 3/4; for zCDP and GDP
     T(2q) = exp(-(sqrt(L - log 2) - sqrt L + sqrt(log 4))^2), which falls with L from 1/2 at
@@ -334,8 +337,9 @@ def regression_expression(model: type[Privacy], log_size: Expression, s: Express
     """
     lib = library(s)
     alpha = _closed_size_expression(model, log_size, s) / (2 * LETTERS["n"])
-    reach = 2 * lib.pi * (LETTERS["sigma"] * alpha) ** 2
-    return lib.least(reach, LETTERS["radius"] ** 2 / s) / (16 if model is Approximate else 8)
+    return lib.least(steepness * alpha**2, LETTERS["radius"] ** 2 / s) / (
+        16 if model is Approximate else 8
+    )
 
 
 def _closed_size_expression(

@@ -273,21 +273,32 @@ class RegressionPrior:
     support: int | None = None
 
     def draw(self, rng: np.random.Generator) -> LinearInstance:
-        size = self.d if self.support is None else self.support
-        target = np.zeros(self.d)
-        target[:size] = _ball_vector(size, self.radius, rng)
-        return LinearInstance(target, self.sigma, 1 / math.sqrt(size))
+        target = _ball_on_support(self.d, self.radius, self.support, rng)
+        return LinearInstance(target, self.sigma, 1 / math.sqrt(self.support or self.d))
 
 
 @dataclass(frozen=True)
 class LogisticPrior:
-    """Coefficients from the ball prior; logistic model with uniform signs of size 1/sqrt(d)."""
+    """Coefficients from the ball prior; logistic model with uniform signs of size 1/sqrt(d).
+
+    `support` as for `RegressionPrior`.
+    """
 
     d: int
     radius: float
+    support: int | None = None
 
     def draw(self, rng: np.random.Generator) -> LogisticInstance:
-        return LogisticInstance(_ball_vector(self.d, self.radius, rng), 1 / math.sqrt(self.d))
+        target = _ball_on_support(self.d, self.radius, self.support, rng)
+        return LogisticInstance(target, 1 / math.sqrt(self.support or self.d))
+
+
+def _ball_on_support(d: int, radius: float, support: int | None, rng: np.random.Generator) -> Array:
+    """The first `support` coefficients (all for None) from the ball prior, the others zero."""
+    size = d if support is None else support
+    target = np.zeros(d)
+    target[:size] = _ball_vector(size, radius, rng)
+    return target
 
 
 @dataclass(frozen=True)
@@ -302,6 +313,19 @@ class RegressionBlockPrior:
     def draw(self, rng: np.random.Generator) -> LinearInstance:
         target = self.height * _block_signs(self.d, self.s, rng)
         return LinearInstance(target, self.sigma, 1 / math.sqrt(self.s))
+
+
+@dataclass(frozen=True)
+class LogisticBlockPrior:
+    """One coefficient +-height in each of s blocks; logistic model, signs of size 1/sqrt(s)."""
+
+    d: int
+    s: int
+    height: float
+
+    def draw(self, rng: np.random.Generator) -> LogisticInstance:
+        target = self.height * _block_signs(self.d, self.s, rng)
+        return LogisticInstance(target, 1 / math.sqrt(self.s))
 
 
 # --- Local privacy --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ be too large for the optimum, and a lower bound must stay below it all the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 from itertools import product
@@ -24,6 +25,7 @@ from minimax.methods.priors import (
     CosinePrior,
     DilutedPrior,
     GaussianBlockPrior,
+    LogisticBlockPrior,
     LogisticPrior,
     RegressionBlockPrior,
     RegressionPrior,
@@ -188,7 +190,7 @@ def logistic_signs(prior: LogisticPrior, n: int) -> FiniteProblem:
 
     A mechanism on z may draw the x itself, so reducing (x, y) to z loses nothing.
     """
-    _only(prior.d, prior)
+    _only(prior.support or prior.d, prior)
     beta, weights = ball_law(prior.radius)
     return binary(n, weights, special.expit(beta), beta)
 
@@ -212,10 +214,21 @@ def slopes(prior: RegressionBlockPrior, n: int) -> FiniteProblem:
     x is uniform on {-1, 1}^d/sqrt(s), so that w sqrt(s) has the law
     Phi(<w, beta>/(sigma sqrt s))/2^{d-1}, and the loss is |.|^2/s.
     """
+    return _signed_rows(prior, n, lambda slope: special.ndtr(slope / prior.sigma))
+
+
+@finite.register
+def label_slopes(prior: LogisticBlockPrior, n: int) -> FiniteProblem:
+    """As `slopes`, w = (2y - 1) x: a positive y has the chance expit(<x, beta>)."""
+    return _signed_rows(prior, n, special.expit)
+
+
+def _signed_rows(
+    prior: RegressionBlockPrior | LogisticBlockPrior, n: int, positive: Callable[[Array], Array]
+) -> FiniteProblem:
     beta = prior.height * block_vectors(prior.d, prior.s)
     values = np.array(list(product([-1.0, 1.0], repeat=prior.d)))
-    slope = beta @ values.T / (prior.sigma * math.sqrt(prior.s))
-    chances = special.ndtr(slope) / 2 ** (prior.d - 1)
+    chances = positive(beta @ values.T / math.sqrt(prior.s)) / 2 ** (prior.d - 1)
     if n > 1:
         first = values[:, 0] > 0
         chances = np.stack([chances[:, side].sum(axis=1) for side in (first, ~first)], axis=1)

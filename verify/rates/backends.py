@@ -6,11 +6,15 @@ whatever order tasks end.
 
 from __future__ import annotations
 
+import os
 import pickle
 import platform
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
+WATCH_SECONDS = 1.0
+"""Between looks at whether the main process is still there."""
 CONNECT_SECONDS = 10
 """After which a scheduler that does not answer is given up."""
 
@@ -44,13 +50,28 @@ class Processes:
         """Each item's place and result, as they come."""
         # Processes, not threads: the work is many small numpy calls, which would contend for the
         # interpreter.
-        calls = (delayed(_placed)(call, place, item) for place, item in enumerate(items))
+        main = os.getpid()
+        calls = (delayed(_placed)(call, place, item, main) for place, item in enumerate(items))
         jobs = Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
         yield from jobs(calls)
 
 
-def _placed(call: Callable[[T], R], place: int, item: T) -> tuple[int, R]:
+def _placed(call: Callable[[T], R], place: int, item: T, main: int) -> tuple[int, R]:
+    if os.getppid() == main:
+        _end_with(main)
     return place, call(item)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone, which if killed outright tells no one."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 # --- dask -----------------------------------------------------------------------------------------

@@ -69,11 +69,9 @@ def _telling(claim: Claim, what: str, point: Point) -> Iterator[None]:
     except BadClaim:
         raise
     except OutsideRegime as error:
-        needs = "; ".join(error.needs) or str(error)
-        raise BadClaim(
-            f"claim {claim.name!r}: {what} is outside its regime at {shown_point(point)}, it needs"
-            f" {needs}"
-        ) from error
+        outside = f"is outside its regime at {shown_point(point)}, it needs"
+        why = f"{outside} {'; '.join(error.needs)}" if error.needs else f"is missing: {error}"
+        raise BadClaim(f"claim {claim.name!r}: {what} {why}") from error
     except Exception as error:  # a user's own code may raise anything
         raise BadClaim(
             f"claim {claim.name!r}: {what} fails at {shown_point(point)}: {_told(error)}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from minimax.core.bound import Instance, LowerBound, Point
+from minimax.core.bound import Instance, LowerBound, Point, UpperBound
+from minimax.core.privacy import check_privacy
 from minimax.core.problem import AS_SIGMA, FORM, Array
 from minimax.core.symbolic import Number
 from minimax.methods.priors import SignInstance
@@ -53,3 +54,12 @@ class BoundedMeanProblem(MeanProblem):
         from minimax.problems.bounded_mean.lower import bounded_lower_bounds
 
         return bounded_lower_bounds(privacy)
+
+    def upper(self, privacy: Privacy) -> list[UpperBound]:
+        """For records of the class that are sub-Gaussian vectors, and what CWZ19: Theorem 3.2
+        claims of bounded data."""
+        check_privacy(privacy)
+        from minimax.problems.mean.upper import claimed_theorem_3_2, vector_upper
+
+        claimed = self.stated([claimed_theorem_3_2(bounded=True)], privacy)
+        return [vector_upper(self, privacy), *claimed]

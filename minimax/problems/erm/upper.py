@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from minimax.core.best import with_remark
 from minimax.core.bound import (
+    HIDDEN_CONSTANT,
     Assumption,
     Optimum,
     Point,
@@ -16,6 +17,7 @@ from minimax.core.bound import (
     claimed_bound,
 )
 from minimax.core.loss import Loss, squared_distance
+from minimax.core.privacy import Approximate, Privacy, ZeroConcentrated, parameter_names
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.methods.recursion import (
     Interval,
@@ -230,4 +232,49 @@ def claimed_theorem_8() -> UpperBound:
         ("n", "d", "s", "epsilon", "delta"),
         rate,
         loss=EXCESS_RISK,
+    )
+
+
+def claimed_theorem_5_4(model: type[Privacy]) -> UpperBound | None:
+    r"""WG19: Theorem 5.4 as claimed, mu = curvature, kappa = smoothness/curvature: under zCDP
+
+        kappa^2 s gradient^2/mu^2
+            + kappa^3 G^2 s log(d)/(n^2 mu^2 rho) log(rho n mu radius/(s kappa G)),
+
+    and under (epsilon, delta), by Remark 5.5, with log(1/delta)/eps^2 for 1/rho and no logarithm.
+
+    The logarithm should be that of the number of steps, of rho n^2: as printed it is 0 at rho about
+    1/n, where the noise is not.
+    """
+    if model not in (ZeroConcentrated, Approximate):
+        return None
+    concentrated = model is ZeroConcentrated
+
+    def inside(p: Point) -> Number:
+        kappa = p["smoothness"] / p["curvature"]
+        return p["rho"] * p["n"] * p["curvature"] * p["radius"] / (p["s"] * kappa * p["G"])
+
+    def rate(p: Point) -> Terms:
+        log, mu = library(p["n"]).log, p["curvature"]
+        kappa = p["smoothness"] / mu
+        unit = kappa**3 * p["s"] * log(p["d"]) * (p["G"] / (p["n"] * mu)) ** 2
+        if concentrated:
+            privacy = unit / p["rho"] * log(inside(p))
+        else:
+            privacy = -unit * log(p["delta"]) / p["epsilon"] ** 2
+        return Terms(p["s"] * (kappa * p["gradient"] / mu) ** 2, privacy)
+
+    positive = Assumption("rho n mu radius > s kappa G", lambda p: bool(inside(p) > 1))
+    names = ("n", "d", "s", "curvature", "smoothness", "G", "gradient", "radius")
+    wrong = "its logarithm is 0 at rho about 1/n, where the noise is not: that of T is meant"
+    twice = "its noise spends 2 rho"
+    return claimed_bound(
+        UpperBound,
+        "noisy hard thresholding, any loss: claimed rate of Theorem 5.4",
+        "WG19: Theorem 5.4" if concentrated else "WG19: Remark 5.5",
+        (*names, *parameter_names(model)),
+        rate,
+        assumptions=(positive,) if concentrated else (),
+        loss=GIVEN_THE_DATA,
+        remark=f"{HIDDEN_CONSTANT}; {twice}" + (f"; {wrong}" if concentrated else ""),
     )

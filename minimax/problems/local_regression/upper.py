@@ -25,11 +25,12 @@ from minimax.core.bound import (
     Point,
     Terms,
     UpperBound,
+    at_least,
     claimed_bound,
 )
 from minimax.core.calibration import Allowance, report_epsilon, report_signal
 from minimax.core.loss import Loss
-from minimax.core.privacy import Privacy, Pure, ZeroConcentrated
+from minimax.core.privacy import Approximate, Privacy, Pure, ZeroConcentrated
 from minimax.core.soft_cap import mean_along, proxy_along, steepness
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.methods.recursion import subgaussian_top
@@ -267,8 +268,40 @@ NO_MEAN = (
 )
 
 
+def claimed_wx19_theorem_1(*, interaction: bool = False) -> UpperBound:
+    """The upper half of WX19: Theorem 1, which WX21 does not repeat: min{1, p log p/(n eps^2)} for
+    non-interactive (epsilon, delta) reports."""
+
+    def rate(at: Point) -> Terms:
+        lib = library(at["p"])
+        size = at["p"] * lib.log(at["p"]) / (at["n"] * at["epsilon"] ** 2)
+        return Terms(None, lib.least(1, size))
+
+    return claimed_bound(
+        UpperBound,
+        "claimed rate of Theorem 1's upper half",
+        "WX19: Theorem 1",
+        ("n", "p", "C", "epsilon", "delta"),
+        rate,
+        assumptions=(
+            Assumption("C <= 2 (the paper's class has C = 2)", lambda at: at["C"] <= 2),
+            Assumption("epsilon <= 1/2", lambda at: at["epsilon"] <= 0.5),
+            Assumption("non-interactive reports", lambda at: not interaction),
+            at_least("p", 2),
+        ),
+        loss=SQUARED,
+        remark=(
+            f"{HIDDEN_CONSTANT}; {NO_MEAN}; with it a pure budget is enough (OneShotThreshold), but"
+            " no probability of 1 - exp(-c p) is possible as delta falls"
+        ),
+    )
+
+
 def claimed_record_bounds(privacy: Privacy, *, interaction: bool) -> list[UpperBound]:
-    """WX21: Theorems 5 and 9 (f(x) = x) as claimed: sequentially interactive, pure, s = 1."""
+    """What is claimed for s = 1: WX21: Theorems 5 and 9 (f(x) = x), sequentially interactive and
+    pure; WX19: Theorem 1, non-interactive and (epsilon, delta)."""
+    if isinstance(privacy, Approximate):
+        return [claimed_wx19_theorem_1(interaction=interaction)]
     if not isinstance(privacy, Pure):
         return []
 

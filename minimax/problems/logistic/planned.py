@@ -194,6 +194,7 @@ def planned_logistic_upper(
         expression=expression,
         closed_formula=lambda at, found: formula(at, found).total,
         assumptions=(
+            Assumption("L = 1", lambda p: problem.L == 1),
             Assumption("coefficients within the projection's radius", lambda p: p["radius"] <= c0),
         ),
         loss=problem.loss,
@@ -234,7 +235,7 @@ def _rates(at: Point, c0: float, found: Optimum, failure: Number | None = None) 
     n, d = at["n"], at["d"]
     chance = lift(found["failure"], n) if failure is None else failure
     low, high = chernoff_interval(n, d, 1.0, Interval(1 / d, 1 / d), chance)
-    outset = logistic_outset(n, d, at["radius"]).curvature
+    outset = logistic_outset(n, d, 1.0, at["radius"]).curvature
     first = Interval(outset.low + 0 * low, outset.high + 0 * high)  # an array if they are
     later = Interval(logistic_flatness(lift(c0, n)) * low, high / 4)
     phases = enumerate(_phases(found, n))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import IN_THE_DESIGN, Loss
 from minimax.core.privacy import check_privacy
-from minimax.core.problem import Array, Problem
+from minimax.core.problem import FORM, Array, Problem, check_spread, with_spread
 from minimax.core.symbolic import Number
 from minimax.methods.priors import LogisticInstance
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LogisticProblem(Problem):
-    """|x|_2 <= 1, E x x' = I/d, P(y = 1 | x) = 1/(1 + exp(-<x, beta>)), |beta|_2 <= radius.
+    """|x|_2 <= 1, eigenvalues of E x x' in [1/(L d), L/d], |beta|_2 <= radius,
+    P(y = 1 | x) = 1/(1 + exp(-<x, beta>)).
 
     Drawn with rows uniform on {-1, 1}^d/sqrt(d).
     """
@@ -31,10 +32,22 @@ class LogisticProblem(Problem):
     about: ClassVar[str] = (
         "P(y = 1) = 1/(1 + exp(-<x, beta>)), |x| <= 1, E x x' = I/d, |beta| <= radius"
     )
+    options: ClassVar[tuple[str, ...]] = ("L",)
     loss: ClassVar[Loss] = IN_THE_DESIGN
 
     d: int
     radius: float = 1.0
+    L: float = field(default=1.0, metadata=FORM)
+
+    def __post_init__(self) -> None:
+        """The class must not be empty."""
+        super().__post_init__()
+        check_spread(self.L)
+
+    @property
+    def description(self) -> str:
+        """With the spread of a design that is not isotropic."""
+        return with_spread(self.about, "d", self.L)
 
     def instance(self, theta: Array) -> Instance:
         """Signs of size 1/sqrt(d) for rows."""
@@ -45,9 +58,9 @@ class LogisticProblem(Problem):
         return np.where(np.arange(self.d) < 1, self.radius, 0.0)
 
     def zero_release_risk(self, point: Point | None = None) -> Number:
-        """radius^2/d."""
+        """(L/d) radius^2."""
         at = self.point if point is None else point
-        return 1 / at["d"] * at["radius"] ** 2
+        return self.L / at["d"] * at["radius"] ** 2
 
     def lower(self, privacy: type[Privacy]) -> list[LowerBound]:
         """Those of `minimax.problems.logistic.lower`."""

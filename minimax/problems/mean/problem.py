@@ -57,11 +57,12 @@ class MeanProblem(Problem):
         return lower_bounds(privacy)
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
-        """For the narrower classes of sub-Gaussian vectors and of Gaussian records."""
+        """For the narrower classes of sub-Gaussian vectors and of Gaussian records; and what
+        CWZ19: Theorem 3.2 claims."""
         check_privacy(privacy)
-        from minimax.problems.mean.upper import upper_bounds
+        from minimax.problems.mean.upper import claimed_theorem_3_2, upper_bounds
 
-        return upper_bounds(self, privacy)
+        return [*upper_bounds(self, privacy), *self.stated([claimed_theorem_3_2()], privacy)]
 
     def best_upper(self, privacy: Privacy) -> Best:
         """NoisyMean, or releasing 0."""

@@ -11,7 +11,18 @@ import numpy as np
 from scipy import optimize, special
 
 from minimax.core.best import VACUOUS, Best
-from minimax.core.bound import Assumption, Optimum, Point, Rule, Setting, Terms, UpperBound, rule_at
+from minimax.core.bound import (
+    HIDDEN_CONSTANT,
+    Assumption,
+    Optimum,
+    Point,
+    Rule,
+    Setting,
+    Terms,
+    UpperBound,
+    claimed_bound,
+    rule_at,
+)
 from minimax.core.calibration import Allowance, noise_variance
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import FLOATS, LETTERS, Number, library
@@ -145,7 +156,38 @@ def _class_settings(point: Point, found: Optimum) -> Mapping[str, Setting]:
 
 def upper_bounds(problem: MeanProblem, privacy: Privacy) -> list[UpperBound]:
     """What NoisyMean is proved to reach in the narrower classes, which its `tails` names."""
-    return [centred_mean_upper(problem.point, privacy, tails) for tails in ("vectors", "Gaussian")]
+    gaussian = centred_mean_upper(problem.point, privacy, "Gaussian")
+    return [vector_upper(problem, privacy), gaussian]
+
+
+def vector_upper(problem: MeanProblem, privacy: Privacy) -> UpperBound:
+    """That of the class of sub-Gaussian vectors."""
+    return centred_mean_upper(problem.point, privacy, "vectors")
+
+
+def claimed_theorem_3_2(*, bounded: bool = False) -> UpperBound:
+    r"""CWZ19: Theorem 3.2 as claimed: sigma^2 (d/n + d^2 log(1/delta) log n/(n eps)^2); for data in
+    [-T, T] (`bounded`) without log n, T in place of sigma in the privacy term.
+
+    The theorem prints sigma there too, which is wrong: at T = 100 sigma the risk is 14,000 times
+    that rate. Here T = sigma.
+    """
+
+    def rate(p: Point) -> Terms:
+        log, variance = library(p["n"]).log, p["sigma"] ** 2
+        cost = -((p["d"] / (p["n"] * p["epsilon"])) ** 2) * log(p["delta"])
+        return Terms(variance * p["d"] / p["n"], variance * cost * (1 if bounded else log(p["n"])))
+
+    private = "its noise 4 R^2 d log(1/delta)/(n eps)^2 is too little for small delta"
+    scaled = "; the privacy term scales with the bound on |x_j|, not with sigma as printed"
+    return claimed_bound(
+        UpperBound,
+        "clip, average, noise: claimed rate of Theorem 3.2",
+        "CWZ19: Theorem 3.2",
+        ("n", "d", "sigma", "epsilon", "delta"),
+        rate,
+        remark=f"{HIDDEN_CONSTANT}; {private}{scaled if bounded else ''}",
+    )
 
 
 def best_upper(problem: MeanProblem, privacy: Privacy) -> Best:

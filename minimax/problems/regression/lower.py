@@ -38,7 +38,7 @@ from minimax.methods.packing import (
     closed_form_size,
     packing_formula,
     packing_search,
-    regression_expression,
+    sign_design_expression,
 )
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
 from minimax.methods.resampled_sign import sign_contraction
@@ -323,7 +323,8 @@ def packing(model: type[Privacy], *, sparse: bool) -> LowerBound:
 
     def expression() -> Expression:
         d, s = LETTERS["d"], LETTERS["s" if sparse else "d"]
-        return regression_expression(model, library(d).log(d / s if sparse else 2), s)
+        log_size, steepness = library(d).log(d / s if sparse else 2), 2 * library(d).pi
+        return sign_design_expression(model, log_size, s, steepness * LETTERS["sigma"] ** 2)
 
     fits = Assumption("d >= 2 s", lambda p: p["d"] >= 2 * p["s"])
     return LowerBound(

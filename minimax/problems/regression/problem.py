@@ -11,7 +11,7 @@ import numpy as np
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import IN_THE_DESIGN, Loss
 from minimax.core.privacy import check_privacy
-from minimax.core.problem import FORM, Array, Problem, check_spread
+from minimax.core.problem import FORM, Array, Problem, check_spread, with_spread
 from minimax.core.symbolic import Number
 from minimax.methods.priors import LinearInstance
 
@@ -31,6 +31,7 @@ class RegressionProblem(Problem):
 
     name: ClassVar[str] = "regression"
     about: ClassVar[str] = "y = <x, beta> + N(0, sigma^2), |x| <= 1, E x x' = I/d, |beta| <= radius"
+    options: ClassVar[tuple[str, ...]] = ("L",)
     loss: ClassVar[Loss] = LOSS
 
     d: int
@@ -42,6 +43,11 @@ class RegressionProblem(Problem):
         """The class must not be empty."""
         super().__post_init__()
         check_spread(self.L)
+
+    @property
+    def description(self) -> str:
+        """With the spread of a design that is not isotropic."""
+        return with_spread(self.about, "d", self.L)
 
     def instance(self, theta: Array) -> Instance:
         """Signs of size 1/sqrt(d) for rows."""

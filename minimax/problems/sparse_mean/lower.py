@@ -28,9 +28,10 @@ from minimax.core.privacy import (
     at_point,
     parameter_names,
 )
-from minimax.core.symbolic import LETTERS, Expression, Number, library, lift, renamed
+from minimax.core.symbolic import LETTERS, Expression, Number, library, lift
 from minimax.methods.blocks import information_formula, information_search
 from minimax.methods.couplings import BlockPacking, Data
+from minimax.methods.known_support import known_support_bound
 from minimax.methods.packing import (
     closed_form_size,
     packing_expression,
@@ -114,35 +115,14 @@ def on_known_support(dense: LowerBound) -> LowerBound:
     **Statement.** That of `minimax.problems.mean.lower`, with d replaced by s. **Proof.**
     Knowing the support can only help. **Source.** CWZ19: Theorem 3.3, without the log d.
     """
-    return LowerBound(
+    return known_support_bound(
+        dense,
         name=dense.name.replace("Gaussian data", "known support"),
         source=dense.source.replace("3.1", "3.3"),
-        parameters=(*NAMES, *dense.parameters[4:]),
-        optimise=lambda p: dense.optimise(on_support(p)),
-        formula=lambda p, found: dense.formula(on_support(p), found),
-        expression=lambda: renamed(dense.expr, "d", "s"),
-        assumptions=(
-            *dense.assumptions,
-            Assumption("s <= d", lambda p: p["s"] <= p["d"]),
-        ),
         prior_at=lambda p, parts: CosinePrior(
             int(p["d"]), p["radius"], p["sigma"], support=int(p["s"])
         ),
-        slack=dense.slack,
-        slack_regime=with_support_for_d(dense.slack_regime),
     )
-
-
-def with_support_for_d(assumption: Assumption | None) -> Assumption | None:
-    """The assumption of a dense problem, asked of the s coordinates of the support."""
-    if assumption is None:
-        return None
-    return Assumption(f"with d = s: {assumption.text}", lambda p: assumption.holds(on_support(p)))
-
-
-def on_support(p: Point) -> dict[str, float]:
-    """The point of the dense problem on the s coordinates of the support."""
-    return {**{k: v for k, v in p.items() if k != "s"}, "d": p["s"]}
 
 
 def packing(model: type[Privacy], data: Data = "sub-Gaussian") -> LowerBound:

@@ -60,9 +60,11 @@ class SparseMeanProblem(Problem):
         return lower_bounds(privacy)
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
-        """CWZ19: Theorem 3.4 is the best one."""
+        """What CWZ19: Theorem 3.4 claims; with its constants it is `sparse_mean_upper`."""
         check_privacy(privacy)
-        return []
+        from minimax.problems.sparse_mean.upper import claimed_theorem_3_4
+
+        return self.stated([claimed_theorem_3_4()], privacy)
 
     def best_upper(self, privacy: Privacy) -> Best:
         """SparseMean, NoisyMean, or releasing 0."""

@@ -21,18 +21,14 @@ from minimax.core.privacy import (
     Pure,
     ZeroConcentrated,
 )
-from minimax.core.symbolic import library, renamed
+from minimax.core.symbolic import library
 from minimax.methods.blocks import information_search
+from minimax.methods.known_support import known_support_bound
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
 from minimax.problems.regression import lower as regression
 from minimax.problems.regression.lower import PAPER_BUDGET
 from minimax.problems.regression.problem import LOSS
-from minimax.problems.sparse_mean.lower import (
-    block_expression,
-    block_information,
-    on_support,
-    with_support_for_d,
-)
+from minimax.problems.sparse_mean.lower import block_expression, block_information
 
 NAMES = ("n", "d", "s", "sigma", "radius")
 
@@ -98,23 +94,13 @@ def on_known_support(dense: LowerBound) -> LowerBound:
     the other columns are independent of everything, and knowing the support can only help.
     **Source.** CWZ19: Theorem 4.3, without the log d.
     """
-    return LowerBound(
+    return known_support_bound(
+        dense,
         name=dense.name.replace("sign design", "known support"),
         source=dense.source.replace("4.1", "4.3"),
-        parameters=(*NAMES, *dense.parameters[4:]),
-        optimise=lambda p: dense.optimise(on_support(p)),
-        formula=lambda p, found: dense.formula(on_support(p), found),
-        expression=lambda: renamed(dense.expr, "d", "s"),
-        assumptions=(
-            *dense.assumptions,
-            Assumption("s <= d", lambda p: p["s"] <= p["d"]),
-        ),
         prior_at=lambda p, parts: RegressionPrior(
             int(p["d"]), p["radius"], p["sigma"], support=int(p["s"])
         ),
-        slack=dense.slack,
-        slack_regime=with_support_for_d(dense.slack_regime),
-        loss=LOSS,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from minimax.core.bound import Instance, LowerBound, Point, UpperBound
 from minimax.core.loss import IN_THE_DESIGN, Loss
 from minimax.core.privacy import check_privacy
-from minimax.core.problem import FORM, Array, Problem, check_spread
+from minimax.core.problem import FORM, Array, Problem, check_spread, with_spread
 from minimax.core.symbolic import Number
 from minimax.methods.priors import LinearInstance
 
@@ -32,6 +32,7 @@ class SparseRegressionProblem(Problem):
     about: ClassVar[str] = (
         "as regression, with at most s non-zero beta_j, |x_j| <= 1/sqrt(s) and E x x' = I/s"
     )
+    options: ClassVar[tuple[str, ...]] = ("L",)
     loss: ClassVar[Loss] = IN_THE_DESIGN
 
     d: int
@@ -44,6 +45,11 @@ class SparseRegressionProblem(Problem):
         """The class must not be empty."""
         super().__post_init__()
         check_spread(self.L)
+
+    @property
+    def description(self) -> str:
+        """With the spread of a design that is not isotropic."""
+        return with_spread(self.about, "s", self.L)
 
     def instance(self, theta: Array) -> Instance:
         """Signs of size 1/sqrt(s) for rows."""
@@ -65,7 +71,8 @@ class SparseRegressionProblem(Problem):
         return lower_bounds(privacy)
 
     def upper(self, privacy: Privacy) -> list[UpperBound]:
-        """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
+        """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants) and Table 1, WX21:
+        Theorem 8."""
         check_privacy(privacy)
         from minimax.problems.sparse_regression.upper import stated_bounds
 

@@ -31,6 +31,7 @@ from minimax.methods.recursion import (
     subgaussian_top,
     thresholding_factor,
 )
+from minimax.problems.sparse_logistic.problem import SparseLogisticProblem
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 
 
@@ -180,7 +181,7 @@ Choice = Mapping[str, Number]
 
 
 def thresholded_upper(
-    problem: SparseRegressionProblem,
+    problem: SparseRegressionProblem | SparseLogisticProblem,
     privacy: Privacy | None,
     *,
     s: int,

@@ -26,7 +26,6 @@ from minimax.core.calibration import (
     Allowance,
     repeated_noise,
 )
-from minimax.core.loss import Loss, squared_distance
 from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Number, library
 from minimax.methods.noisy_descent import logistic_flatness
@@ -35,9 +34,11 @@ from minimax.methods.recursion import (
 )
 from minimax.problems.erm.upper import claimed_theorem_8
 from minimax.problems.regression.problem import LOSS
+from minimax.problems.sparse_logistic.problem import SparseLogisticProblem
 from minimax.problems.sparse_regression.private_thresholding import best_descent
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.residual_clipped import sparse_residual_clipped_upper
+from minimax.problems.sparse_regression.table_1 import TO_THE_SPARSE_POINT, table_1
 from minimax.problems.sparse_regression.thresholded import (
     Choice,
     StepTerms,
@@ -45,7 +46,6 @@ from minimax.problems.sparse_regression.thresholded import (
     thresholded_upper,
 )
 
-TO_THE_SPARSE_POINT = Loss("squared l2 distance to theta*", squared_distance)
 THEOREM_STEPS = 4
 """Steps at which WG19: Corollary 5.6 is shown with its constants."""
 
@@ -69,7 +69,7 @@ def _least_squares(point: Point, L: float, s: int, radius: float) -> Thresholded
     return Thresholded(point, L, s, radius, point["sigma"] ** 2 / point["s"])
 
 
-def _log_odds(point: Point, L: float, s: int, radius: float) -> Thresholded:
+def log_odds(point: Point, L: float, s: int, radius: float) -> Thresholded:
     """The descent on the logistic loss."""
     lib, s_star = library(point["s"]), point["s"]
     reach = lib.least(lib.sqrt(point["d"] / s_star), lib.sqrt(s / s_star)) * radius
@@ -85,7 +85,7 @@ def _clipped_residuals(point: Point, s: int, radius: float, G: float, first: boo
 
 
 def noisy_thresholding_upper(
-    problem: SparseRegressionProblem,
+    problem: SparseRegressionProblem | SparseLogisticProblem,
     *,
     s: int,
     radius: float,
@@ -127,7 +127,7 @@ def noisy_thresholding_upper(
     squared = loss == "squared"
 
     def descent_at(point: Point) -> Thresholded:
-        return (_least_squares if squared else _log_odds)(point, problem.L, s, radius)
+        return (_least_squares if squared else log_odds)(point, problem.L, s, radius)
 
     def choose(point: Point) -> Choice:
         return {
@@ -257,8 +257,9 @@ def claimed_corollary_5_8() -> UpperBound:
 
 
 def stated_bounds(problem: SparseRegressionProblem, privacy: Privacy) -> list[UpperBound]:
-    """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants), WX21: Theorem 8."""
-    claimed = [claimed_theorem_4_4(), claimed_corollary_5_6(), claimed_theorem_8()]
+    """CWZ19: Theorem 4.4, WG19: Corollary 5.6 (also with its constants) and Table 1, WX21:
+    Theorem 8."""
+    claimed = [claimed_theorem_4_4(), claimed_corollary_5_6(), claimed_theorem_8(), *table_1()]
     if isinstance(privacy, Pure):
         return claimed
     model = type(privacy)

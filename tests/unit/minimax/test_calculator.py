@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.__main__ import main
 from minimax.catalogue import PROBLEMS
+from minimax.core.best import Best
 from minimax.core.bound import OutsideRegime
-from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
-from minimax.plan import plan
+from minimax.core.privacy import Approximate, Privacy, Pure, ZeroConcentrated
+from minimax.plan import EXACT_UP_TO, LARGEST_N, plan
 from minimax.problems.mean import MeanProblem
 from minimax.problems.sparse_mean import SparseMeanProblem
 from minimax.problems.sparse_regression import upper as sparse_upper
@@ -230,7 +231,34 @@ def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
     assert replace(chosen, n=found.impossible_below - 1).best_lower(privacy).risk > risk
     assert replace(chosen, n=found.impossible_below).best_lower(privacy).risk <= risk
     assert replace(chosen, n=found.enough_at).best_upper(privacy).risk <= risk
-    assert replace(chosen, n=found.enough_at - 1).best_upper(privacy).risk > risk
+    fewer = found.enough_at - max(1, found.enough_at // EXACT_UP_TO)
+    assert replace(chosen, n=fewer).best_upper(privacy).risk > risk
+
+
+def test_a_plan_asks_an_expensive_bound_a_few_times_only() -> None:
+    """At n about 10^12 a scan of powers of two and a bisection would ask it 80 times."""
+
+    class Counted(MeanProblem):
+        """Counts what it is asked."""
+
+        asked: ClassVar[list[int]] = []
+
+        def best_upper(self, privacy: Privacy) -> Best:
+            """That of the mean."""
+            self.asked.append(self.n)
+            return super().best_upper(privacy)
+
+    found = plan(Counted(1, 10**6), ZeroConcentrated(1e-6), 1e-5)
+    assert found.enough_at is not None
+    assert found.enough_at > 10**11
+    assert len(Counted.asked) < 30
+
+
+def test_a_plan_knows_what_no_number_of_records_reaches() -> None:
+    nothing = plan(MeanProblem(1, 20), ZeroConcentrated(1e-6), 1e-30)
+    assert (nothing.impossible_below, nothing.enough_at) == (LARGEST_N, None)
+    anything = plan(MeanProblem(1, 20), ZeroConcentrated(1e-6), 25.0)
+    assert (anything.impossible_below, anything.enough_at, anything.by) == (1, 1, "none")
 
 
 @pytest.mark.oldest
