@@ -109,7 +109,7 @@ def test_the_logarithm_of_theorem_5_4_vanishes_where_the_noise_does_not() -> Non
         ),
         (MeanProblem(10**4, 5), Pure(0.5), set()),
     ],
-    ids=lambda value: str(value),
+    ids=["mean", "bounded mean", "sparse", "local", "none"],
 )
 def test_a_claim_stands_where_it_was_made(
     problem: MeanProblem, privacy: Privacy, sources: set[str]
