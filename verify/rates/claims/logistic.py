@@ -116,5 +116,5 @@ def claims() -> list[Claim]:
                 control_weight=3,
             ),
         ),
-        _descent(Gaussian, Sweep("privacy", {**SMALL, "mu": 2e-3})),
+        _descent(Gaussian, Sweep("privacy", {**SMALL, "mu": 2e-3}, weight=8)),
     ]

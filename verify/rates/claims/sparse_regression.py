@@ -188,6 +188,8 @@ def claims() -> list[Claim]:
             Sweep(
                 "privacy",
                 {**large, "n": 600_000, "d": 4, "s": 2, "epsilon": 4.5e-3, "delta": 1e-9},
+                weight=3,
+                control_weight=1,
             ),
         ),
         # No upper bound: a tenth of the budget seldom finds even the largest coefficients of a
