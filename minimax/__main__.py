@@ -84,14 +84,21 @@ def _answered(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> i
     elif args.json:
         print(json.dumps([asdict(row) for row in table], indent=2))
     else:
+        ceilings = [] if args.upper else _ceilings(problem, privacy)  # which may fail: first
         print_table(table, title_of(problem, privacy))
-        if not args.upper:
-            best = problem.best_upper(privacy)
-            print_wrapped(f"proven upper bound: {best.risk:.3e}   ({best})")
-            for row in upper_rows(problem, privacy)[1:]:
-                if row.kind == "certified" and row.total is not None and row.total < best.risk:
-                    print_wrapped(f"in a narrower class: {row.total:.3e}   ({row.name})")
+        for line in ceilings:
+            print_wrapped(line)
     return 0
+
+
+def _ceilings(problem: Problem, privacy: Privacy) -> list[str]:
+    """What is proved from above, below a table of lower bounds."""
+    best = problem.best_upper(privacy)
+    lines = [f"proven upper bound: {best.risk:.3e}   ({best})"]
+    for row in upper_rows(problem, privacy)[1:]:
+        if row.kind == "certified" and row.total is not None and row.total < best.risk:
+            lines.append(f"in a narrower class: {row.total:.3e}   ({row.name})")
+    return lines
 
 
 def _problem(

@@ -62,8 +62,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
         description="Errors that hard thresholding with noisy gradients is proved to have on given"
-        " data, whatever the loss: WG19: Theorem 5.4 (distance to theta*) and WX21: Theorem 8"
-        " (excess empirical risk), with their constants and as claimed.",
+        "\ndata, whatever the loss: WG19: Theorem 5.4 (distance to theta*) and WX21:"
+        "\nTheorem 8 (excess empirical risk), with their constants and as claimed.",
         epilog=f"example:\n  {prog} --n 100000 --d 1000 --s 5 --curvature 0.5"
         " \\\n    --smoothness 1 --G 1 --gradient 0.001 --rho 0.1",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -23,7 +23,7 @@ STRIDE = 4
 """From one n that is tried to the next."""
 JUMP = 128
 """Between numbers of records at which an upper bound is first looked at, from the largest down."""
-EXACT_UP_TO = 10**6
+EXACT_UP_TO = 10**8
 """Larger numbers of records are found up to so many parts of themselves."""
 SMALLEST = 1e-300
 """Values below this count as this."""
