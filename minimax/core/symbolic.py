@@ -64,6 +64,19 @@ class Letters(dict[str, Number]):
 LETTERS = Letters()
 
 
+def renamed(expression: Expression, old: str, new: str) -> Expression:
+    """A closed form with one parameter's letter in the place of another's.
+
+    The form stays as it was written: sympy would compare the terms of nested minima anew, which
+    takes seconds and finds nothing.
+    """
+    import sympy
+
+    with sympy.evaluate(False):
+        found: Expression = expression.xreplace({symbol(old): symbol(new)})
+    return found
+
+
 PLAIN = (float, int)
 """The numbers that need no library but that of floats."""
 

@@ -28,7 +28,7 @@ from minimax.core.privacy import (
     at_point,
     parameter_names,
 )
-from minimax.core.symbolic import LETTERS, Expression, Number, library, lift, symbol
+from minimax.core.symbolic import LETTERS, Expression, Number, library, lift, renamed
 from minimax.methods.blocks import information_formula, information_search
 from minimax.methods.couplings import BlockPacking, Data
 from minimax.methods.packing import (
@@ -120,7 +120,7 @@ def on_known_support(dense: LowerBound) -> LowerBound:
         parameters=(*NAMES, *dense.parameters[4:]),
         optimise=lambda p: dense.optimise(on_support(p)),
         formula=lambda p, found: dense.formula(on_support(p), found),
-        expression=lambda: dense.expr.subs(symbol("d"), symbol("s")),
+        expression=lambda: renamed(dense.expr, "d", "s"),
         assumptions=(
             *dense.assumptions,
             Assumption("s <= d", lambda p: p["s"] <= p["d"]),

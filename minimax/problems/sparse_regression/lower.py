@@ -21,7 +21,7 @@ from minimax.core.privacy import (
     Pure,
     ZeroConcentrated,
 )
-from minimax.core.symbolic import library, symbol
+from minimax.core.symbolic import library, renamed
 from minimax.methods.blocks import information_search
 from minimax.methods.priors import RegressionBlockPrior, RegressionPrior
 from minimax.problems.regression import lower as regression
@@ -104,7 +104,7 @@ def on_known_support(dense: LowerBound) -> LowerBound:
         parameters=(*NAMES, *dense.parameters[4:]),
         optimise=lambda p: dense.optimise(on_support(p)),
         formula=lambda p, found: dense.formula(on_support(p), found),
-        expression=lambda: dense.expr.subs(symbol("d"), symbol("s")),
+        expression=lambda: renamed(dense.expr, "d", "s"),
         assumptions=(
             *dense.assumptions,
             Assumption("s <= d", lambda p: p["s"] <= p["d"]),
