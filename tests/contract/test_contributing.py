@@ -16,7 +16,7 @@ import pytest
 from estimators.core.base import PrivateEstimator
 from minimax.core.bound import LowerBound
 from tests.contract.hygiene import differing, fitted
-from tests.contract.walk import walk
+from tests.contract.walk import POINTS, walk
 
 GUIDE = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.S)
@@ -44,7 +44,7 @@ def test_the_theorem_keeps_the_contract_of_bounds() -> None:
     assert isinstance(bound, LowerBound)
     seen = walk(bound)
     assert not seen.faults
-    assert seen.compared >= 200
+    assert seen.compared == POINTS
     assert seen.excess <= 0
 
 

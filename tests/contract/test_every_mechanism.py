@@ -49,6 +49,7 @@ from tests.contract.finite_priors import (
 )
 from tests.contract.finite_problems import FiniteProblem
 from tests.contract.mechanisms import least_risk
+from tests.effort import part
 
 BUDGETS: dict[type[Privacy], list[Privacy]] = {
     Pure: [Pure(epsilon) for epsilon in (0.05, 0.2, 0.5, 1.0, 2.0, 5.0)],
@@ -71,6 +72,8 @@ BUDGETS: dict[type[Privacy], list[Privacy]] = {
 CENTRAL = {Pure: 500, Approximate: 400, ZeroConcentrated: 200, Gaussian: 200}
 LEAST = {**CENTRAL, Renyi: 50, OffsetConcentrated: 20}
 """Comparisons that a definition must come to."""
+FIFTHS = part(1, of=5)
+"""Of all comparisons: no number of budgets shares a factor with 5, so each budget has its turn."""
 NUMBERS: dict[str, tuple[float | None, ...]] = {
     "d": (1, 2),
     "p": (1, 2),
@@ -176,11 +179,13 @@ def rows(problem: Problem, model: type[Privacy]) -> list[LowerBound]:
 @lru_cache
 def comparisons(model: type[Privacy]) -> list[Comparison]:
     """Of every row of every problem, at every budget."""
-    found = [
-        compare(problem, bound, privacy, privacy)
+    everything = (
+        (problem, bound, privacy)
         for problem in forms()
         for bound, privacy in product(rows(problem, model), BUDGETS[model])
-    ]
+    )
+    taken = (these for place, these in enumerate(everything) if place % 5 < FIFTHS)
+    found = (compare(problem, bound, privacy, privacy) for problem, bound, privacy in taken)
     return [here for here in found if here is not None]
 
 
@@ -195,7 +200,7 @@ def test_no_private_mechanism_beats_a_bound(model: type[Privacy]) -> None:
     for row, ratio in largest.items():
         print(f"  {ratio:.4f}  {row}")
     assert not [each for each in seen if each.ratio > 1 + ROUNDING]
-    assert len(seen) >= LEAST[model]
+    assert len(seen) >= LEAST[model] * FIFTHS / 5
     # The control: half as much again is too much, and it takes a look at the data to see it.
     assert any(each.risk < 1.5 * each.bound < each.constant for each in seen)
 
@@ -212,15 +217,15 @@ def fraction(privacy: Privacy, share: float) -> Privacy:
 def test_a_bound_for_less_than_the_budget_is_caught(
     model: type[Privacy], name: str, share: float
 ) -> None:
-    """As if the gain of the proof were so much smaller."""
-    caught = set()
-    for problem in (form for form in forms() if form.name == name and form.n < 4):
-        for bound, privacy in product(rows(problem, model), BUDGETS[model]):
-            here = compare(problem, bound, privacy, fraction(privacy, share))
-            if here is not None and here.risk < here.bound < here.constant:
-                caught.add(here.row)
-    print(f"\n{model.__name__}: {share} of the budget is caught in {sorted(caught)}")
-    assert caught
+    """As if the gain of the proof were so much smaller. One that is caught is enough."""
+    stated = (
+        compare(problem, bound, privacy, fraction(privacy, share))
+        for problem in forms()
+        if problem.name == name and problem.n < 4
+        for bound, privacy in product(rows(problem, model), BUDGETS[model])
+    )
+    caught = (here for here in stated if here and here.risk < here.bound < here.constant)
+    assert next(caught, None) is not None
 
 
 def test_no_mechanism_at_all_beats_a_bound_without_a_budget() -> None:

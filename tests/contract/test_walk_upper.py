@@ -49,6 +49,7 @@ from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from minimax.problems.sparse_regression.residual_clipped import sparse_residual_clipped_upper
 from tests.contract.walk import (
+    POINTS,
     Draw,
     held_against_balls,
     held_against_digits,
@@ -57,6 +58,7 @@ from tests.contract.walk import (
     walk,
     whole,
 )
+from tests.effort import part
 
 CENTRAL = [Pure(0.5), Approximate(0.5, 1e-6), ZeroConcentrated(0.05), Gaussian(0.3)]
 GAUSSIAN = CENTRAL[1:]
@@ -240,14 +242,14 @@ def test_no_value_is_below_its_ball(name: str) -> None:
     seen = walk(bound, places, against=held_against_digits if by_digits else held_against_balls)
     print(f"{name}: {seen}, at most {seen.vagueness:.1e} too large")
     assert seen.faults == []
-    assert (seen.evaluated, seen.compared) == (300, 300)
+    assert (seen.evaluated, seen.compared) == (POINTS, POINTS)
     assert seen.excess <= 0
 
 
 @pytest.mark.parametrize("name", [name for name in BOUNDS if name.startswith(BY_DIGITS)])
 def test_a_simpler_form_in_balls_is_no_smaller(name: str) -> None:
     bound = BOUNDS[name]()
-    for place in points(bound, 40):
+    for place in points(bound, part(8, of=40)):
         assert bound.ball(**place).high >= bound.exact(**place)
 
 

@@ -7,17 +7,20 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import mpmath
 import numpy as np
 
 from minimax.core.balls import precision
 from minimax.core.bound import PRECISIONS, Bound, Optimum, OutsideRegime
+from tests.effort import part
 
 Point = dict[str, float]
 Draw = Callable[[np.random.Generator], float]
 
-POINTS = 300
+ALL_POINTS = 300
+POINTS = part(30, of=ALL_POINTS)
 DIGITS = 50
 CLOSE = 1e-6
 """How far inside the exact value a reported one may lie: soundness is not bought by vagueness."""
@@ -73,26 +76,33 @@ def points(
     bound: Bound,
     count: int = POINTS,
     *,
+    among: int = ALL_POINTS,
     seed: int = 20250101,
     domain: Mapping[str, Draw] | None = None,
     tries: int = 200,
 ) -> list[Point]:
-    """So many seeded points inside a bound's regime (s is cut down to d or p).
+    """So many among seeded points inside a bound's regime (s is cut down to d or p), corners first.
 
-    `domain` replaces draws by name. At most `tries` draws are made for each point asked for.
+    `domain` replaces draws by name. At most `tries` draws are made for each point of the regime.
     """
     draws = {**DOMAIN, **(domain or {})}
     rng = np.random.default_rng(seed)
     found: list[Point] = []
-    for _ in range(tries * count):
+    for _ in range(tries * among):
         point = {name: draws[name](rng) for name in bound.parameters}
         for size in {"d", "p"} & point.keys() if "s" in point else ():
             point["s"] = min(point["s"], point[size])
         if not bound.broken(**point):
             found.append(point)
-        if len(found) == count:
+        if len(found) == among:
             break
-    return found
+    return corners_first(found)[:count]
+
+
+def corners_first(places: list[Point]) -> list[Point]:
+    """The places where a parameter is smallest or largest, then the others."""
+    ends = [pick(places, key=itemgetter(name)) for name in places[0] for pick in (min, max)]
+    return list({id(place): place for place in [*ends, *places]}.values())
 
 
 @dataclass

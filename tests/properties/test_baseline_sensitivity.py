@@ -32,6 +32,7 @@ from estimators.baselines.statistics import (
 from estimators.core.design import Design
 from estimators.core.mechanisms import Release, gumbel_top_k
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from tests.effort import part
 from tests.strategies import Data, neighbours
 
 ROUNDING = 1e-11
@@ -39,8 +40,8 @@ values = st.one_of(
     st.floats(-3, 3), st.floats(-1e300, 1e300), st.sampled_from([0.0, 1.0, -1.0, 1e6, -1e6])
 )
 levels = st.sampled_from([0.25, 1.0, 7.0])
-reproducible = settings(deadline=None, derandomize=True, max_examples=100)
-slower = settings(deadline=None, derandomize=True, max_examples=40)
+reproducible = settings(deadline=None, derandomize=True, max_examples=part(30, of=100))
+slower = settings(deadline=None, derandomize=True, max_examples=part(15, of=40))
 
 
 def bounded(data: Data) -> Data:

@@ -17,6 +17,7 @@ from estimators.core.accounting import NotAccountable
 from estimators.core.budget import Overdrawn
 from minimax.core.closeness import gaussian_hockey_stick
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
+from tests.effort import part
 from tests.strategies import log_floats, privacies
 
 pytestmark = pytest.mark.oldest
@@ -51,7 +52,7 @@ def within(ledger: tuple[LedgerEntry, ...], whole: SpendablePrivacy) -> bool:
     return all(found[name] <= number * (1 + 1e-9) for name, number in whole.parameters.items())
 
 
-@settings(max_examples=300)
+@settings(max_examples=part(100, of=300))
 @given(privacies(), KEPT, DRAWS)
 @example(Approximate(1.0, 1e-6), Approximate, [(0.1, SPENDERS[2], False)] * 10)  # last digits
 def test_no_sequence_of_draws_composes_to_more(

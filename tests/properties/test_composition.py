@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from estimators.core.accounting import LedgerEntry, compose, delta_at
 from minimax.core.privacy import Approximate, Pure
+from tests.effort import part
 
 pytestmark = pytest.mark.oldest
 
@@ -37,7 +38,7 @@ def exact_delta(groups: list[tuple[float, int]], leak: float, epsilon: float) ->
     return leak + (1 - mpmath.mpf(leak)) * found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=part(15, of=40), deadline=None)
 @given(GROUPS, DELTAS, st.sampled_from([0.0, 0.5]))
 def test_reported_is_never_below_what_is_lost(
     groups: list[tuple[float, int]], delta: float, share: float

@@ -30,6 +30,7 @@ from minimax.methods.binary_reports import label_contraction
 from minimax.methods.divergences import staircase_supremum
 from minimax.problems.local_regression import lower as local_regression
 from minimax.problems.local_regression.reports import label_information
+from tests.effort import part
 from tests.strategies import log_floats
 from verify import channels as command
 from verify import contraction
@@ -46,7 +47,7 @@ from verify.channels import (
 )
 
 Array = np.ndarray
-CHECKS = settings(max_examples=40, deadline=None, derandomize=True)
+CHECKS = settings(max_examples=part(15, of=40), deadline=None, derandomize=True)
 
 
 @st.composite

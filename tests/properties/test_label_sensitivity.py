@@ -19,9 +19,10 @@ from attacks.one_report import index_tradeoff, tradeoff
 from estimators import LabelHardThresholding, LabelLasso
 from estimators.randomisers.labels import BinaryLabels, GaussianLabels, LaplaceLabels
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from tests.effort import part
 from tests.strategies import log_floats
 
-QUICK = settings(max_examples=40, deadline=None, derandomize=True)
+QUICK = settings(max_examples=part(15, of=40), deadline=None, derandomize=True)
 X = np.random.default_rng(0).choice([-1.0, 1.0], (40, 6))
 INSIDE = X[:, 0].copy()
 ROUNDING = 1e-9

@@ -26,10 +26,11 @@ from estimators.randomisers.base import mean_of_reports
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import Randomiser
 from minimax.core.privacy import Pure
+from tests.effort import part
 from tests.strategies import Data, log_floats, neighbours
 
 Array = NDArray[np.float64]
-QUICK = settings(max_examples=60, deadline=None, derandomize=True)
+QUICK = settings(max_examples=part(20, of=60), deadline=None, derandomize=True)
 ROUNDING = 1e-9
 ALPHA = 1e-6
 PAPER = Link(lambda t: 8 * t + np.cos(t), lambda t: 8 - np.sin(t), 7.0, 9.0)

@@ -30,11 +30,12 @@ from minimax.core.logistic_gradient import logistic_half_width
 from minimax.core.privacy import Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.core.symbolic import LETTERS
 from minimax.problems.logistic.planned import Plan, Setting, _with_phases
+from tests.effort import part
 from tests.strategies import neighbours
 
 ROUNDING = 1 + 1e-12
 REACHES = [0.0, 1e-6, 0.3, 1.0, 2.0, 4.0, 10.0, 100.0, 1e6]
-reproducible = settings(deadline=None, derandomize=True, max_examples=100)
+reproducible = settings(deadline=None, derandomize=True, max_examples=part(30, of=100))
 entries = st.one_of(st.floats(-3, 3), st.floats(-1e300, 1e300), st.sampled_from([0.0, 1e-300]))
 pairs = neighbours(entries, responses=st.floats(-2, 2), records=(1, 5), columns=(1, 4))
 

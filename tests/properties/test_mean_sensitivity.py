@@ -26,11 +26,12 @@ from estimators.baselines.mean import (
 from estimators.core.accounting import compose
 from estimators.mean import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from tests.effort import part
 from tests.strategies import neighbouring_rows
 
 Array = NDArray[np.float64]
 BUDGET = Approximate(1.0, 1e-6)
-QUICK = settings(max_examples=60, deadline=None, derandomize=True)
+QUICK = settings(max_examples=part(20, of=60), deadline=None, derandomize=True)
 EXTREME = [0.0, 5e-324, -1e-310, 1e-200, 1e300, -1e300, 1.7976931348623157e308]
 numbers = st.one_of(
     st.floats(-10, 10),
@@ -209,7 +210,7 @@ budgets = st.one_of(
 )
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=part(15, of=40))
 @given(
     budget=budgets,
     d=st.sampled_from([1, 2, 20, 150]),

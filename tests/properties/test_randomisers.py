@@ -28,10 +28,11 @@ from estimators.randomisers.labels import (
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.randomisers.vectors import Randomiser, SphereRandomiser, privunit
 from minimax.core.privacy import Scope
+from tests.effort import part
 from tests.strategies import log_floats
 
 Array = NDArray[np.float64]
-QUICK = settings(max_examples=80, deadline=None, derandomize=True)
+QUICK = settings(max_examples=part(25, of=80), deadline=None, derandomize=True)
 NORMS = [0.0, 5e-324, 1e-200, 0.5, 1.0, 1.0000001, 1e6, 1e300]
 ROUNDING = 1e-9
 

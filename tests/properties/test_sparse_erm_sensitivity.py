@@ -19,6 +19,7 @@ from estimators.core.losses import LogisticLoss, SquaredLoss
 from estimators.core.mechanisms import Release, gaussian
 from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from minimax.core.privacy import ZeroConcentrated
+from tests.effort import part
 from tests.strategies import Data, neighbours
 
 ROUNDING = 1 + 1e-12
@@ -32,7 +33,7 @@ values = st.one_of(
 responses = st.one_of(st.floats(-2, 2), st.floats(-2e6, 2e6), st.floats(-1e300, 1e300))
 pairs = neighbours(values, responses=responses, records=(1, 7), columns=(1, 5))
 clips = st.sampled_from([1e-3, 1.0, 70.0])
-reproducible = settings(deadline=None, derandomize=True, max_examples=150)
+reproducible = settings(deadline=None, derandomize=True, max_examples=part(50, of=150))
 
 
 class Steep(SquaredLoss):

@@ -22,6 +22,7 @@ from estimators.core.accounting import LedgerEntry
 from estimators.core.mechanisms import Release, exponential_mechanism
 from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.privacy import ZeroConcentrated
+from tests.effort import part
 from tests.strategies import Data, neighbours
 
 ROUNDING = 1 + 1e-12
@@ -32,7 +33,7 @@ values = st.one_of(
     st.sampled_from([0.0, 1.0, -1.0, 1e6, -1e6, 1e300, -1e300]),
 )
 bounds = st.sampled_from([0.25, 1.0, 7.0])
-reproducible = settings(deadline=None, derandomize=True, max_examples=60)
+reproducible = settings(deadline=None, derandomize=True, max_examples=part(20, of=60))
 LISTS = np.array([4.0, -3.0, 0.5])
 """Released values: of norm 5, so that the projection matters."""
 

@@ -22,6 +22,7 @@ from estimators.core.mechanisms import Release, exponential_mechanism, gumbel_to
 from estimators.sparse_mean import SparseMean, choose_sparsity
 from estimators.stable_sparse_mean import largest_first, stability_distances
 from minimax.core.privacy import ZeroConcentrated
+from tests.effort import part
 from tests.strategies import neighbouring_rows
 
 ROUNDING = 1 + 1e-12
@@ -29,7 +30,7 @@ BUDGET = ZeroConcentrated(0.5)
 values = st.one_of(st.floats(-3, 3), st.floats(-1e300, 1e300), st.sampled_from([0.0, 1.0, -1.0]))
 levels = st.sampled_from([0.25, 1.0, 7.0])
 
-reproducible = settings(deadline=None, derandomize=True, max_examples=150)
+reproducible = settings(deadline=None, derandomize=True, max_examples=part(50, of=150))
 
 
 def released_statistics(X: np.ndarray, R: float, s: int) -> tuple[np.ndarray, SparseMean]:

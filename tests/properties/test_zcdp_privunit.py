@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from estimators.randomisers.zcdp_privunit import SoftCapRandomiser
 from minimax.core.privacy import ZeroConcentrated
 from minimax.core.soft_cap import log_norm, mean_along, steepness
+from tests.effort import part
 from tests.strategies import log_floats
 
-QUICK = settings(max_examples=60, deadline=None, derandomize=True)
+QUICK = settings(max_examples=part(20, of=60), deadline=None, derandomize=True)
 RHOS = [1e-6, 1e-3, 0.1, 1.0, 3.0, 50.0]
 
 

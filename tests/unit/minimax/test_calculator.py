@@ -20,6 +20,7 @@ from minimax.problems.sparse_mean import SparseMeanProblem
 from minimax.problems.sparse_regression import upper as sparse_upper
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from tests.commands import usage_error
+from tests.effort import part
 
 KEYS = {"name", "source", "kind", "statistical", "privacy", "total", "assumptions"}
 APPROXIMATE = ["--epsilon", ".5", "--delta", str(10 / 10_000**1.1)]
@@ -144,8 +145,8 @@ def test_the_estimator_that_is_named_has_the_risk_that_is_printed() -> None:
     assert named.risk_bound(problem).value() == pytest.approx(best.risk, rel=1e-12)
     # what is printed is what was proved
     options = {}
-    for part in str(best).removeprefix("PrivateHardThresholding with ").split(", "):
-        name, value = part.split(" = ")
+    for setting in str(best).removeprefix("PrivateHardThresholding with ").split(", "):
+        name, value = setting.split(" = ")
         options[name] = 1 / math.sqrt(2) if value == "1/sqrt(2)" else float(value)
     assert options == best.settings
     with pytest.raises(OutsideRegime, match="entry_bound"):
@@ -208,8 +209,17 @@ def test_table_shows_every_bound(capsys: pytest.CaptureFixture[str]) -> None:
     assert "known support" in shown
 
 
-@pytest.mark.parametrize("problem", list(PROBLEMS))
-@pytest.mark.parametrize("privacy", [Pure(0.5), Approximate(0.5, 1e-7), ZeroConcentrated(0.05)])
+BUDGETS = [Pure(0.5), Approximate(0.5, 1e-7), ZeroConcentrated(0.05)]
+PLANNED = [
+    (problem, privacy)
+    for i, problem in enumerate(PROBLEMS)
+    for j, privacy in enumerate(BUDGETS)
+    if (i + j) % 3 < part(1, of=3)
+]
+"""Each problem under one budget, each budget in its turn; with --thorough, all of them."""
+
+
+@pytest.mark.parametrize(("problem", "privacy"), PLANNED)
 def test_plan_inverts_both_bounds(problem: str, privacy: Any) -> None:
     risk = 0.05
     sizes = {"d": 30.0, "sigma": 1.0, "radius": 4.0 if problem == "logistic" else 1.5, "s": 3.0}

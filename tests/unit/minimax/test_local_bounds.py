@@ -28,6 +28,7 @@ from minimax.problems.label_regression import lower as label_regression
 from minimax.problems.local_regression import lower as local_regression
 from minimax.problems.local_regression.problem import SUM
 from minimax.problems.local_regression.randomised_response import randomised_response_risk
+from tests.effort import part
 from tests.strategies import log_floats, log_integers
 
 POINT = {"n": 10**4, "p": 20, "C": 2.0, "epsilon": 0.5}
@@ -144,7 +145,7 @@ def test_randomised_response_risk_against_enumeration() -> None:
     assert randomised_response_risk(n, p, epsilon, B, delta) == pytest.approx(risk, rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=part(15, of=40), deadline=None, derandomize=True)
 @given(
     p=log_integers(1, 200),
     per=log_integers(1, 150),
