@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,34 +19,42 @@ GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState
 
 
 def fitted(
-    estimator: BaseEstimator, data: Data, seed: int | None = 0, *, few_records: Any = "ignore"
+    estimator: BaseEstimator, data: Data, seed: int | None = 0, told: list[str] | None = None
 ) -> Any:
-    """A copy fitted to the data; a warning is an error, but for one that records are too few."""
+    """A copy fitted to the data; a warning is an error, but for one that records are too few.
+
+    What is said of that is added to `told`.
+    """
     copy: Any = clone(estimator)
     if seed is not None and "random_state" in copy.get_params():
         copy.set_params(random_state=seed)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("error")
-        warnings.simplefilter(few_records, PlanWarning)
-        return copy.fit(*data)
+        warnings.simplefilter("always", PlanWarning)
+        copy.fit(*data)
+    if told is not None:
+        told += [str(warning.message) for warning in said]
+    return copy
 
 
-def outcome(estimator: BaseEstimator, data: Data) -> str:
-    """How a fit ends: well, or with which error or warning."""
+@dataclass(frozen=True)
+class Look:
+    """What anybody can see of a fit."""
+
+    fit: Any
+    """None if there was an error."""
+    ending: str
+    """Well, or with which error or warning."""
+    of_few_records: tuple[str, ...]
+
+
+def look(estimator: BaseEstimator, data: Data) -> Look:
+    """Fit, and say what was seen."""
+    told: list[str] = []
     try:
-        fitted(estimator, data)
+        return Look(fitted(estimator, data, told=told), "well", tuple(told))
     except Exception as problem:
-        return repr(problem)
-    return "well"
-
-
-def warned_of_few_records(estimator: BaseEstimator, data: Data) -> str:
-    """What a fit says about the number of records, if anything."""
-    try:
-        fitted(estimator, data, few_records="error")
-    except PlanWarning as said:
-        return str(said)
-    return ""
+        return Look(None, repr(problem), tuple(told))
 
 
 def same(here: Any, there: Any) -> bool:

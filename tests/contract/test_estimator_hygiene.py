@@ -8,6 +8,7 @@ check is run on estimators that leak, which it must find.
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,14 @@ from estimators import NoisyMean
 from estimators.core.base import SECRET_SEED, PlanWarning, PrivateEstimator
 from tests.contract.estimator_examples import FURTHER, examples, exported, sample
 from tests.contract.hygiene import (
+    Look,
     differing,
     extreme_neighbours,
     far_away,
     fitted,
     generators_held,
-    outcome,
+    look,
     records_held,
-    warned_of_few_records,
 )
 
 pytestmark = pytest.mark.oldest
@@ -117,13 +118,25 @@ def test_a_control_says_that_it_is_not_private(name: str) -> None:
 # One record decides nothing that can be seen but the releases
 
 
+@cache
+def looks(estimator: Any) -> list[Look]:
+    """At fits to the sample, to its neighbours and to other data, with one seed.
+
+    The checks below look at the same fits.
+    """
+    data = sample(estimator)
+    every = [data, *extreme_neighbours(estimator, data), *far_away(estimator, data)]
+    return [look(estimator, one) for one in every]
+
+
 def endings(estimator: Any) -> set[str]:
     """How fits to the sample, to its neighbours, and to few records end."""
-    data, few = sample(estimator), sample(estimator, n=3)
-    every = [data, *extreme_neighbours(estimator, data), *far_away(estimator, data)]
+    few = sample(estimator, n=3)
+    every = looks(estimator)
     if getattr(estimator, "classes", True):  # where labels are found, few records may lack one
-        every += [few, *extreme_neighbours(estimator, few)]
-    return {outcome(estimator, one) for one in every}
+        neighbours = extreme_neighbours(estimator, few)
+        every = [*every, *(look(estimator, one) for one in (few, *neighbours))]
+    return {one.ending for one in every}
 
 
 def undeclared(estimator: Any) -> set[str]:
@@ -133,10 +146,8 @@ def undeclared(estimator: Any) -> set[str]:
 
 def followers(estimator: Any) -> set[str]:
     """The attributes that differ between the sample and other data, under the same seed."""
-    data = sample(estimator)
-    here = fitted(estimator, data)
-    others = [*extreme_neighbours(estimator, data), *far_away(estimator, data)]
-    return set().union(*(differing(here, fitted(estimator, other)) for other in others))
+    here, *others = (one.fit for one in looks(estimator))
+    return set().union(*(differing(here, other) for other in others))
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -144,11 +155,9 @@ def test_no_record_decides_an_error_or_a_warning(name: str) -> None:
     assert endings(EXAMPLES[name]) == {"well"}
 
 
-def few_records_told(estimator: Any) -> set[str]:
+def few_records_told(estimator: Any) -> set[tuple[str, ...]]:
     """What fits to the sample and to its neighbours say about the number of records."""
-    data = sample(estimator)
-    every = [data, *extreme_neighbours(estimator, data), *far_away(estimator, data)]
-    return {warned_of_few_records(estimator, one) for one in every}
+    return {one.of_few_records for one in looks(estimator)}
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -176,11 +185,8 @@ def test_an_undeclared_release_is_noticed() -> None:
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_the_guarantee_does_not_follow_the_data(name: str) -> None:
-    made = EXAMPLES[name]
-    data = sample(made)
-    here = fitted(made, data).privacy_
-    for other in (*extreme_neighbours(made, data)[:3], *far_away(made, data)):
-        there = fitted(made, other).privacy_
+    here, *others = (one.fit.privacy_ for one in looks(EXAMPLES[name]))
+    for there in others:
         assert type(there) is type(here)
         assert there.assumes == here.assumes
         assert there.parameters == pytest.approx(here.parameters, rel=1e-12)
@@ -219,7 +225,7 @@ def test_a_release_without_noise_is_noticed() -> None:
 @pytest.mark.parametrize("name", PRIVATE)
 def test_two_fits_with_one_seed_are_the_same(name: str) -> None:
     made = EXAMPLES[name]
-    assert differing(fitted(made, sample(made)), fitted(made, sample(made))) == set()
+    assert differing(fitted(made, sample(made)), looks(made)[0].fit) == set()
 
 
 # What is kept
@@ -246,5 +252,5 @@ def test_what_is_kept_is_found(leak: Any) -> None:
 @pytest.mark.parametrize("name", PRIVATE)
 def test_a_seeded_fit_says_that_it_is_a_study(name: str) -> None:
     made = EXAMPLES[name]
-    assert SECRET_SEED in fitted(made, sample(made), 0).privacy_.assumes
+    assert SECRET_SEED in looks(made)[0].fit.privacy_.assumes
     assert SECRET_SEED not in fitted(made, sample(made), None).privacy_.assumes
