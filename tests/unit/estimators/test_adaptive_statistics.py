@@ -23,6 +23,7 @@ from estimators.baselines.statistics import (
 from estimators.core.accounting import compose
 from estimators.core.design import MOST_GRAM_BYTES, check_gram_fits
 from minimax.core.privacy import Approximate, Gaussian, SpendablePrivacy, ZeroConcentrated
+from tests.effort import part
 
 BENCH = Approximate(0.5, 3.2e-5)
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -50,17 +51,20 @@ def test_half_vectors_keep_the_norm() -> None:
 def worst_move(weight: float, bound: float, R: float, d: int = 2) -> float:
     """The largest move of (xx', c x y) that a search over two records finds."""
 
-    def records(v: np.ndarray) -> tuple[np.ndarray, ...]:
-        x, z = (bound * w / max(1.0, float(np.linalg.norm(w))) for w in (v[:d], v[d : 2 * d]))
-        return x, z, *(R * np.clip(v[2 * d :], -1, 1))
+    def in_ball(v: list[float]) -> tuple[float, ...]:
+        scale = bound / max(1.0, math.hypot(*v))
+        return tuple(scale * entry for entry in v)
 
     def move(v: np.ndarray) -> float:
-        x, z, y, w = records(v)
-        matrix = np.outer(x, x) - np.outer(z, z)
-        return -math.hypot(np.linalg.norm(matrix), weight * np.linalg.norm(x * y - z * w))
+        numbers = v.tolist()  # of Python: arrays of two entries take ten times as long
+        x, z = in_ball(numbers[:d]), in_ball(numbers[d : 2 * d])
+        y, w = (R * min(max(entry, -1.0), 1.0) for entry in numbers[2 * d :])
+        matrix = [x[i] * x[j] - z[i] * z[j] for i in range(d) for j in range(d)]
+        vector = [weight * (x[i] * y - z[i] * w) for i in range(d)]
+        return -math.hypot(*matrix, *vector)
 
     rng = np.random.default_rng(0)
-    starts = rng.uniform(-1.5, 1.5, (30, 2 * d + 2))
+    starts = rng.uniform(-1.5, 1.5, (part(12, of=30), 2 * d + 2))
     options = {"maxiter": 4000, "xatol": 1e-9, "fatol": 1e-12}
     return -min(
         optimize.minimize(move, v, method="Nelder-Mead", options=options).fun for v in starts

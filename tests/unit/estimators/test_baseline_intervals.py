@@ -14,9 +14,10 @@ from estimators.baselines.mean import RARE, bin_counts, noisy_argmax
 from estimators.core.intervals import BallNoise, NoLaw, NormalNoise
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.problems.mean.baselines import far_bin_chance
+from tests.effort import part
 
 ALPHA = 1e-5
-FITS = 1500
+FITS = part(300, of=1500)
 KNOWN = {"sigma": 1.0, "radius": 1.0}
 CELLS: dict[str, tuple[Any, int, int]] = {
     "CoinPress, zCDP": (CoinPressMean(ZeroConcentrated(0.1), **KNOWN), 300, 3),
