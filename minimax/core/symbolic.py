@@ -73,7 +73,8 @@ def renamed(expression: Expression, old: str, new: str) -> Expression:
     import sympy
 
     with sympy.evaluate(False):
-        return expression.xreplace({symbol(old): symbol(new)})
+        found: Expression = expression.xreplace({symbol(old): symbol(new)})
+    return found
 
 
 PLAIN = (float, int)

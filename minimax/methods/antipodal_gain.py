@@ -70,7 +70,9 @@ def average_pair_gain(model: type[Privacy], point: Point, *, sub_gaussian: bool 
     E e^{<v, w>} <= e^{|v|^2/2}.
     """
     rho = _concentration(model, point)
-    return (_known_gain if isinstance(rho, float) else _average_gain)(rho, sub_gaussian)
+    if isinstance(rho, float):
+        return _known_gain(rho, sub_gaussian)
+    return _average_gain(rho, sub_gaussian)
 
 
 @lru_cache(maxsize=4096)

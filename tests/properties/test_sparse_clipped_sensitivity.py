@@ -19,6 +19,7 @@ from estimators import SparseResidualClippedRegression, sparse_phases, sparse_re
 from estimators.core import mechanisms, purse
 from estimators.core.mechanisms import Release
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
+from tests.effort import part
 from tests.strategies import Data, neighbours
 
 ROUNDING = 1 + 1e-9
@@ -26,7 +27,7 @@ BUDGETS = (Pure(2.0), Approximate(1.0, 1e-6), ZeroConcentrated(0.1), Gaussian(0.
 EXTREME = [0.0, 5e-324, 1.0, -1.0, 1e6, -1e6, 1e300, -1e300]
 values = st.one_of(st.floats(-3, 3), st.sampled_from(EXTREME))
 bounds = st.sampled_from([1.0, 1e8])
-reproducible = settings(deadline=None, derandomize=True, max_examples=30)
+reproducible = settings(deadline=None, derandomize=True, max_examples=part(10, of=30))
 pytestmark = pytest.mark.filterwarnings("ignore::estimators.core.base.PlanWarning")
 
 
