@@ -118,7 +118,7 @@ def range_share(purse: Purse, columns: int, intercept: bool) -> float:
     """The part of the budget that the ranges of so many columns get."""
     if columns == 0:
         return 0.0
-    ratio = count_noise(purse, columns, size_part(intercept)) / (RANGE_ERROR * purse.n)
+    ratio = count_noise(purse, columns, size_part(intercept, False)) / (RANGE_ERROR * purse.n)
     return float(np.clip(share_for(purse, ratio), *RANGE_SHARES))
 
 

@@ -13,9 +13,9 @@ columns by at most sqrt(k) in l2, whatever the data.
 beyond all values: the true count is 0 or n there, and one wrong answer is never made good. So
 searches look for medians, n/2 away from that, and for sizes about them, on a grid of powers, with a
 level that stays `SAFE_DEVIATIONS` of the counts' noise below 1. Where most values are equal, a size
-may be found anywhere between them and the others, as all counts are the same there. So one more
-count is released: how many values lie far beyond what was found. If these are many, the public
-range is kept.
+may be found anywhere between them and the others, as all counts are the same there. So two more
+counts are released: how many values lie far beyond what was found, and how many are apart from the
+centre by a small part of it. If the former are many, or the latter few, the public range is kept.
 """
 
 from __future__ import annotations
@@ -83,17 +83,20 @@ CENTRE_CELLS, CENTRE_GRIDS = 1024, 3
 """Cells of each of the grids, each within a cell of the one before, that find a median."""
 CENTRE_QUERIES = 30
 SIZE_WEIGHT, FAR_WEIGHT = 2, 16
-"""What a count of a size, and one of far values, costs, over one of a median: medians are n/2 away
-from a wrong answer beyond all values, and need less."""
+"""What a count of a size, and one of values apart, costs, over one of a median: medians are n/2
+away from a wrong answer beyond all values, and need less."""
 TAIL_FAR_PART = 0.4
 """The part of the responses' reach that the count of far values costs."""
-FAR, TAIL_FAR = 3.0, 1.25
-"""Values farther than so many half-widths, and responses farther than so many reaches, are far
-..."""
-MANY_FAR = 0.4
-"""... and many, if they are more than this part of those that may lie beyond ..."""
+FAR, MANY_FAR = 3.0, 0.5
+"""A size is one unless more values are farther than so many half-widths than this part of those
+that it may miss: else it was found between most values and the others ..."""
+NEAR, FEW_APART = 1 / 16, 0.8
+"""... and if more than this part of them are farther than a small part of it, at least the width of
+the finest cells of medians: else most values are at one place."""
+TAIL_FAR = 1.25
+"""Responses farther than so many reaches are far ..."""
 SURELY_FAR = 2.0
-"""... and, of responses, than so many deviations of noise."""
+"""... and many, if they are more than so many deviations of noise."""
 SAFE_DEVIATIONS = 3.3
 """A wrong answer beyond all values is this many deviations away: 1 in 2,000."""
 LEAST_MISSED, MOST_MISSED = 0.02, 0.4
@@ -203,10 +206,11 @@ def spread_counts(
 
 
 def far_counts(Z: Array, y: Array, numeric: NDArray[np.bool_], centre: Array, size: Array) -> Array:
-    """For each number, how many values are farther from a centre than a size."""
+    """For each number, how many values are farther from a centre than a size; of several rows of
+    sizes, one after the other."""
     apart = apart_from(Z, y, numeric, centre)
     np.abs(apart, out=apart)
-    return _beyond(apart, size)
+    return np.concatenate([_beyond(apart, row) for row in np.atleast_2d(size)])
 
 
 def far_tails(y: Array, centre: float, ends: Array) -> Array:
@@ -293,10 +297,10 @@ def found_ranges(
 
     A half-width is `NORMAL_REACH` deviations where values are normal. Without an intercept the
     origin is the centre. Indicators are not searched: all of their range is in use. So it is where
-    no size is seen, or many values lie far beyond it; of such responses the reach tells the scale.
+    no size is seen, or most values are at one place; of such responses the reach tells the scale.
     """
     numeric = searched_numbers(records)
-    k, n, each = int(numeric.sum()), records.n, share * size_part(centred)
+    k, n, each = int(numeric.sum()), records.n, share * size_part(centred, bool(numeric[-1]))
     nothing = np.zeros(0)
     if k == 0:
         lengths = TailLengths(nothing, nothing, 1.0)
@@ -306,18 +310,21 @@ def found_ranges(
     missed = float(np.clip(missed, LEAST_MISSED, MOST_MISSED))
     counts, *tail_counts_ = records.totals(spread_counts, numeric, centre)
     cell = searched(counts, (1 - missed) * n, purse, SIZES.queries * each, "sizes of columns")
-    spent = SIZES.queries / SIZE_WEIGHT * each
-    typical = searched(counts, TYPICAL * n, purse, spent, "typical sizes of columns")
-    lengths = _tail_lengths(SIZES.end(cell), SIZES.end(typical), missed)
+    lengths = TailLengths(nothing, nothing, missed)
+    if numeric[-1]:  # for intervals, which only regression has
+        spent = SIZES.queries / SIZE_WEIGHT * each
+        typical = searched(counts, TYPICAL * n, purse, spent, "typical sizes of columns")
+        lengths = _tail_lengths(SIZES.end(cell), SIZES.end(typical), missed)
     widened = NORMAL_REACH / float(special.ndtri(1 - missed / 2))
     half = SIZES.end(cell) * widened
     tails = [_tails(counts, purse, tail_share, n) for counts in tail_counts_]
-    sizes = FAR * half, *(TAIL_FAR * found.ends for found in tails)
+    near = np.maximum(NEAR * SIZES.end(cell), SIZES.end(np.array(UNSEEN)))
+    sizes = np.stack([FAR * half, near]), *(TAIL_FAR * found.ends for found in tails)
     far, *far_tails_ = records.totals(beyond_counts, numeric, centre, *sizes)
     spent = FAR_WEIGHT / SIZE_WEIGHT * each
-    noisy = purse.cube_release(far, 1.0, spent, "values far beyond those sizes")
+    far, apart = np.split(purse.cube_release(far, 1.0, spent, "values far off, and apart"), 2)
     blurred = cell <= UNSEEN
-    seen = ~blurred & (noisy < MANY_FAR * missed * n)
+    seen = ~blurred & (far < MANY_FAR * missed * n) & (apart > FEW_APART * missed * n)
     half = np.where(seen, half, 1 + np.abs(centre))  # about the median, which stays at 0
     if not tails:
         return Ranges(centre, half, blurred, -1.0, 1.0, False, lengths)
@@ -335,11 +342,11 @@ def _tail_lengths(size: Array, typical: Array, missed: float) -> TailLengths:
     return TailLengths(size, np.clip(apart / ratio, *INDICES), missed)
 
 
-def size_part(centred: bool) -> float:
+def size_part(centred: bool, tails: bool) -> float:
     """The part of the cost of `found_ranges` that one count of sizes has, but for the responses'
-    reach."""
+    reach; `tails`: whether typical sizes are found as well."""
     medians = CENTRE_QUERIES if centred else 0
-    return SIZE_WEIGHT / (medians + SIZES.queries * (SIZE_WEIGHT + 1) + FAR_WEIGHT)
+    return SIZE_WEIGHT / (medians + SIZES.queries * (SIZE_WEIGHT + tails) + FAR_WEIGHT)
 
 
 def tail_part() -> float:

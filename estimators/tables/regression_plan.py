@@ -96,7 +96,7 @@ def plan_of(purse: Purse, part: float, n: int, p: int, numbers: int, *, centred:
     entries = (p + 1) * (p + 2) // 2
     unit = purse.deviation(1.0, entries, TYPICAL_PART * part)
     strength = 1 / (math.sqrt(TYPICAL_PART) * unit)
-    each = part * size_part(centred)
+    each = part * size_part(centred, True)
     blind = count_noise(purse, numbers, MOST_RANGES * each) / n > BLIND_NOISE
     constant = blind or n * strength / p < FEWEST
     root = math.sqrt(n * strength / p)

@@ -167,6 +167,7 @@ def test_a_size_between_a_spike_and_the_others_is_not_taken(
         return [float(ranges_.half[0]) for ranges_ in found]
 
     assert min(halves()) > 0.6
+    monkeypatch.setattr(ranges, "FEW_APART", -math.inf)
     monkeypatch.setattr(ranges, "MANY_FAR", math.inf)
     assert min(halves()) < 0.01  # a sliver
 
