@@ -18,15 +18,13 @@ from estimators import NoisyMean
 from estimators.core.base import SECRET_SEED, PlanWarning, PrivateEstimator
 from tests.contract.estimator_examples import FURTHER, examples, exported, sample
 from tests.contract.hygiene import (
-    differing,
     extreme_neighbours,
     far_away,
     fitted,
-    generators_held,
     outcome,
-    records_held,
     warned_of_few_records,
 )
+from verify.privacy.hygiene import differing, generators_held, records_held
 
 pytestmark = pytest.mark.oldest
 

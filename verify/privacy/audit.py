@@ -15,6 +15,7 @@ from attacks.estimate import check_confidence, check_count
 from minimax.core.privacy import Privacy
 from verify.privacy.blackbox import Search, search
 from verify.privacy.budget import check_claim, letter, refutes, stated
+from verify.privacy.hygiene import hygiene_checks
 from verify.privacy.neighbours import (
     Neighbours,
     given_pairs,
@@ -23,6 +24,8 @@ from verify.privacy.neighbours import (
     two_values,
 )
 from verify.privacy.outcomes import CannotAudit, subject
+from verify.privacy.rows import Check
+from verify.privacy.whitebox import whitebox_checks
 
 RELEASES = 200_000
 CONFIDENCE = 0.999
@@ -43,6 +46,8 @@ class Audit:
 
     name: str
     claim: Privacy
+    checks: tuple[Check, ...]
+    """What an estimator did and holds, seen from inside; nothing for a function."""
     search: Search
     confidence: float
     seed: int
@@ -56,8 +61,8 @@ class Audit:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the claim is refuted."""
-        found = refutes(self.claim, self.lower)
+        """Whether the claim is refuted, from inside or by releases."""
+        found = refutes(self.claim, self.lower) or any(c.passed is False for c in self.checks)
         return Verdict.REFUTED if found else Verdict.NOT_REFUTED
 
     @property
@@ -106,12 +111,14 @@ class Audit:
             "seed": self.seed,
             "seconds": self.seconds,
             "notices": list(self.notices),
+            "checks": [each._asdict() for each in self.checks],
         }
 
 
 def _lines(found: Audit) -> list[str]:
     sign, claimed = letter(found.claim), stated(found.claim)
     lines = [f"{found.name}, claimed {found.claim}: {found.verdict.value}"]
+    lines += [f"  {c.name}: {c.mark}{'; ' * bool(c.told)}{c.told}" for c in found.checks]
     best = found.search.best
     if best is not None:
         k, j, m = best.counts
@@ -126,7 +133,9 @@ def _lines(found: Audit) -> list[str]:
         f"  tried: {len(found.search.pairs)} pairs of neighbours, {found.search.releases:,}"
         f" releases, {found.search.stopped}; seed {found.seed}"
     )
-    if not found.refuted:
+    if not found.search.tested and not found.refuted:
+        lines.append("  nothing was tested, and nothing would have been noticed")
+    elif not found.refuted:
         common, rare = (_from_where(found.noticed_from(chance)) for chance in (COMMON, RARE))
         lines += [
             f"  9 times in 10 an event of chance 1/2 would have shown {sign} {common},",
@@ -184,18 +193,28 @@ def audit(
         raise ValueError(f"seconds must be positive, got {seconds!r}")
     asked = subject(mechanism, name)
     pairs = neighbours_for(mechanism, claim, data, bounds, responses, values, neighbours)
-    started = time.monotonic()
-    found = search(
-        asked,
-        claim,
-        pairs,
-        releases=releases,
-        confidence=confidence,
-        seed=seed,
-        seconds=seconds,
-        tell=tell,
-    )
-    return Audit(asked.name, claim, found, confidence, seed, time.monotonic() - started)
+    started, error = time.monotonic(), 1 - confidence
+    checks: list[Check] = []
+    if hasattr(mechanism, "fit"):
+        tell(f"{asked.name}: from inside")
+        error /= 2
+        checks = hygiene_checks(mechanism, pairs)
+        checks += whitebox_checks(mechanism, claim, pairs, error)
+    if any(check.passed is False for check in checks):
+        found = Search((), tuple(pair.about for pair in pairs), 0, 0, "refuted from inside", ())
+    else:
+        found = search(
+            asked,
+            claim,
+            pairs,
+            releases=releases,
+            confidence=1 - error,
+            seed=seed,
+            seconds=seconds,
+            tell=tell,
+        )
+    spent = time.monotonic() - started
+    return Audit(asked.name, claim, tuple(checks), found, confidence, seed, spent)
 
 
 def neighbours_for(

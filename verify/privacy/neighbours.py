@@ -133,10 +133,8 @@ def _row_pairs(rows: Array, domain: Domain) -> Iterator[tuple[str, Array, Array]
     if unbounded:
         for size in HUGE:
             yield f"all 0, one {size:g}", *_one_off(middle, np.full(d, size), n)
-        yield (
-            "one huge record changes sign",
-            *(_put(np.tile(middle, (n, 1)), 0, np.full(d, sign * HUGE[0])) for sign in (-1, 1)),
-        )
+        here, there = (_one_off(middle, np.full(d, sign * HUGE[0]), n)[1] for sign in (-1, 1))
+        yield "one huge record changes sign", here, there
 
 
 def _one_off(row: Array, other: Array, n: int, at: int = 0) -> tuple[Array, Array]:
