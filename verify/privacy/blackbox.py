@@ -44,6 +44,8 @@ LEAST_BATCH = 40
 FEWEST_PAIRS = 2
 EVENTS = 2
 """Events of each pair that are tested."""
+CURVE = 80
+"""Points of the curve that is drawn."""
 SLICE = 256
 """Releases between two looks at the clock."""
 
@@ -70,6 +72,8 @@ class Search:
     stopped: str
     """Why it ended: "refuted", "releases used", "out of time"."""
     notices: tuple[str, ...]
+    curve: tuple[Counts, ...] = ()
+    """Counts at many thresholds of the last statistic that was tested: for a picture."""
 
     @property
     def best(self) -> Tested | None:
@@ -155,6 +159,7 @@ def search(
     notices = [] if subject.takes_generator else [NO_GENERATOR]
     asked = _begun(neighbours, seed)
     tested: list[Tested] = []
+    curve: tuple[Counts, ...] = ()
     used = done = 0
     stopped = "releases used"
     try:
@@ -169,6 +174,7 @@ def search(
             pairs = [Pair(*map(layout.table, sides)) for sides in fresh]
             new = _tests(asked, pairs, claim, level)
             tested += new
+            curve = _curve(asked, pairs, new) or curve
             if any(refutes(claim, test.budget) for test in new):
                 stopped = "refuted"
                 break
@@ -177,7 +183,7 @@ def search(
     except OutOfTime:
         stopped = "out of time"
     about = tuple(pair.about for pair in neighbours)
-    return Search(tuple(tested), about, used, done, stopped, tuple(notices))
+    return Search(tuple(tested), about, used, done, stopped, tuple(notices), curve)
 
 
 NO_GENERATOR = "the mechanism takes no generator: its releases cannot be drawn again"
@@ -228,6 +234,19 @@ def _tests(
             budget = counts.budget(claim, share)
             found.append(Tested(each.pair.about, event.about, counts, share, budget))
     return found
+
+
+def _curve(
+    asked: Sequence[_Asked], fresh: Sequence[Pair], tests: Sequence[Tested]
+) -> tuple[Counts, ...]:
+    """Counts of the best event of these, its threshold moved through the fresh releases."""
+    events = [
+        (event, pair) for each, pair in zip(asked, fresh, strict=True) for event in each.events
+    ]
+    if not tests:
+        return ()
+    event, pair = events[max(range(len(tests)), key=lambda k: tests[k].budget)]
+    return tuple(Counts(*moved, len(pair.first)) for moved in event.counts_along(pair, CURVE))
 
 
 def _learn(

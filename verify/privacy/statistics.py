@@ -34,7 +34,8 @@ DIFFERENCES = 5
 """Among so many first numbers, all differences are columns too: shared noise cancels in them."""
 FRACTIONS = 3
 """Of so many first numbers the fractional part is a column too: a lattice shows in it."""
-BOOSTED_ROWS = 20_000
+LEAST_BOOSTED_ROWS, BOOSTED_ROWS = 200, 20_000
+"""Releases of each side from which a classifier is learned: with fewer it learns their noise."""
 CANDIDATES = 200
 
 
@@ -222,14 +223,16 @@ def _linear(pair: Pair) -> list[Statistic]:
 
 def _boosted(pair: Pair) -> list[Statistic]:
     """The log odds of a gradient-boosted classifier of the two sides."""
-    from sklearn.ensemble import HistGradientBoostingClassifier  # slow to import
-    from threadpoolctl import threadpool_limits
-
+    if len(pair.first) < LEAST_BOOSTED_ROWS:
+        return []
     sides = [side.numbers[:BOOSTED_ROWS] for side in pair]
     rows = np.clip(np.vstack(sides), -1e30, 1e30)
     varied = np.nanmax(rows, axis=0, initial=-np.inf) > np.nanmin(rows, axis=0, initial=np.inf)
     if not varied.any():
         return []
+    from sklearn.ensemble import HistGradientBoostingClassifier  # slow to import
+    from threadpoolctl import threadpool_limits
+
     told = np.repeat([1, 0], [len(side) for side in sides])
     model = HistGradientBoostingClassifier(
         max_iter=40, max_leaf_nodes=8, learning_rate=0.2, min_samples_leaf=5, early_stopping=False
@@ -275,6 +278,16 @@ class Event:
         """Of the likelier side and of the rarer."""
         first, second = (self.count(table) for table in pair)
         return (second, first) if self.swapped else (first, second)
+
+    def counts_along(self, pair: Pair, points: int) -> list[tuple[int, int]]:
+        """The same for thresholds that run through the values, the rarest event first."""
+        first, second = (np.sort(self.statistic(table)) for table in pair)
+        shares = special.expit(np.linspace(-7, 7, points))
+        thresholds = np.quantile(np.concatenate([first, second]), shares, method="lower")
+        counts = [_tail(v, thresholds, self.side) * len(v) for v in (first, second)]
+        likelier, rarer = reversed(counts) if self.swapped else counts
+        found = {(round(float(k)), round(float(j))) for k, j in zip(likelier, rarer, strict=True)}
+        return sorted(found)
 
 
 def promising_events(

@@ -215,16 +215,20 @@ def _key(entry: LedgerEntry) -> str:
     return f"{entry.mechanism}, {entry.norm} {numbers}"
 
 
+def composed(ledger: Sequence[LedgerEntry], like: Privacy) -> SpendablePrivacy:
+    """What a ledger adds up to, in the definition of a claim and at its delta."""
+    delta = like.delta if isinstance(like, Approximate) else None
+    kind: Any = type(like)
+    return compose(tuple(ledger), kind, delta)
+
+
 def _composition(fit: Any, claim: Privacy) -> Check:
     """The ledger gives `privacy_`, and that is within the claim."""
     if not isinstance(claim, get_args(SpendablePrivacy)):
         return Check("composition", None, f"ledgers are not composed to {claim.name}")
     reported = fit.privacy_
     try:
-        delta = reported.delta if isinstance(reported, Approximate) else None
-        again = compose(fit.ledger_, type(reported), delta)
-        own = claim.delta if isinstance(claim, Approximate) else None
-        total = compose(fit.ledger_, type(claim), own)
+        again, total = composed(fit.ledger_, reported), composed(fit.ledger_, claim)
     except NotAccountable as error:
         return Check("composition", False, str(error))
     for name, number in again.parameters.items():

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from verify.privacy.controls.catalogue import Control
+from verify.privacy.cases import Case
 from verify.privacy.controls.counts import COUNTS
 from verify.privacy.controls.leaks import LEAKS
 from verify.privacy.controls.local import LOCAL
 from verify.privacy.controls.means import MEANS
 from verify.privacy.controls.selection import SELECTION
 
-__all__ = ["CONTROLS", "Control"]
+__all__ = ["CONTROLS"]
 
-CONTROLS: tuple[Control, ...] = tuple(
-    control
-    for catalogue in (MEANS, SELECTION, COUNTS, LOCAL, LEAKS)
-    for control in catalogue.controls
+CONTROLS: tuple[Case, ...] = tuple(
+    case for catalogue in (MEANS, SELECTION, COUNTS, LOCAL, LEAKS) for case in catalogue.cases
 )

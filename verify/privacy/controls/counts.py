@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minimax.core.privacy import Approximate, Pure
-from verify.privacy.controls.catalogue import Catalogue
+from verify.privacy.cases import Catalogue
 from verify.privacy.neighbours import histograms, query_answers
 
 Array = NDArray[np.float64]

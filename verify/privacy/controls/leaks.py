@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minimax.core.privacy import Approximate, Pure
-from verify.privacy.controls.catalogue import Catalogue
+from verify.privacy.cases import Catalogue
 from verify.privacy.controls.means import NUMBERS, laplace_mean
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from minimax.core.privacy import Pure
-from verify.privacy.controls.catalogue import Catalogue
+from verify.privacy.cases import Catalogue
 
 Array = NDArray[np.float64]
 LOCAL = Catalogue()

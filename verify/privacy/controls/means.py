@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from estimators.core.mechanisms import gaussian_scale
 from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
-from verify.privacy.controls.catalogue import Catalogue
+from verify.privacy.cases import Catalogue
 
 Array = NDArray[np.float64]
 MEANS = Catalogue()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from estimators.core.mechanisms import exponential_mechanism, report_noisy_max
 from minimax.core.privacy import Pure
-from verify.privacy.controls.catalogue import Catalogue
+from verify.privacy.cases import Catalogue
 from verify.privacy.neighbours import query_answers
 
 Array = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""A mechanism of which it is known whether it keeps its claim: what the auditor is tried on."""
+"""A mechanism with its claim: what the command audits, and what it must find if that is known."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ Mechanism = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Control:
-    """A mechanism, what it claims, and whether that is true."""
+class Case:
+    """A mechanism, what it claims, and whether that is true.
+
+    A list of them in a module of one's own can be named on the command line.
+    """
 
     name: str
     mechanism: Any
     claim: Privacy
-    keeps: bool
-    options: dict[str, Any]
-    """What `audit` is told of its data."""
-    about: str
+    keeps: bool | None = None
+    """What must be found; None: nobody knows yet."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What `audit` is told of its data, and how much of it to draw."""
+    about: str = ""
     """Why it keeps the claim, or what is wrong."""
+    group: str = "controls"
 
 
 @dataclass
 class Catalogue:
-    """The controls of one module, in the order in which they stand there."""
+    """The cases of one module, in the order in which they stand there."""
 
-    controls: list[Control] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
 
     def private(self, claim: Privacy, **options: Any) -> Callable[[Mechanism], Mechanism]:
         """Enter a mechanism that keeps the claim."""
@@ -46,7 +51,7 @@ class Catalogue:
             name = mechanism.__name__.replace("_", " ")
             about = (mechanism.__doc__ or "").strip()
             made = mechanism() if isinstance(mechanism, type) else mechanism
-            self.controls.append(Control(name, made, claim, keeps, options, about))
+            self.cases.append(Case(name, made, claim, keeps, options, about))
             return mechanism
 
         return enter
