@@ -99,7 +99,7 @@ class _Asked:
 
     @property
     def promise(self) -> float:
-        return max((event.promise for event in self.events), default=-1.0)
+        return max((event.promise for event in self.events), default=-math.inf)
 
 
 class OutOfTime(Exception):
@@ -149,12 +149,8 @@ def search(
     tell: Callable[[str], None] = lambda text: None,
 ) -> Search:
     """Ask pairs of neighbours until the claim is refuted or the releases, or seconds, are used."""
+    neighbours = _affordable(neighbours, releases)
     stages = plan(len(neighbours), releases)
-    if len(stages) < 2:
-        raise CannotAudit(
-            f"releases must be {4 * LEAST_BATCH * len(neighbours)} at least for"
-            f" {len(neighbours)} pairs of neighbours, got {releases}"
-        )
     level, clock = (1 - confidence) / (len(stages) - 1), Clock(seconds)
     notices = [] if subject.takes_generator else [NO_GENERATOR]
     asked = _begun(neighbours, seed)
@@ -184,6 +180,16 @@ def search(
         stopped = "out of time"
     about = tuple(pair.about for pair in neighbours)
     return Search(tuple(tested), about, used, done, stopped, tuple(notices), curve)
+
+
+def _affordable(neighbours: Sequence[Neighbours], releases: int) -> list[Neighbours]:
+    """As many of the pairs as the releases allow to ask, from all over the list."""
+    most = releases // (6 * LEAST_BATCH)
+    if most < 1:
+        raise CannotAudit(f"releases must be {6 * LEAST_BATCH} at least, got {releases}")
+    if most >= len(neighbours):
+        return list(neighbours)
+    return [neighbours[int(k)] for k in np.linspace(0, len(neighbours) - 1, most)]
 
 
 NO_GENERATOR = "the mechanism takes no generator: its releases cannot be drawn again"

@@ -93,23 +93,22 @@ def hygiene_checks(estimator: Any, neighbours: list[Neighbours]) -> list[Check]:
     try:
         first, second = (fitted(estimator, example, None) for _ in range(2))
     except Exception as error:
-        raise CannotAudit(
-            f"mechanism cannot be fitted to {neighbours[0].about}: {error}"
-        ) from error
-    return [
-        _attributes(estimator, neighbours),
-        Check.of("fresh noise", bool(differing(first, second)), "unseeded fits repeat each other"),
-        _pickled(first, example),
-    ]
+        raise CannotAudit(f"mechanism cannot be fitted to the data given: {error}") from error
+    repeats = not differing(first, second)  # as discrete releases may: the search decides
+    fresh = Check("fresh noise", None if repeats else True, REPEATS if repeats else "")
+    return [_attributes(estimator, neighbours), fresh, _pickled(first, example)]
+
+
+REPEATS = "two unseeded fits are equal"
+ALL_RELEASED = "the class names no `releases`: all are taken for released"
+KEEPS_GENERATOR = "an unseeded fit keeps a generator: its noise can be computed"
 
 
 def _attributes(estimator: Any, neighbours: list[Neighbours]) -> Check:
     """With one seed, neighbours may differ in released attributes only."""
     stated = getattr(type(estimator), "releases", None)
     if stated is None:
-        return Check(
-            "attributes", None, "the class names no `releases`: all are taken for released"
-        )
+        return Check("attributes", None, ALL_RELEASED)
     for pair in neighbours:
         try:
             here, there = (fitted(estimator, data, 0) for data in (pair.first, pair.second))
@@ -124,9 +123,7 @@ def _attributes(estimator: Any, neighbours: list[Neighbours]) -> Check:
 
 def _pickled(fit: Any, data: Data) -> Check:
     if generators_held(fit):
-        return Check(
-            "pickle", False, "an unseeded fit keeps a generator: its noise can be computed"
-        )
+        return Check("pickle", False, KEEPS_GENERATOR)
     rows = np.asarray(data[0] if isinstance(data, tuple) else data)
     own = rows[np.isin(rows, [0.0, 1.0, -1.0], invert=True)]  # numbers that others may have too
     if own.size and records_held(fit, own):

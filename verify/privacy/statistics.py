@@ -260,7 +260,7 @@ class Event:
     side: Side
     swapped: bool
     promise: float
-    """The lower bound on the budget that it is hoped to give."""
+    """The lower bound on the budget that it is hoped to give, about: to choose by."""
 
     @property
     def about(self) -> str:
@@ -303,7 +303,7 @@ def _best_event(
 ) -> Event:
     first, second = (np.sort(statistic(table)) for table in pair)
     thresholds = _thresholds(first, second)
-    best = Event(statistic, float(thresholds[0]), ">=", False, -1.0)
+    best = Event(statistic, float(thresholds[0]), ">=", False, -math.inf)
     sides: tuple[Side, ...] = (">=", "<=")
     for side in sides:
         p, q = (_tail(values, thresholds, side) for values in (first, second))
@@ -333,10 +333,16 @@ def _tail(ordered: Array, thresholds: Array, side: Side) -> Array:
 
 
 def _promise(p: Array, q: Array, n: int, claim: Privacy, drawn: int, level: float) -> Array:
-    """The bound that a test would give if chances are what n releases say, less one deviation."""
+    """The bound that a test would give if chances are what n releases say, less one deviation.
+
+    Where that is 0, as at first for a small budget, what is left of it decides without the test,
+    and then how many deviations p and q are apart.
+    """
     z = -float(special.ndtri(level / 2))
     low, high = _wilson(p, n, 1.0)[0], _wilson(q, n, 1.0)[1]
-    return least_budget(claim, _wilson(low, drawn, z)[0], _wilson(high, drawn, z)[1])
+    tested = least_budget(claim, _wilson(low, drawn, z)[0], _wilson(high, drawn, z)[1])
+    apart = (p - q) / np.sqrt((p * (1 - p) + q * (1 - q) + 1 / n) / n)
+    return np.asarray(tested + 1e-3 * least_budget(claim, low, high) + 1e-6 * apart)
 
 
 def _wilson(share: Array, n: int, z: float) -> tuple[Array, Array]:
