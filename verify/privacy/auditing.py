@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ class Audit:
 
     def summary(self) -> str:
         """The verdict in a few lines of at most 80 columns."""
-        return "\n".join(_lines(self))
+        return "\n".join(fill(line, 80, subsequent_indent="    ") for line in _lines(self))
 
     def __str__(self) -> str:
         return self.summary()

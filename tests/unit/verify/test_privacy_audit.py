@@ -33,7 +33,7 @@ def test_a_verdict_with_its_reasons() -> None:
     text = found.summary()
     assert text.startswith("quiet, claimed pure(epsilon=1): REFUTED\n  epsilon >= ")
     assert "confidence 0.999" in text
-    assert all(len(line) <= 100 for line in text.splitlines())
+    assert all(len(line) <= 80 for line in text.splitlines())
     again = audit(quiet, Pure(1.0), data=np.zeros(3), releases=FEW, seed=1)
     assert {**found.to_dict(), "seconds": 0} == {**again.to_dict(), "seconds": 0}
     json.dumps(found.to_dict())
