@@ -36,6 +36,7 @@ COMMANDS = {
     "bounds": Command("minimax.__main__", "lower and upper bounds of a problem, as numbers"),
     "plan": Command("minimax.__main__", "how many records reach a risk", ("--plan",)),
     "rates": Command("verify.rates.command", "measured error against the bounds: the main job"),
+    "privacy": Command("verify.privacy.command", "is a mechanism as private as it says?"),
     "proofs": Command("verify.proofs.command", "every numbered statement of the papers, run"),
     "channels": Command("verify.channels", "how private channels contract divergences"),
 }

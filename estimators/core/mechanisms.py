@@ -2,7 +2,8 @@
 
 Sensitivities are under replacement of one record and are arguments: the caller must have clipped
 so that they are facts of the code. Noise is numpy floating-point noise, made for studying error and
-privacy over the real numbers; it is not hardened against floating-point attacks.
+privacy over the real numbers; it is not hardened against floating-point attacks. An auditor may
+look on: `estimators.core.witness`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from estimators.core.accounting import LedgerEntry, LossLaw
 from estimators.core.checks import check_positive, check_sparsity
+from estimators.core.witness import witnessed
 from minimax.core import calibration as calibration_of
 from minimax.core.calibration import Allowance
 from minimax.core.closeness import gaussian_hockey_stick
@@ -34,6 +36,7 @@ class Release(NamedTuple, Generic[T]):
     entry: LedgerEntry
 
 
+@witnessed
 def laplace(
     value: Array,
     *,
@@ -64,6 +67,7 @@ def gaussian_scale(
     return float(calibration_of.gaussian_scale(privacy, l2_sensitivity, calibration))
 
 
+@witnessed
 def gaussian(
     value: Array,
     *,
@@ -84,6 +88,7 @@ def gaussian(
 Norm = Literal["l2", "linf"]
 
 
+@witnessed
 def k_norm(
     value: Array,
     *,
@@ -118,6 +123,7 @@ def real_delta(scale: float, l2_sensitivity: float, epsilon: float) -> float:
     return gaussian_hockey_stick(l2_sensitivity / scale, epsilon)
 
 
+@witnessed
 def report_noisy_max(
     scores: Array,
     *,
@@ -148,6 +154,7 @@ def _exponential_guarantees(epsilon: float) -> tuple[Pure, ZeroConcentrated]:
     return Pure(epsilon), ZeroConcentrated(half_square(epsilon / 2))
 
 
+@witnessed
 def exponential_mechanism(
     scores: Array,
     *,
@@ -169,6 +176,7 @@ def exponential_mechanism(
     return Release(winner, entry)
 
 
+@witnessed
 def gumbel_top_k(
     scores: Array,
     k: int,
@@ -203,6 +211,7 @@ class Peeled(NamedTuple):
     values: Array
 
 
+@witnessed
 def peeling(
     v: Array,
     s: int,
@@ -265,16 +274,25 @@ def above_threshold_quantile(
         raise ValueError(f"quantile must lie in (0, 1), got {quantile!r}")
     if not growth > 1:
         raise ValueError(f"growth must exceed 1, got {growth!r}")
-    threshold = quantile * len(scores) + rng.laplace(scale=2 / epsilon)
     counts = counts_below(scores, start=start, growth=growth)
+    found, entry = _first_above(counts, quantile * len(scores), epsilon, rng, about)
+    level = math.exp(math.log(start) + found * math.log(growth))  # the power alone may overflow
+    return Release(float(level), entry)
+
+
+@witnessed
+def _first_above(
+    counts: Array, threshold: float, epsilon: float, rng: np.random.Generator, about: str
+) -> Release[int]:
+    """The first count that passes the threshold, both with noise; the last one if none does."""
+    noisy = threshold + rng.laplace(scale=2 / epsilon)
     found = len(counts) - 1
     for k, count in enumerate(counts):
-        if count + rng.laplace(scale=4 / epsilon) >= threshold:
+        if count + rng.laplace(scale=4 / epsilon) >= noisy:
             found = k
             break
-    level = math.exp(math.log(start) + found * math.log(growth))  # the power alone may overflow
     entry = LedgerEntry("above threshold", 1.0, "count", 4 / epsilon, (Pure(epsilon),), about=about)
-    return Release(float(level), entry)
+    return Release(found, entry)
 
 
 def bisected_quantile(
@@ -336,6 +354,7 @@ def counts_below(scores: Array, *, start: float, growth: float) -> Array:
     return np.cumsum(bins[:-1]) / scores.shape[1]
 
 
+@witnessed
 def propose_test_release(
     distance: float,
     *,

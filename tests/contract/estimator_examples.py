@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import get_tags
+from sklearn.base import BaseEstimator
 
 import estimators
 from estimators import Link
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from verify.privacy.toolkit import PUBLIC
+from verify.privacy.toolkit import sample as toolkit_sample
 
 Data = tuple[np.ndarray, ...]
 """(X,) for a mean, (X, y) where there is a response."""
@@ -56,23 +57,6 @@ PAPER = {"privacy": Approximate(2.0, 1e-6), "calibration": "paper"}
 LOUD, LOUD_PURE, LOUD_CONCENTRATED = Approximate(1e3, 1e-6), Pure(1e3), ZeroConcentrated(1e5)
 """Budgets so large that the releases follow the data."""
 REPORTED = ZeroConcentrated(20.0, "local")
-BOTH = {"sigma": 1.0, "radius": 1.0}
-PUBLIC: dict[str, dict[str, Any]] = {
-    "KarwaVadhanMean": {"sigma": 1.0},
-    "NoisyMean": BOTH,
-    "CoinPressMean": BOTH,
-    "SparseMean": BOTH,
-    "StableSparseMean": BOTH,
-    "SparseResidualClippedRegression": {"entry_bound": 1.0, "radius": 1.0, "sigma": 0.5},
-    "ResidualClippedRegression": {"row_bound": 2.0, "radius": 1.0, "sigma": 0.5},
-    "PlannedLogisticRegression": {"row_bound": 1.0, "radius": 1.0},
-    "PrivateClassifier": {"bounds": (-1.5, 1.5)},
-    "PrivateMean": {"bounds": (-1.5, 1.5)},
-    "PrivateScaler": {"bounds": (-1.5, 1.5)},
-    "PlannedRobustRegression": {"row_bound": 1.0, "radius": 1.0},
-    "PrivateRegression": {"bounds": (-1.5, 1.5), "response_bounds": (-3, 3)},
-}
-"""What has no default, because no number fits raw data."""
 FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyMean": [
         {"privacy": LOUD_PURE, "R": "quantile"},
@@ -221,9 +205,5 @@ def examples() -> dict[str, BaseEstimator]:
 
 def sample(estimator: BaseEstimator, n: int = 60) -> Data:
     """Data as the estimator takes them, the same at every call; no two numbers in X are equal."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (n, 3))
-    if not get_tags(estimator).target_tags.required:
-        return (X / 2 + [0.9, 0.3, 0.0],)
-    y = 0.8 * X[:, 0] + rng.uniform(-0.5, 0.5, n)
-    return X, (y > 0).astype(int) if is_classifier(estimator) else y
+    found = toolkit_sample(estimator, n)
+    return found if isinstance(found, tuple) else (found,)

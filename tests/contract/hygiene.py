@@ -1,9 +1,7 @@
-"""What a fitted estimator holds, compared and searched: the tools of the hygiene tests."""
+"""Fits to compare and data to fit: the tools of the hygiene tests, beside those of the auditor."""
 
 from __future__ import annotations
 
-import io
-import pickle
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +13,6 @@ from estimators.core.base import PlanWarning
 from tests.contract.estimator_examples import Data
 
 HUGE = 1e300
-GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState)
 
 
 def fitted(
@@ -57,26 +54,6 @@ def look(estimator: BaseEstimator, data: Data) -> Look:
         return Look(None, repr(problem), tuple(told))
 
 
-def same(here: Any, there: Any) -> bool:
-    """Whether two attributes are equal, down to the types and bits of what they hold."""
-    if type(here) is not type(there):
-        return False
-    if isinstance(here, np.ndarray):
-        return here.dtype == there.dtype and np.array_equal(here, there)
-    if isinstance(here, (tuple, list)):
-        return len(here) == len(there) and all(map(same, here, there))
-    if hasattr(here, "__dict__") and not callable(here):
-        return same(sorted(vars(here).items()), sorted(vars(there).items()))
-    return bool(here == there)
-
-
-def differing(here: Any, there: Any) -> set[str]:
-    """The attributes in which two fits differ, those that only one of them has included."""
-    missing = set(vars(here)) ^ set(vars(there))
-    common = set(vars(here)) & set(vars(there))
-    return missing | {name for name in common if not same(vars(here)[name], vars(there)[name])}
-
-
 def extreme_neighbours(estimator: BaseEstimator, data: Data) -> list[Data]:
     """Neighbours of the data that are as far away as records can be."""
     d = data[0].shape[1]
@@ -106,37 +83,3 @@ def far_away(estimator: BaseEstimator, data: Data) -> list[Data]:
 def _with_public_rows(estimator: BaseEstimator, data: Data, other: Data) -> Data:
     """Where only labels are private, other data have the same rows."""
     return (data[0], *other[1:]) if getattr(estimator, "scope", "") == "label" else other
-
-
-class _Collector(pickle.Pickler):
-    """Pickles, and keeps everything that goes into the pickle."""
-
-    def __init__(self) -> None:
-        super().__init__(io.BytesIO())
-        self.held: list[Any] = []
-
-    def persistent_id(self, obj: Any) -> None:
-        self.held.append(obj)
-
-
-def held(fit: Any) -> list[Any]:
-    """Every object that a pickle of the fit holds."""
-    collector = _Collector()
-    collector.dump(fit)
-    return collector.held
-
-
-def generators_held(fit: Any) -> list[Any]:
-    """The generators, and states of generators, among them."""
-    return [obj for obj in held(fit) if isinstance(obj, GENERATORS)]
-
-
-def records_held(fit: Any, X: np.ndarray) -> list[Any]:
-    """Numbers and arrays that hold an entry of X, in which no two numbers are equal."""
-    numbers = [
-        obj
-        for obj in held(fit)
-        if isinstance(obj, (float, np.floating))
-        or (isinstance(obj, np.ndarray) and obj.dtype.kind == "f")
-    ]
-    return [obj for obj in numbers if np.isin(obj, X).any()]

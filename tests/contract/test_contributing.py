@@ -15,8 +15,9 @@ import pytest
 
 from estimators.core.base import PrivateEstimator
 from minimax.core.bound import LowerBound
-from tests.contract.hygiene import differing, fitted
+from tests.contract.hygiene import fitted
 from tests.contract.walk import POINTS, walk
+from verify.privacy.hygiene import differing
 
 GUIDE = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.S)

@@ -20,14 +20,12 @@ from estimators.core.base import SECRET_SEED, PlanWarning, PrivateEstimator
 from tests.contract.estimator_examples import FURTHER, examples, exported, sample
 from tests.contract.hygiene import (
     Look,
-    differing,
     extreme_neighbours,
     far_away,
     fitted,
-    generators_held,
     look,
-    records_held,
 )
+from verify.privacy.hygiene import differing, generators_held, records_held
 
 pytestmark = pytest.mark.oldest
 

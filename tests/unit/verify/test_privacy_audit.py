@@ -1,0 +1,166 @@
+"""One call, one verdict: what an audit says, and what it refuses in a sentence."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators import NoisyMean
+from minimax.core.privacy import Approximate, Gaussian, Pure
+from verify.privacy import CannotAudit, audit, histograms, query_answers, replaced_records
+from verify.privacy.blackbox import ALIKE, NO_GENERATOR, plan
+from verify.privacy.outcomes import Outcome, outcome_of, subject
+
+FEW = 4_000
+
+
+def report(x: np.ndarray, rng: np.random.Generator) -> float:
+    return float(np.clip(x, 0, 1).mean() + rng.laplace(scale=1 / len(x)))
+
+
+def quiet(x: np.ndarray, rng: np.random.Generator) -> float:
+    return float(np.clip(x, 0, 1).mean() + rng.laplace(scale=0.2 / len(x)))
+
+
+def test_a_verdict_with_its_reasons() -> None:
+    found = audit(quiet, Pure(1.0), data=np.zeros(3), releases=FEW, seed=1)
+    assert found.refuted
+    assert 1 < found.lower <= 5
+    text = found.summary()
+    assert text.startswith("quiet, claimed pure(epsilon=1): REFUTED\n  epsilon >= ")
+    assert "confidence 0.999" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    again = audit(quiet, Pure(1.0), data=np.zeros(3), releases=FEW, seed=1)
+    assert {**found.to_dict(), "seconds": 0} == {**again.to_dict(), "seconds": 0}
+    json.dumps(found.to_dict())
+
+
+def test_a_mechanism_that_keeps_its_claim_is_told_what_would_have_been_seen() -> None:
+    found = audit(report, Pure(1.0), data=np.zeros(3), releases=FEW)
+    assert not found.refuted
+    assert found.lower <= 1
+    assert found.noticed_from() > 1
+    assert "from" in found.summary()
+    assert found.search.releases <= FEW
+
+
+def test_estimators_release_what_their_fit_sets() -> None:
+    far = [(np.full((6, 2), -1.0), np.vstack([[1.0, 1.0], np.full((5, 2), -1.0)]))]
+    honest = NoisyMean(Gaussian(1.0), R=1.0)
+    assert not audit(honest, Gaussian(1.0), neighbours=far, releases=600).refuted
+    assert audit(honest, Gaussian(0.2), neighbours=far, releases=1_500).refuted
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options", "told"),
+    [
+        (lambda x, rng: 1 / 0, {}, "raises on every data set that was tried: ZeroDivisionError"),
+        (lambda x, rng: None, {}, "returns nothing"),
+        (report, {"neighbours": []}, "no pair is given"),
+        (report, {"neighbours": [np.zeros(3)]}, r"neighbours\[0\] must be a pair"),
+        (report, {"bounds": (1, 0)}, "each low below its high"),
+        (report, {"bounds": (0, 1, 2)}, "bounds must be"),
+        (report, {"values": [1]}, "values must hold two at least"),
+        (report, {"releases": 50}, "releases must be"),
+        (report, {"claim": Pure(1.0, "label")}, r"data must be \(X, y\)"),
+        (report, {"claim": Pure(1.0, "local")}, "data must be an example of a record"),
+    ],
+)
+def test_what_cannot_be_audited_is_told(mechanism: Any, options: dict[str, Any], told: str) -> None:
+    claim = options.pop("claim", Pure(1.0))
+    with pytest.raises(CannotAudit, match=told):
+        audit(mechanism, claim, **{"releases": FEW, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"mechanism": 3}, TypeError, "mechanism must be a function"),
+        ({"mechanism": NoisyMean}, TypeError, "mechanism must be a function"),
+        ({"claim": 1.0}, TypeError, "claim must"),
+        ({"claim": Pure}, TypeError, "claim must have its numbers"),
+        ({"confidence": 1.0}, ValueError, "confidence"),
+        ({"seconds": 0}, ValueError, "seconds must be positive"),
+        ({"releases": 0.5}, TypeError, "releases"),
+        ({"seed": -1}, ValueError, "seed"),
+    ],
+)
+def test_bad_arguments_are_named(options: dict[str, Any], error: type, told: str) -> None:
+    with pytest.raises(error, match=told):
+        audit(**{"mechanism": report, "claim": Pure(1.0), **options})
+
+
+def test_notices() -> None:
+    own = np.random.default_rng(3)
+    found = audit(lambda x: report(x, own), Pure(1.0), releases=FEW)
+    assert found.notices == (NO_GENERATOR,)
+    constant = audit(lambda x, rng: 0.0, Pure(1.0), releases=FEW)
+    assert constant.notices == (ALIKE,)
+    assert not constant.refuted
+    assert constant.lower == 0
+
+
+def test_out_of_time() -> None:
+    found = audit(report, Pure(1.0), seconds=1e-9)
+    assert found.search.stopped == "out of time"
+    assert not found.refuted
+    assert found.noticed_from() == np.inf
+    assert "nothing was tested" in found.summary()
+
+
+def test_everything_that_can_be_seen_is_an_outcome() -> None:
+    seen = outcome_of({"a": np.array([1.0, np.nan]), "b": [None, True, "x"], "c": {2, 1}})
+    assert seen.numbers == (1.0, None, None, 1.0, None, 1.0, 2.0)
+    assert "nan" in seen.form
+    assert "'x'" in seen.form
+    assert outcome_of(float("inf")) == Outcome((None,), "inf")
+
+    def loud(x: np.ndarray, rng: np.random.Generator) -> float:
+        warnings.warn("loud", stacklevel=2)
+        x[:] = 5  # a mechanism may change what it is given
+        return float(x[0])
+
+    data = np.zeros(2)
+    first, second = subject(loud).draw(data, 2, np.random.default_rng(0))
+    assert first == second == Outcome((5.0,), "# warns UserWarning: loud")
+    assert data[0] == 0
+
+
+def test_the_stages_use_what_there_is_and_no_more() -> None:
+    for pairs in (1, 2, 3, 14, 40):
+        for releases in (10_000, 200_000):
+            stages = plan(pairs, releases)
+            used = sum(2 * count * batch for count, batch in stages)
+            assert used <= releases
+            assert used > 0.9 * releases or len(stages) < 3
+            assert [count for count, _ in stages] == sorted((c for c, _ in stages), reverse=True)
+
+
+def test_neighbours_are_neighbours() -> None:
+    for pair in replaced_records(np.zeros((4, 3)), bounds=(0, 1)):
+        assert np.any(pair.first != pair.second, axis=1).sum() == 1
+        assert pair.first.min() >= 0
+        assert pair.second.max() <= 1
+    for pair in replaced_records((np.zeros((4, 2)), np.zeros(4)), responses=(-1, 1)):
+        (X, y), (X2, y2) = pair.first, pair.second
+        assert np.sum(np.any(X != X2, axis=1) | (y != y2)) == 1
+    for pair in query_answers(6):
+        assert np.abs(pair.first - pair.second).max() == 1
+    for pair in histograms(3):
+        assert np.abs(pair.first - pair.second).sum() == 2
+        assert pair.first.sum() == pair.second.sum()
+    for pair in histograms(3, added=True):
+        assert np.abs(pair.first - pair.second).sum() == 1
+    for pair in replaced_records(np.array([0, 1, 1, 0])):
+        assert np.sum(pair.first != pair.second) == 1
+        assert set(np.unique(pair.second)) <= {0, 1}
+
+
+def test_claims_of_all_kinds_have_a_verdict() -> None:
+    found = audit(quiet, Approximate(1.0, 1e-3), data=np.zeros(3), releases=FEW)
+    assert found.refuted
+    assert "approximate" in found.summary()

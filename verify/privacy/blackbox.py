@@ -1,0 +1,279 @@
+r"""Is a claim refuted by releases alone?
+
+**The experiment.** Pairs of neighbours are asked in stages. In a stage every pair that is left
+yields a fresh batch of releases on both sides. First the events that were chosen on *earlier*
+batches are counted on the fresh one, and each gives a lower bound on the budget (`budget.Counts`);
+then the batch joins the earlier ones, statistics are learned on the first half of them, thresholds
+are chosen on the second, the less promising half of the pairs is given up, and batches double.
+
+**Statement.** A mechanism that keeps its claim, and whose releases are independent given the data,
+is refuted with probability at most 1 - confidence, whatever the mechanism, the pairs, the
+statistics, and the stage at which the audit ends; and with probability at least `confidence` every
+lower bound that the audit gives is at most the real budget.
+
+**Proof.** Given all earlier batches the events of a stage are fixed and the fresh releases are
+independent of them, so that the counts are binomial and a bound at level a is too large with
+conditional probability at most a (`budget`: two Clopper-Pearson bounds at a/2). With K stages at
+most, known beforehand, and E events in a stage, known before its batch is drawn, a is
+(1 - confidence)/(K E), and all levels add up to at most 1 - confidence. To stop, early or for want
+of time, only leaves out terms.
+
+**Completeness.** None in general: a violation on other data, or in an event that is not found, is
+not seen. `Search.noticed_from` says what would have been, had the event been the right one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from minimax.core.privacy import Privacy
+from verify.privacy.budget import Counts, noticed_from, refutes
+from verify.privacy.neighbours import Neighbours
+from verify.privacy.outcomes import CannotAudit, Outcome, Subject
+from verify.privacy.statistics import Event, Layout, Pair, joined, learned, promising_events
+
+FIRST_SHARE = 0.1
+"""Of all releases, for the first look at every pair."""
+LEAST_BATCH = 40
+FEWEST_PAIRS = 2
+EVENTS = 2
+"""Events of each pair that are tested."""
+CURVE = 80
+"""Points of the curve that is drawn."""
+SLICE = 256
+"""Releases between two looks at the clock."""
+
+
+class Tested(NamedTuple):
+    """One event, counted on releases that had no part in choosing it."""
+
+    pair: str
+    event: str
+    counts: Counts
+    level: float
+    budget: float
+    """A lower bound on the claim's number."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search found and what it did."""
+
+    tested: tuple[Tested, ...]
+    pairs: tuple[str, ...]
+    releases: int
+    stages: int
+    stopped: str
+    """Why it ended: "refuted", "releases used", "out of time"."""
+    notices: tuple[str, ...]
+    curve: tuple[Counts, ...] = ()
+    """Counts at many thresholds of the last statistic that was tested: for a picture."""
+
+    @property
+    def best(self) -> Tested | None:
+        """The test that proves most."""
+        return max(self.tested, key=lambda test: test.budget, default=None)
+
+    def noticed_from(self, claim: Privacy, likelier: float) -> float:
+        """The least budget that the largest test would have refuted with a chance of 9 in 10."""
+        if not self.tested:
+            return math.inf
+        largest = max(self.tested, key=lambda test: test.counts.drawn)
+        return noticed_from(claim, largest.counts.drawn, largest.level, likelier)
+
+
+@dataclass
+class _Asked:
+    """A pair of neighbours with all that was released on it so far."""
+
+    pair: Neighbours
+    rngs: tuple[np.random.Generator, np.random.Generator]
+    seen: list[Pair] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def promise(self) -> float:
+        return max((event.promise for event in self.events), default=-math.inf)
+
+
+class OutOfTime(Exception):
+    """The seconds are used up."""
+
+
+@dataclass
+class Clock:
+    """Counts the seconds that are left."""
+
+    seconds: float
+    started: float = field(default_factory=time.monotonic)
+
+    def check(self) -> None:
+        """Raise once they are used up."""
+        if time.monotonic() - self.started > self.seconds:
+            raise OutOfTime
+
+
+def plan(pairs: int, releases: int) -> list[tuple[int, int]]:
+    """(pairs, releases on each side of each) for every stage, the first being a look only."""
+    batch = max(LEAST_BATCH, int(FIRST_SHARE * releases / (2 * pairs)))
+    stages, used = [(pairs, batch)], 2 * pairs * batch
+    while True:
+        pairs = max(min(pairs, FEWEST_PAIRS), (pairs + 1) // 2)
+        batch *= 2
+        left = (releases - used) // (2 * pairs)
+        if left < batch:
+            if left >= LEAST_BATCH:
+                stages.append((pairs, left))
+            return stages
+        if left < 3 * batch:  # too few for a further doubling: all at once
+            batch = left
+        stages.append((pairs, batch))
+        used += 2 * pairs * batch
+
+
+def search(
+    subject: Subject,
+    claim: Privacy,
+    neighbours: Sequence[Neighbours],
+    *,
+    releases: int,
+    confidence: float,
+    seed: int,
+    seconds: float = math.inf,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Search:
+    """Ask pairs of neighbours until the claim is refuted or the releases, or seconds, are used."""
+    neighbours = _affordable(neighbours, releases)
+    stages = plan(len(neighbours), releases)
+    level, clock = (1 - confidence) / (len(stages) - 1), Clock(seconds)
+    notices = [] if subject.takes_generator else [NO_GENERATOR]
+    asked = _begun(neighbours, seed)
+    tested: list[Tested] = []
+    curve: tuple[Counts, ...] = ()
+    used = done = 0
+    stopped = "releases used"
+    try:
+        for k, (count, batch) in enumerate(stages):
+            asked = sorted(asked, key=lambda each: -each.promise)[:count]
+            tell(f"{subject.name}: stage {k + 1} of {len(stages)}, {batch} releases a side")
+            fresh = [_drawn(each, subject, batch, clock) for each in asked]
+            used, done = used + 2 * len(asked) * batch, done + 1
+            if k == 0:
+                layout, told = _first_look(fresh)
+                notices += told
+            pairs = [Pair(*map(layout.table, sides)) for sides in fresh]
+            new = _tests(asked, pairs, claim, level)
+            tested += new
+            curve = _curve(asked, pairs, new) or curve
+            if any(refutes(claim, test.budget) for test in new):
+                stopped = "refuted"
+                break
+            if k + 1 < len(stages):
+                _learn(asked, pairs, claim, stages[-1][1], level, layout, clock)
+    except OutOfTime:
+        stopped = "out of time"
+    about = tuple(pair.about for pair in neighbours)
+    return Search(tuple(tested), about, used, done, stopped, tuple(notices), curve)
+
+
+def _affordable(neighbours: Sequence[Neighbours], releases: int) -> list[Neighbours]:
+    """As many of the pairs as the releases allow to ask, from all over the list."""
+    most = releases // (6 * LEAST_BATCH)
+    if most < 1:
+        raise CannotAudit(f"releases must be {6 * LEAST_BATCH} at least, got {releases}")
+    if most >= len(neighbours):
+        return list(neighbours)
+    return [neighbours[int(k)] for k in np.linspace(0, len(neighbours) - 1, most)]
+
+
+NO_GENERATOR = "the mechanism takes no generator: its releases cannot be drawn again"
+ALIKE = "every release is the same, whatever the data and the noise: nothing to audit"
+NOTHING = "mechanism returns nothing (None) on every data set that was tried"
+
+
+def _begun(neighbours: Sequence[Neighbours], seed: int) -> list[_Asked]:
+    children = np.random.SeedSequence(seed).spawn(2 * len(neighbours))
+    rngs = [np.random.default_rng(child) for child in children]
+    return [_Asked(pair, (rngs[2 * k], rngs[2 * k + 1])) for k, pair in enumerate(neighbours)]
+
+
+def _drawn(
+    asked: _Asked, subject: Subject, batch: int, clock: Clock
+) -> tuple[list[Outcome], list[Outcome]]:
+    sides: tuple[list[Outcome], list[Outcome]] = ([], [])
+    for start in range(0, batch, SLICE):
+        clock.check()
+        count = min(SLICE, batch - start)
+        data = (asked.pair.first, asked.pair.second)
+        for side, own, rng in zip(sides, data, asked.rngs, strict=True):
+            side += subject.draw(own, count, rng)
+    return sides
+
+
+def _first_look(fresh: Sequence[tuple[list[Outcome], list[Outcome]]]) -> tuple[Layout, list[str]]:
+    """The layout of the releases; raises if there are none to speak of."""
+    everything = [outcome for sides in fresh for side in sides for outcome in side]
+    forms = {outcome.form for outcome in everything}
+    if all(form.startswith("raises ") for form in forms):
+        example = min(forms)[:300].removeprefix("raises ")
+        raise CannotAudit(f"mechanism raises on every data set that was tried: {example}")
+    if forms == {"None"}:
+        raise CannotAudit(NOTHING)
+    return Layout.of(everything), [ALIKE] if len(set(everything)) == 1 else []
+
+
+def _tests(
+    asked: Sequence[_Asked], fresh: Sequence[Pair], claim: Privacy, level: float
+) -> list[Tested]:
+    """The events of all pairs, counted on the fresh batch; the level is shared by all of them."""
+    share = level / max(sum(len(each.events) for each in asked), 1)
+    found = []
+    for each, pair in zip(asked, fresh, strict=True):
+        for event in each.events:
+            counts = Counts(*event.counts(pair), len(pair.first))
+            budget = counts.budget(claim, share)
+            found.append(Tested(each.pair.about, event.about, counts, share, budget))
+    return found
+
+
+def _curve(
+    asked: Sequence[_Asked], fresh: Sequence[Pair], tests: Sequence[Tested]
+) -> tuple[Counts, ...]:
+    """Counts of the best event of these, its threshold moved through the fresh releases."""
+    events = [
+        (event, pair) for each, pair in zip(asked, fresh, strict=True) for event in each.events
+    ]
+    if not tests:
+        return ()
+    event, pair = events[max(range(len(tests)), key=lambda k: tests[k].budget)]
+    return tuple(Counts(*moved, len(pair.first)) for moved in event.counts_along(pair, CURVE))
+
+
+def _learn(
+    asked: Sequence[_Asked],
+    fresh: Sequence[Pair],
+    claim: Privacy,
+    drawn: int,
+    level: float,
+    layout: Layout,
+    clock: Clock,
+) -> None:
+    """Statistics from one half of all that was released, thresholds from the other."""
+    for each, pair in zip(asked, fresh, strict=True):
+        clock.check()
+        each.seen.append(pair)
+        whole = Pair(*(joined([own[side] for own in each.seen]) for side in (0, 1)))
+        half = len(whole.first) // 2
+        first, second = (
+            Pair(*(table.part(rows) for table in whole))
+            for rows in (slice(None, half), slice(half, None))
+        )
+        statistics = learned(first, layout.names())
+        share = level / (FEWEST_PAIRS * EVENTS)
+        each.events = promising_events(statistics, second, claim, drawn, share)[:EVENTS]

@@ -1,0 +1,284 @@
+"""Neighbouring data sets on which a mechanism that is not private would show it.
+
+What neighbours are is part of a claim. `replaced_records` are two data sets that differ in one
+record, `replaced_labels` in one label, `query_answers` two vectors of answers to counting queries,
+each of which one record may move, `histograms` counts of which one record moves two, or one if it
+is added, and `two_values` what one user reports on. Mechanisms are asked about a few of each that
+are as far apart, as lonely or as tied as the domain allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from verify.privacy.outcomes import CannotAudit, Data
+
+Array = NDArray[Any]
+HUGE = (1e6, 1e300)
+"""Records that only a clip holds, where any finite record is allowed."""
+DEFAULT_RECORDS = 5
+MOST_VALUES = 5
+
+
+class Neighbours(NamedTuple):
+    """Two neighbouring data sets, and what they are."""
+
+    about: str
+    first: Data
+    second: Data
+
+
+def given_pairs(pairs: Iterable[Any]) -> list[Neighbours]:
+    """Pairs of one's own, named by their place; raises for what is none."""
+    found = []
+    for k, pair in enumerate(pairs):
+        if isinstance(pair, Neighbours):
+            found.append(pair)
+        elif isinstance(pair, (tuple, list)) and len(pair) == 2:
+            found.append(Neighbours(f"pair {k}", *pair))
+        else:
+            raise CannotAudit(f"neighbours[{k}] must be a pair (X, X'), got {pair!r}")
+    if not found:
+        raise CannotAudit("neighbours: no pair is given, nothing would be audited")
+    return found
+
+
+# --- Records --------------------------------------------------------------------------------------
+
+
+class Domain(NamedTuple):
+    """What a record may be: corners of a box, and a point inside."""
+
+    low: Array
+    high: Array
+    middle: Array
+    unbounded: bool
+
+
+def domain_of(rows: Array, bounds: Any) -> Domain:
+    """The box that bounds give, one (low, high) for all columns or for each; any record without."""
+    d = rows.shape[1]
+    if bounds is None:
+        reach = np.maximum(np.abs(rows).max(axis=0, initial=0.0), 1.0)
+        return Domain(-reach, reach, np.zeros(d), True)
+    box = np.asarray(bounds, dtype=float)
+    if box.shape not in {(2,), (d, 2)}:
+        raise CannotAudit(
+            f"bounds must be (low, high), or one such pair for each of {d} columns; got {bounds!r}"
+        )
+    low, high = (np.broadcast_to(part, d).copy() for part in (box[..., 0], box[..., 1]))
+    if not (np.all(np.isfinite(box)) and np.all(low < high)):
+        raise CannotAudit(f"bounds must be finite, each low below its high; got {bounds!r}")
+    return Domain(low, high, (low + high) / 2, False)
+
+
+def replaced_records(
+    data: ArrayLike | tuple[Any, ...] | None = None,
+    bounds: Any = None,
+    responses: Any = None,
+    values: Sequence[Any] | None = None,
+) -> list[Neighbours]:
+    """Data sets like `data` that differ in one record.
+
+    Parameters
+    ----------
+    data : an example: n numbers, n rows, or (X, y); five numbers if not given
+    bounds : (low, high) of a number, or of each column; None: any finite record is allowed
+    responses : (low, high) of y, or the list of classes; None: any finite number
+    values : all that an entry may be, instead of bounds
+    """
+    if isinstance(data, tuple):
+        return _with_responses(data, bounds, responses)
+    example = np.zeros(DEFAULT_RECORDS) if data is None else np.asarray(data)
+    if values is None and example.dtype.kind not in "f":
+        values = list(np.unique(example))
+    if values is not None:
+        return _named_values(example, values)
+    rows = example.reshape(len(example), -1).astype(float)
+    pairs = [*_row_pairs(rows, domain_of(rows, bounds))]
+    shape = example.shape[1:]
+    return [
+        Neighbours(about, *(part.reshape(-1, *shape) for part in (first, second)))
+        for about, first, second in pairs
+    ]
+
+
+def _row_pairs(rows: Array, domain: Domain) -> Iterator[tuple[str, Array, Array]]:
+    n, d = rows.shape
+    low, high, middle, unbounded = domain
+    ends = np.where(np.arange(n)[:, None] % 2, high, low)
+    spread = low + (high - low) * np.linspace(0, 1, n)[:, None]
+    yield "as given, one at either end", _put(rows, 0, low), _put(rows, 0, high)
+    yield "all at the low end, one at the high end", *_one_off(low, high, n)
+    yield "all at the high end, one at the low end", *_one_off(high, low, n)
+    yield "all in the middle, one at the high end", *_one_off(middle, high, n)
+    yield "all low, the last at the high end", *_one_off(low, high, n, -1)
+    yield "half at either end, one changes sides", ends, _put(ends, 0, high)
+    yield "spread evenly, the lowest becomes the highest", spread, _put(spread, 0, high)
+    if n > 1:
+        yield "a single record, at either end", low[None], high[None]
+        double = np.where(np.arange(n)[:, None] < 2, high, low)
+        yield "a duplicate at the high end, or none", double, _put(double, 0, low)
+    if d > 1:
+        corner = np.where(np.arange(d) == 0, high, low)
+        yield "one corner and the opposite one", *_one_off(corner, low + high - corner, n)
+        turned = middle + (high - middle) * np.eye(d)[np.arange(n) % d]
+        other = middle + (high - middle) * np.eye(d)[-1]
+        yield "orthogonal rows", turned, _put(turned, 0, other)
+    if unbounded:
+        for size in HUGE:
+            yield f"all 0, one {size:g}", *_one_off(middle, np.full(d, size), n)
+        here, there = (_one_off(middle, np.full(d, sign * HUGE[0]), n)[1] for sign in (-1, 1))
+        yield "one huge record changes sign", here, there
+
+
+def _one_off(row: Array, other: Array, n: int, at: int = 0) -> tuple[Array, Array]:
+    """n equal rows, and the same with another one."""
+    base = np.tile(row, (n, 1)).astype(float)
+    return base, _put(base, at, other)
+
+
+def _put(rows: Array, at: Any, row: Any) -> Array:
+    changed = rows.copy()
+    changed[at] = row
+    return changed
+
+
+def _named_values(example: Array, values: Sequence[Any]) -> list[Neighbours]:
+    """Records of which each entry is one of a few values."""
+    few = _some(values)
+    found = [
+        Neighbours(f"as given, one {a!r} or {b!r}", _put(example, 0, a), _put(example, 0, b))
+        for a, b in combinations(few, 2)
+    ]
+    for a, b in combinations(few, 2):
+        for here, there in ((a, b), (b, a)):
+            same = np.full_like(example, here)
+            found.append(Neighbours(f"all {here!r}, one {there!r}", same, _put(same, 0, there)))
+    first = np.asarray(few, dtype=example.dtype)[np.arange(len(example)) % len(few)]
+    mixed = np.broadcast_to(first.reshape(-1, *[1] * (example.ndim - 1)), example.shape).copy()
+    found.append(Neighbours("all values in turn", mixed, _put(mixed, 0, few[-1])))
+    return found
+
+
+def _some(values: Sequence[Any]) -> list[Any]:
+    known = list(values)
+    if len(known) < 2:
+        raise CannotAudit(f"values must hold two at least, got {values!r}: give all that may occur")
+    if len(known) <= MOST_VALUES:
+        return known
+    return [known[int(i)] for i in np.linspace(0, len(known) - 1, MOST_VALUES)]
+
+
+def _with_responses(data: tuple[Any, ...], bounds: Any, responses: Any) -> list[Neighbours]:
+    """(X, y): the rows of `replaced_records`, with the farthest responses."""
+    X, y = np.asarray(data[0], dtype=float), np.asarray(data[1])
+    low, high = _ends(y, responses)
+    found = []
+    for k, (about, first, second) in enumerate(_row_pairs(X, domain_of(X, bounds))):
+        n = len(first)
+        base = np.full(n, low if k % 2 else high, dtype=y.dtype)
+        if k == 0:
+            base = y.copy()
+        changed = np.flatnonzero(np.any(first != second, axis=1))[:1]
+        here, there = _put(base, changed, low), _put(base, changed, high)
+        ends = (there, here) if k % 4 > 1 else (here, there)
+        found.append(Neighbours(f"{about}; y too", (first, ends[0]), (second, ends[1])))
+        found.append(Neighbours(f"{about}; y stays", (first, base), (second, base.copy())))
+    return [*found, *replaced_labels((X, y), responses)]
+
+
+def replaced_labels(data: tuple[Any, ...], responses: Any = None) -> list[Neighbours]:
+    """Data sets (X, y) that differ in one label; X is public."""
+    X, y = np.asarray(data[0], dtype=float), np.asarray(data[1])
+    low, high = _ends(y, responses)
+    found = []
+    for about, base in (
+        ("labels as given", y),
+        ("all labels low", np.full_like(y, low)),
+        ("all labels high", np.full_like(y, high)),
+    ):
+        for at in (0, len(y) - 1):
+            here, there = (X, _put(base, at, low)), (X, _put(base, at, high))
+            found.append(Neighbours(f"{about}, that of record {at} at either end", here, there))
+    return found
+
+
+def _ends(y: Array, responses: Any) -> tuple[Any, Any]:
+    if responses is not None:
+        known = list(responses)
+        return known[0], known[-1]
+    if y.dtype.kind != "f":
+        classes = np.unique(y)
+        return classes[0], classes[-1]
+    return -HUGE[0], HUGE[0]
+
+
+# --- Answers, counts, reports ---------------------------------------------------------------------
+
+
+def query_answers(length: int = 5, base: float = 1.0, step: float = 1.0) -> list[Neighbours]:
+    """Answers to counting queries, each of which a record may move by `step`, up or down.
+
+    The patterns are those of Ding, Wang, Wang, Zhang, Kifer (2018), "Detecting violations of
+    differential privacy", and some in which the answers are far apart.
+    """
+    half = np.arange(length) < length // 2
+    first, ones = np.arange(length) == 0, np.ones(length)
+    level = np.full(length, float(base))
+    far = level + 4 * step * (np.arange(length) == length - 1)
+    stairs = level + step * np.arange(length)
+    moves = {
+        "one above": step * first,
+        "one below": -step * first,
+        "one above, the rest below": step * np.where(first, 1.0, -1.0),
+        "one below, the rest above": step * np.where(first, -1.0, 1.0),
+        "half above, half below": step * np.where(half, 1.0, -1.0),
+        "all above": step * ones,
+        "all below": -step * ones,
+        "the last above, the rest below": step * np.where(first[::-1], 1.0, -1.0),
+    }
+    found = [Neighbours(f"equal answers, {name}", level, level + m) for name, m in moves.items()]
+    crossed = level + np.where(half, 0.0, -step)
+    found.append(Neighbours("two halves change places", crossed, crossed[::-1].copy()))
+    for name in ("one above, the rest below", "half above, half below", "all above"):
+        found.append(Neighbours(f"one answer far above, {name}", far, far + moves[name]))
+    for name in ("one below, the rest above", "all above"):
+        found.append(Neighbours(f"answers like stairs, {name}", stairs, stairs + moves[name]))
+    return found
+
+
+def histograms(bins: int = 4, height: int = 2, *, added: bool = False) -> list[Neighbours]:
+    """Counts of records in bins: one record moves to another bin, or is `added`."""
+    bumped = np.eye(bins)[0]
+    move = bumped if added else bumped - np.eye(bins)[-1]
+    bases = {
+        "empty but for one record": np.eye(bins)[-1],
+        "equal counts": np.full(bins, float(height)),
+        "all in the last bin": float(height * bins) * np.eye(bins)[-1],
+        "counts like stairs": 1.0 + height * np.arange(bins),
+    }
+    return [Neighbours(f"{name}, one more in the first", b, b + move) for name, b in bases.items()]
+
+
+def two_values(example: Any, bounds: Any = None, values: Sequence[Any] | None = None) -> list[Any]:
+    """Two records of one user of a local protocol: any two are neighbours."""
+    if values is None and np.asarray(example).dtype.kind != "f":
+        raise CannotAudit("values must be given: all that a user may report on")
+    if values is not None:
+        return [Neighbours(f"{a!r} or {b!r}", a, b) for a, b in combinations(_some(values), 2)]
+    row = np.atleast_1d(np.asarray(example, dtype=float))
+    low, high, middle, unbounded = domain_of(row[None], bounds)
+    first = np.where(np.arange(len(row)) == 0, high, middle)
+    ends = [("either end", low, high), ("the middle or the high end", middle, high)]
+    ends += [("one axis, both ways", first, 2 * middle - first)] if len(row) > 1 else []
+    ends += [
+        (f"0 or {size:g}", middle, np.full_like(middle, size)) for size in HUGE[: unbounded * 2]
+    ]
+    scalar = np.ndim(example) == 0
+    return [Neighbours(n, *((float(v[0]) if scalar else v) for v in pair)) for n, *pair in ends]

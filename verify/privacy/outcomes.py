@@ -1,0 +1,189 @@
+"""What a call of a mechanism gives out, all of it, as numbers and a form.
+
+An outcome is whatever a reader of the release could see: numbers, words, shapes, and also that
+there was an exception, a warning, or a number that is none. The numbers make a row of features;
+everything else makes the `form`, a text.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from attacks.release import fresh_estimator
+
+Array = NDArray[np.float64]
+Mechanism = Callable[..., Any]
+Data = Any
+"""One data set as the mechanism takes it: an array, or a tuple of arrays (X, y)."""
+NOT_DATA = ("ledger_", "privacy_", "n_features_in_", "feature_names_in_")
+"""Attributes of a fit that tell what was spent or what is public."""
+
+
+class Outcome(NamedTuple):
+    """One release: its numbers in order, and what else can be seen of it."""
+
+    numbers: tuple[float | None, ...]
+    """None in the place of what is no finite number."""
+    form: str
+
+
+class CannotAudit(ValueError):
+    """A mechanism of which nothing can be said, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism in the form in which it is audited: a function of data and a generator."""
+
+    name: str
+    call: Mechanism
+    takes_generator: bool = True
+
+    def draw(self, data: Data, count: int, rng: np.random.Generator) -> list[Outcome]:
+        """So many independent outcomes; every call gets data of its own, which it may change."""
+        found = []
+        with warnings.catch_warnings(record=True) as said, np.errstate(all="warn"):
+            warnings.simplefilter("always")
+            for _ in range(count):
+                found.append(self._outcome(data, rng))
+                if said:
+                    form = f"{found[-1].form} warns {_texts(said)}"
+                    found[-1] = Outcome(found[-1].numbers, form)
+                    said.clear()
+        return found
+
+    def _outcome(self, data: Data, rng: np.random.Generator) -> Outcome:
+        try:
+            return outcome_of(self.call(copied(data), rng))
+        except Exception as error:  # whatever it raises is seen by who calls it
+            return Outcome((), f"raises {type(error).__name__}: {error}")
+
+
+def _texts(said: list[warnings.WarningMessage]) -> str:
+    return "; ".join(sorted({f"{each.category.__name__}: {each.message}" for each in said}))
+
+
+def copied(data: Data) -> Data:
+    """The same data, which may be changed."""
+    if isinstance(data, tuple):
+        return tuple(copied(part) for part in data)
+    return data.copy() if isinstance(data, (np.ndarray, list, dict)) else data
+
+
+def subject(mechanism: Any, name: str | None = None) -> Subject:
+    """A callable or a scikit-learn-like estimator, ready to be audited; raises for neither."""
+    if hasattr(mechanism, "fit") and not isinstance(mechanism, type):
+        own = type(mechanism).__name__
+        return Subject(name or own, _fitting(mechanism))
+    if not callable(mechanism) or isinstance(mechanism, type):
+        raise TypeError(
+            "mechanism must be a function of data and a generator, or an estimator with fit;"
+            f" got {mechanism!r}"
+        )
+    own = getattr(mechanism, "__name__", type(mechanism).__name__)
+    if _arguments(mechanism) == 1:
+        return Subject(name or own, lambda data, rng: mechanism(data), takes_generator=False)
+    return Subject(name or own, mechanism)
+
+
+def _arguments(mechanism: Mechanism) -> int:
+    """How many positional arguments it takes, two at most; two if nobody knows."""
+    try:
+        given = inspect.signature(mechanism).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    if any(each.kind is each.VAR_POSITIONAL for each in given):
+        return 2
+    positional = [e for e in given if e.kind in (e.POSITIONAL_ONLY, e.POSITIONAL_OR_KEYWORD)]
+    return min(len(positional), 2)
+
+
+def _fitting(estimator: Any) -> Mechanism:
+    """A function that fits a fresh copy and gives out all attributes that the fit sets."""
+
+    def fit(data: Data, rng: np.random.Generator) -> dict[str, Any]:
+        fitted = fresh_copy(estimator, rng)
+        fitted.fit(*(data if isinstance(data, tuple) else (data,)))
+        return released_attributes(fitted)
+
+    return fit
+
+
+def fresh_copy(estimator: Any, rng: np.random.Generator | None) -> Any:
+    """A copy with nothing of another fit in it, its noise from the generator."""
+    if not hasattr(estimator, "get_params"):
+        return fresh_estimator(estimator, rng or np.random.default_rng())
+    made = clone(estimator)
+    if "random_state" in made.get_params(deep=False):
+        made.set_params(random_state=rng)
+    return made
+
+
+def released_attributes(fitted: Any) -> dict[str, Any]:
+    """What a fit gives out: what its class names in `releases`, or all names with a last _."""
+    stated = getattr(type(fitted), "releases", None)
+    names = stated if stated is not None else [n for n in vars(fitted) if _is_result(n)]
+    return {n: getattr(fitted, n) for n in names if n not in NOT_DATA and hasattr(fitted, n)}
+
+
+def _is_result(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+# --- From a release to numbers and a form ---------------------------------------------------------
+
+
+def outcome_of(release: Any) -> Outcome:
+    """The numbers of a release, in order, and the rest of it as a text."""
+    if type(release) is float and math.isfinite(release):  # the common case, fast
+        return Outcome((release,), "#")
+    numbers: list[float | None] = []
+    form = _read(release, numbers)
+    return Outcome(tuple(numbers), form)
+
+
+def _read(value: Any, numbers: list[float | None]) -> str:
+    """Append the numbers of a value; returns its form, in which # stands for a number.
+
+    What is no finite number stands in the form, and has its place among the numbers.
+    """
+    if isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)):
+        return _number(float(value), numbers)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        return _array(value.astype(float), numbers)
+    if isinstance(value, Mapping):
+        items = sorted(value.items(), key=lambda item: str(item[0]))
+        return "{" + ", ".join(f"{key}: {_read(inner, numbers)}" for key, inner in items) + "}"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return "[" + ", ".join(_read(inner, numbers) for inner in value) + "]"
+    if isinstance(value, (set, frozenset)):
+        return "set " + _read(sorted(value, key=repr), numbers)
+    if hasattr(value, "__dict__") and not callable(value) and vars(value):
+        return f"{type(value).__name__} {_read(vars(value), numbers)}"
+    numbers.append(None)
+    return repr(value)
+
+
+def _number(value: float, numbers: list[float | None]) -> str:
+    finite = math.isfinite(value)
+    numbers.append(value if finite else None)
+    return "#" if finite else repr(value)
+
+
+def _array(values: Array, numbers: list[float | None]) -> str:
+    flat = values.ravel()
+    finite = np.isfinite(flat)
+    if finite.all():
+        numbers.extend(flat.tolist())
+        return f"array{values.shape}"
+    numbers.extend(v if math.isfinite(v) else None for v in flat.tolist())
+    return f"array{values.shape} not finite: {flat[~finite].tolist()} at {np.flatnonzero(~finite)}"

@@ -1,0 +1,340 @@
+r"""Does a fit do what its ledger says? Every entry is replayed, before noise and after.
+
+**Replay.** A fit on X is recorded: the value before noise and the release of every mechanism call.
+The fit on a neighbour X' is then made to release *the same* (`estimators.core.witness`), and its
+k-th value before noise must be within the stated sensitivity of the first fit's, as adaptive
+composition asks: sensitivity is over neighbours *given what was released before*. And as everything
+a fit gives out must be computed from what was released and from public numbers, the fit on X' must
+end with the very attributes of the fit on X, to the last bit: what differs was not paid for.
+
+**Noise.** What was added, over the scale of its entry, has the stated law: Kolmogorov's exact test
+of all coordinates (Laplace, normal), or of lengths (K-norm noise has a Gamma(d) length in its
+norm), and an exact test of the scale: the sum of |z|, of z^2/2 or of lengths is a Gamma variable.
+It gets half of the audit's error, the search for events the other half; the other checks
+have none.
+
+**Exact curve.** Where all calls are Gaussian and the movements m_i do not depend on the path, the
+transcripts on the pair are N(0, I) and N(v, I) up to a linear map, |v|^2 = sum (m_i/scale_i)^2: the
+trade-off between them is exactly that of |v|-GDP, and a claim below is refuted without any error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from estimators.core.accounting import LedgerEntry, NotAccountable, compose
+from estimators.core.witness import seen_by
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    OffsetConcentrated,
+    Privacy,
+    Renyi,
+    SpendablePrivacy,
+    ZeroConcentrated,
+)
+from verify.privacy.budget import letter, refutes
+from verify.privacy.hygiene import differing, fitted
+from verify.privacy.neighbours import Neighbours
+from verify.privacy.outcomes import Data
+from verify.privacy.rows import Check
+
+Array = NDArray[np.float64]
+ROUNDING = 1e-9
+NOISE_FITS, ENOUGH_NOISE = 200, 4000
+"""Fits whose noise is tested, at most, and numbers that are enough."""
+FIRST_NOISE_SEED = 1000
+PATHS = 2
+"""Seeds with which each pair is replayed."""
+NORMS = {"l1": 1, "l2": 2}
+"""All others are the largest of the movements."""
+ADDING = ("laplace", "gaussian", "k-norm")
+"""Mechanisms whose release is the value plus noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One mechanism call: what it was given and what it gave."""
+
+    before: Any
+    value: Any
+    entries: tuple[LedgerEntry, ...]
+
+    @property
+    def noise(self) -> Array:
+        """What was added, in units of the stated scale; of mechanisms that add noise."""
+        return np.asarray((self.value - self.before) / self.entries[0].scale, dtype=float)
+
+    def moved(self, other: Call, entry: LedgerEntry) -> float:
+        """How far the value before noise is from another one, in the entry's norm."""
+        step = np.ravel(np.asarray(self.before, dtype=float) - np.asarray(other.before))
+        if len(self.entries) > 1:  # peeling releases its values one by one
+            return float(np.abs(step).max())
+        return float(np.linalg.norm(step, NORMS.get(entry.norm, math.inf)))
+
+
+def _entries(entry: Any) -> tuple[LedgerEntry, ...]:
+    return entry if isinstance(entry, tuple) else (entry,)
+
+
+@dataclass
+class Recorder:
+    """Keeps every call, and lets it pass."""
+
+    calls: list[Call] = field(default_factory=list)
+
+    def __call__(self, before: Any, result: Any) -> Any:
+        self.calls.append(Call(np.copy(before), result[0], _entries(result[1])))
+        return result
+
+
+class OtherPath(Exception):
+    """The calls of a fit depend on the data by more than what was released."""
+
+
+@dataclass
+class Replayer(Recorder):
+    """Keeps every call, and releases what was released before."""
+
+    path: Sequence[Call] = ()
+
+    def __call__(self, before: Any, result: Any) -> Any:
+        super().__call__(before, result)
+        at = len(self.calls) - 1
+        if at >= len(self.path) or self.path[at].entries != self.calls[at].entries:
+            raise OtherPath(f"call {at + 1} is another one")
+        value, entry = self.path[at].value, result[1]
+        return type(result)(value, entry) if hasattr(result, "_fields") else (value, entry)
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A fit on X and one on its neighbour that was made to release the same."""
+
+    pair: str
+    here: Any
+    there: Any
+    calls: list[tuple[Call, Call]]
+
+    def movements(self) -> list[tuple[LedgerEntry, float]]:
+        """Each entry and how far its value moved."""
+        return [(e, a.moved(b, e)) for a, b in self.calls for e in a.entries]
+
+    def shift(self) -> float:
+        """|v| of the module's docstring."""
+        return math.sqrt(sum((moved / entry.scale) ** 2 for entry, moved in self.movements()))
+
+
+def recorded(estimator: Any, data: Data, seed: int) -> tuple[Any, list[Call]]:
+    """A fit and its calls."""
+    recorder = Recorder()
+    with seen_by(recorder):
+        fit = fitted(estimator, data, seed)
+    return fit, recorder.calls
+
+
+def replayed(estimator: Any, pair: Neighbours, seed: int) -> Replay:
+    """The fit on X, and the one on its neighbour that follows it."""
+    here, calls = recorded(estimator, pair.first, seed)
+    replayer = Replayer(path=calls)
+    with seen_by(replayer):
+        there = fitted(estimator, pair.second, seed)
+    if len(replayer.calls) != len(calls):
+        raise OtherPath(f"{len(replayer.calls)} calls for {len(calls)}")
+    return Replay(pair.about, here, there, list(zip(calls, replayer.calls, strict=True)))
+
+
+def whitebox_checks(
+    estimator: Any, claim: Privacy, neighbours: Sequence[Neighbours], level: float
+) -> list[Check]:
+    """All checks of a fit that keeps a ledger; none if it does not."""
+    fit, calls = recorded(estimator, neighbours[0].first, 0)
+    ledger = getattr(fit, "ledger_", None)
+    if ledger is None:
+        return []
+    composed = _composition(fit, claim)
+    if not calls:
+        return [composed, Check("replay", None, "its mechanisms show no calls: see the releases")]
+    unseen = sum((_counted(ledger) - _counted(e for c in calls for e in c.entries)).values())
+    try:
+        replays = [r for pair in neighbours for r in _replays(estimator, pair)]
+    except OtherPath as error:
+        told = f"the calls depend on the data by more than what was released: {error}"
+        return [composed, Check("replay", None if unseen else False, told)]
+    checks = [_paid(replays), _sensitivity(replays), _nothing_else(replays)]
+    if unseen:  # the fits were not made to release the same by those that show no call
+        told = f"{unseen} of {_counted(ledger).total()} entries show no call: no verdict from this"
+        checks = [Check(c.name, c.passed or None, told) for c in checks]
+    else:
+        checks.append(_exact(replays, ledger, claim))
+    return [composed, *checks, _noise(estimator, neighbours[0].first, level)]
+
+
+def _replays(estimator: Any, pair: Neighbours) -> list[Replay]:
+    """Replays of a pair with several seeds; none if a fit raises, which is an outcome."""
+    try:
+        return [replayed(estimator, pair, seed) for seed in range(PATHS)]
+    except OtherPath as error:
+        raise OtherPath(f"{error}: {pair.about}") from None
+    except Exception:
+        return []
+
+
+def _counted(entries: Iterable[LedgerEntry]) -> Counter[str]:
+    """How many calls of each kind."""
+    found = Counter[str]()
+    for entry in entries:
+        found[_key(entry)] += entry.count
+    return found
+
+
+def _paid(replays: Sequence[Replay]) -> Check:
+    """Every call whose value moves with the record is in the ledger.
+
+    Calls on other records cost this one nothing: two folds of one size are one entry.
+    """
+    for replay in replays:
+        moving = [entry for entry, moved in replay.movements() if moved > 0]
+        missing = _counted(moving) - _counted(replay.here.ledger_)
+        if missing:
+            told = "; ".join(f"{count} x {key}" for key, count in missing.items())
+            return Check("ledger", False, f"released and not in it: {told}: {replay.pair}")
+    return Check("ledger", True)
+
+
+def _key(entry: LedgerEntry) -> str:
+    numbers = f"sensitivity {entry.sensitivity:.9g}, scale {entry.scale:.9g}"
+    return f"{entry.mechanism}, {entry.norm} {numbers}"
+
+
+def composed(ledger: Sequence[LedgerEntry], like: Privacy) -> SpendablePrivacy:
+    """What a ledger adds up to, in the definition of a claim and at its delta."""
+    delta = like.delta if isinstance(like, Approximate) else None
+    kind: Any = type(like)
+    return compose(tuple(ledger), kind, delta)
+
+
+def _composition(fit: Any, claim: Privacy) -> Check:
+    """The ledger gives `privacy_`, and that is within the claim."""
+    if not isinstance(claim, get_args(SpendablePrivacy)):
+        return Check("composition", None, f"ledgers are not composed to {claim.name}")
+    reported = fit.privacy_
+    try:
+        again, total = composed(fit.ledger_, reported), composed(fit.ledger_, claim)
+    except NotAccountable as error:
+        return Check("composition", False, str(error))
+    for name, number in again.parameters.items():
+        if number > reported.parameters[name] * (1 + ROUNDING):
+            return Check(
+                "composition", False, f"the ledger gives {again}, privacy_ says {reported}"
+            )
+    said = total.parameters[letter(claim)]
+    wrong = f"the ledger gives {total}, which is more than {claim}"
+    return Check.of("composition", not refutes(claim, said) and total.scope == claim.scope, wrong)
+
+
+def _sensitivity(replays: Sequence[Replay]) -> Check:
+    worst, told = 0.0, ""
+    for replay in replays:
+        for entry, moved in replay.movements():
+            ratio = moved / entry.sensitivity
+            if ratio > worst:
+                worst = ratio
+                told = f"{entry.mechanism} moves by {moved:.4g}, stated {entry.sensitivity:.4g}"
+                told += f": {replay.pair}"
+    if worst > 1 + ROUNDING:
+        return Check("sensitivity", False, told)
+    return Check("sensitivity", True, f"largest movement {worst:.3g} of what is stated")
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """The law of noise in units of its scale, and a size of it whose sum has a Gamma law."""
+
+    cdf: Callable[[Array], Array]
+    size: Callable[[Array], Array]
+    shape: float
+    """Of the Gamma law of one size."""
+
+    def chance(self, drawn: Array) -> float:
+        """Twice the least p-value of Kolmogorov's test and of the exact test of the scale."""
+        total = stats.gamma(self.shape * len(drawn))
+        summed = float(self.size(drawn).sum())
+        scale = 2 * min(total.cdf(summed), total.sf(summed))
+        return 2 * min(float(stats.kstest(drawn, self.cdf).pvalue), float(scale))
+
+
+def _law(call: Call) -> tuple[tuple[str, float], NoiseLaw, Array]:
+    """Which law the noise of a call should have, and what of it has this law."""
+    name, noise = call.entries[0].mechanism, np.ravel(call.noise)
+    if name == "laplace":
+        return (name, 1.0), NoiseLaw(stats.laplace.cdf, np.abs, 1.0), noise
+    if name == "gaussian":
+        return (name, 1.0), NoiseLaw(stats.norm.cdf, lambda z: z**2 / 2, 0.5), noise
+    order, d = 2 if call.entries[0].norm == "l2" else math.inf, float(len(noise))
+    length = np.atleast_1d(np.linalg.norm(noise, order))
+    return (name, d), NoiseLaw(stats.gamma(d).cdf, np.abs, d), length
+
+
+def _noise(estimator: Any, data: Data, level: float) -> Check:
+    """The noise of many fits, each law apart; the level is shared."""
+    drawn: dict[tuple[str, float], tuple[NoiseLaw, list[Array]]] = {}
+    for seed in range(NOISE_FITS):
+        for call in recorded(estimator, data, FIRST_NOISE_SEED + seed)[1]:
+            if len(call.entries) == 1 and call.entries[0].mechanism in ADDING:
+                key, law, noise = _law(call)
+                drawn.setdefault(key, (law, []))[1].append(noise)
+        if sum(len(part) for _, parts in drawn.values() for part in parts) > ENOUGH_NOISE:
+            break
+    told = []
+    for (name, _), (law, parts) in drawn.items():
+        chance = law.chance(np.concatenate(parts))
+        if chance < level / len(drawn):
+            return Check("noise", False, f"{name}: not the stated law and scale (p = {chance:.2g})")
+        told.append(f"{sum(map(len, parts))} of {name}")
+    return Check("noise", True if drawn else None, ", ".join(told) or "no added noise was seen")
+
+
+def _nothing_else(replays: Sequence[Replay]) -> Check:
+    for replay in replays:
+        leaked = differing(replay.here, replay.there)
+        if leaked:
+            names = ", ".join(sorted(leaked))
+            told = f"{names} differ though the same was released: {replay.pair}"
+            return Check("nothing else", False, told)
+    return Check("nothing else", True)
+
+
+def _exact(replays: Sequence[Replay], ledger: Sequence[LedgerEntry], claim: Privacy) -> Check:
+    """The exact budget of Gaussian transcripts, at the pair that shows most of it."""
+    by_pair: dict[str, list[float]] = {}
+    for replay in replays:
+        by_pair.setdefault(replay.pair, []).append(replay.shift())
+    fixed = [max(s) for s in by_pair.values() if max(s) <= min(s) * (1 + ROUNDING)]
+    gaussian = all(entry.mechanism == "gaussian" for entry in ledger)
+    if not gaussian or max(fixed, default=0.0) == 0:
+        return Check("exact curve", None, "the law is not that of Gaussian noise alone")
+    real = Gaussian(max(fixed) / (1 + ROUNDING), claim.scope)
+    match claim:
+        case Gaussian():
+            shown: Privacy = real
+        case Approximate():
+            shown = real.to_approximate(claim.delta)
+        case ZeroConcentrated() | OffsetConcentrated():  # whose orders are not bounded
+            shown = real.to_zcdp()
+        case Renyi():
+            shown = Renyi(claim.alpha, claim.alpha * real.mu**2 / 2, claim.scope)
+        case _:
+            return Check(
+                "exact curve", False, f"exactly {real}, which is {claim.name} for no number"
+            )
+    number = shown.parameters[letter(claim)] / (1 + 3 * ROUNDING)
+    return Check("exact curve", not refutes(claim, number), f"exactly {real}, so {shown}")
