@@ -16,7 +16,6 @@ from attacks.release import fresh_estimator, released, sources_in
 from estimators.mean import NoisyMean
 from minimax import ZeroConcentrated
 from minimax.methods.priors import GaussianInstance
-from tests.effort import part
 
 NOISY = NoisyMean(privacy=ZeroConcentrated(0.5), R=3.0)
 
@@ -215,13 +214,10 @@ X = np.array([[1.0], [0.5], [0.5]])
 NEIGHBOUR = np.array([[0.0], [0.5], [0.5]])
 
 
-AUDITED = part(1000, of=2500)
-
-
-def audited(estimator, trials=AUDITED):
+def audited(estimator, trials=2500):
     np.random.seed(0)
     pair = [release_sampler(estimator, data) for data in (X, NEIGHBOUR)]
-    return audit_epsilon(*pair, trials=trials, confidence=1 - 1e-4)
+    return audit_epsilon(*pair, trials=trials, confidence=1 - 1e-6)
 
 
 @pytest.mark.parametrize("make", CORRECT, ids=NAMES)
@@ -229,7 +225,7 @@ def test_audit_does_not_refute_a_correct_mechanism(make):
     """The control has half the noise."""
     found = audited(make(1.0))
     assert not found.refutes(1.0)
-    assert found.epsilon > 0.25
+    assert found.epsilon > 0.4
     assert not found.repeats
     broken = audited(make(2.0))
     assert broken.refutes(1.0)
