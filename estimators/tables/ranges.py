@@ -105,8 +105,8 @@ LEAST_TAIL, MOST_TAIL = 0.0005, 0.2
 """Part of the responses that may lie beyond each end of their reach."""
 TYPICAL = 2 / 3
 """The part of the values that are nearer than a typical size."""
-INDICES = 0.2, 4.0
-"""Between these the fall of a tail is taken."""
+POWERS = 0.2, 4.0
+"""Between these the power of a tail is taken."""
 NORMAL_REACH = 1.96
 """A range is that of so many deviations where values are normal."""
 FARTHEST_PREDICTION = 2.5
@@ -121,19 +121,19 @@ keeps its public range."""
 
 
 class TailLengths(NamedTuple):
-    """How long the tails of columns are, by two quantiles of their sizes: e^{-(t/a)^fall} is taken
-    for the part of the values farther than t. Of a normal column the fall is about 1.4, of an
+    """How long the tails of columns are, by two quantiles of their sizes: e^{-(t/a)^power} is taken
+    for the part of the values farther than t. Of a normal column the power is about 1.4, of an
     exponential one 1."""
 
     size: Array
     """What a part `missed` of the values is beyond."""
-    fall: Array
+    power: Array
     missed: float
 
     def moment_beyond(self, reach: Array) -> Array:
         """The part of the mean square that comes from values farther than `reach`."""
-        power = np.log(1 / self.missed) * (reach / self.size) ** self.fall
-        return np.asarray(special.gammaincc(1 + 2 / self.fall, power))
+        scaled = np.log(1 / self.missed) * (reach / self.size) ** self.power
+        return np.asarray(special.gammaincc(1 + 2 / self.power, scaled))
 
 
 class Ranges(NamedTuple):
@@ -336,10 +336,10 @@ def found_ranges(
 
 
 def _tail_lengths(size: Array, typical: Array, missed: float) -> TailLengths:
-    """The fall of the tail that has these two quantiles."""
+    """The power of the tail that has these two quantiles."""
     apart = math.log(math.log(missed) / math.log(1 - TYPICAL)) if missed < 1 - TYPICAL else 0.0
     ratio = np.maximum(np.log(size / typical), math.log1p(1 / SIZES.per_octave))
-    return TailLengths(size, np.clip(apart / ratio, *INDICES), missed)
+    return TailLengths(size, np.clip(apart / ratio, *POWERS), missed)
 
 
 def size_part(centred: bool, tails: bool) -> float:

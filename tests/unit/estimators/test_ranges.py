@@ -197,7 +197,7 @@ def test_what_lies_beyond_of_a_mean_square(index: float, beyond: float) -> None:
     size = np.array([math.log(1 / missed) ** (1 / index)])
     typical = np.array([math.log(3) ** (1 / index)])
     lengths = ranges._tail_lengths(size, typical, missed)
-    assert lengths.index == pytest.approx([index])
+    assert lengths.power == pytest.approx([index])
     assert lengths.moment_beyond(np.array([4.0])) == pytest.approx([beyond])
 
 
