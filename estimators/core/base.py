@@ -70,6 +70,10 @@ class PlanWarning(UserWarning):
     """A plan that promises no more than the public first value, by public numbers alone."""
 
 
+class ReleasedWarning(UserWarning):
+    """A warning that follows from what was released, with noise, and stands in an attribute."""
+
+
 class PrivateEstimator(SpendsPrivacy):
     """Base of the estimators: a privacy budget in, `privacy_` and `ledger_` out.
 

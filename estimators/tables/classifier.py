@@ -116,7 +116,7 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
     (True, 'approximate(epsilon=1, delta=1e-06)')
     """
 
-    releases = ("coef_", "intercept_", "ranges_", "clipped_share_", "schema_")
+    releases = ("coef_", "intercept_", "ranges_", "clipped_share_", "unseen_columns_", "schema_")
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
         self.feature_names_out_ = np.array(records.schema.names, dtype=object)
         self._keep(frame, start, found)
         self.error_law_ = NoLaw(NO_INTERVAL)
-        self._warn_of_blurred(records, blurred)
+        self._tell_unseen(records, blurred)
         self._tell_clipped(clipped)
         return self
 

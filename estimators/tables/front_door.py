@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from estimators.core.base import Array, PlanWarning, PrivateEstimator, as_floats, validated
+from estimators.core.base import Array, PrivateEstimator, ReleasedWarning, as_floats, validated
 from estimators.core.design import LARGEST
 from estimators.core.purse import Purse
 from estimators.tables.chunks import names_of
@@ -113,19 +113,21 @@ class TableEstimator(PrivateEstimator):
             return np.asarray(asked)
         return np.append(asked, isinstance(getattr(self, "response_bounds", None), str))
 
-    def _warn_of_blurred(self, records: Records, blurred: NDArray[np.bool_]) -> None:
-        """Say which numeric columns, and then the responses, were not seen to vary.
+    def _tell_unseen(self, records: Records, blurred: NDArray[np.bool_]) -> None:
+        """Keep and say which numeric columns, and then the responses, were not seen to vary.
 
-        A search with noise has told it: the warning comes after a release, as the estimate does.
+        A search with noise has told it: it comes after a release, as the estimate does.
         """
-        names = [repr(records.schema.columns[j].name) for j in records.schema.numeric]
-        unseen = [name for name, hidden in zip([*names, "y"], blurred, strict=False) if hidden]
-        if unseen:
+        names = [records.schema.columns[j].name for j in records.schema.numeric]
+        self.unseen_columns_ = [
+            name for name, hidden in zip([*names, "y"], blurred, strict=False) if hidden
+        ]
+        if self.unseen_columns_:
             warnings.warn(
-                f"{', '.join(unseen)}: nearly all values are equal, or their bounds are more than"
-                " a hundred million times too wide; their public range is used, and differences"
-                " within a sliver of it are lost: narrower bounds help",
-                PlanWarning,
+                f"{', '.join(map(repr, self.unseen_columns_))}: nearly all values are equal, or"
+                " their bounds are more than a hundred million times too wide; their public range"
+                " is used, and differences within a sliver of it are lost: narrower bounds help",
+                ReleasedWarning,
                 stacklevel=3,
             )
 

@@ -169,6 +169,7 @@ class PrivateRegression(WithIntervals, LinearPredictor, TableEstimator):
         "schema_",
         "response_",
         "clipped_share_",
+        "unseen_columns_",
         "error_law_",
     )
 
@@ -201,11 +202,12 @@ class PrivateRegression(WithIntervals, LinearPredictor, TableEstimator):
         self._account(purse.ledger)
         self._keep(frame, found, records)
         self.plan_ = plan
+        self.unseen_columns_: list[object] = []
         if plan.constant:
             what = "the mean alone" if self.fit_intercept else "nothing"
             self.error_law_ = NoLaw(TOO_FEW.format(what))
         else:
-            self._warn_of_blurred(records, run.blurred)
+            self._tell_unseen(records, run.blurred)
         self._tell_clipped(clipped)
         return self
 

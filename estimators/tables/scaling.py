@@ -36,7 +36,7 @@ class Scaling:
     def __reduce__(self) -> tuple[Any, ...]:
         return Scaling, self._made_of  # long rows are made again rather than sent
 
-    def __call__(self, numbers: Array, out: Array) -> Array:
+    def apply(self, numbers: Array, out: Array) -> Array:
         """In the rows of `out`."""
         if not numbers.flags.c_contiguous:
             out[:] = numbers

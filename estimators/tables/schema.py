@@ -243,9 +243,9 @@ class Schema:
         numbers = self._floats(chunk)
         out = np.empty((len(numbers), self.d)) if out is None else out[: len(numbers)]
         if self._all_numeric:
-            return self._scaling(numbers, out)
+            return self._scaling.apply(numbers, out)
         out[:] = 0
-        out[:, ~self.binary] = self._scaling(numbers, np.empty(numbers.shape))
+        out[:, ~self.binary] = self._scaling.apply(numbers, np.empty(numbers.shape))
         first = 0
         for j, column in enumerate(self.columns):
             if isinstance(column, Categorical):

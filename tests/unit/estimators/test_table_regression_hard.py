@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from estimators import PrivateRegression
-from estimators.core.base import PlanWarning
+from estimators.core.base import PlanWarning, ReleasedWarning
 from estimators.tables import constant, ranges, regression_error, regression_steps
 from minimax import Approximate, Gaussian
 
@@ -176,11 +176,13 @@ def test_bounds_that_hide_a_column_are_told_of() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(40, 10, (5000, 2))
     model = PrivateRegression(USUAL, [(0, 1e13), (0, 100)], (-100, 200), random_state=0)
-    with pytest.warns(PlanWarning, match="^0: nearly all values are equal, or their bounds are"):
+    with pytest.warns(ReleasedWarning, match="^0: nearly all values are equal, or their bounds"):
         model.fit(X, X.sum(axis=1))
+    assert model.unseen_columns_ == [0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.set_params(bounds=(0, 1e7)).fit(X, X.sum(axis=1))
+    assert model.unseen_columns_ == []
 
 
 def test_fitted_intervals_do_not_cancel_at_large_offsets() -> None:
