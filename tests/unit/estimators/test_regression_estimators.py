@@ -312,7 +312,8 @@ def test_the_risk_bound_gets_what_the_fit_uses() -> None:
 
 
 def test_the_measured_risk_is_below_the_bound() -> None:
-    """In a cell where the noise is most of the risk; with a fifth of it the bound would break."""
+    """In a cell where the noise is most of the risk, and the bound within a few per cent of it: it
+    is not seen to break. With a fifth of the noise it would be."""
     problem = RegressionProblem(n=20_000, d=4, sigma=0.5, radius=1.0)
     budget = ZeroConcentrated(0.005)
     bound = NoisyGradientRegression(budget, sigma=0.5).risk_bound(problem).value()
@@ -321,6 +322,7 @@ def test_the_measured_risk_is_below_the_bound() -> None:
         fitted = NoisyGradientRegression(budget, sigma=0.5, random_state=seed)
         error = fitted.fit(*sample(problem.n, seed=seed)).coef_ - BETA
         risks.append(float(error @ error) / problem.d)
-    assert np.mean(risks) + 5 * np.std(risks) / math.sqrt(40) < bound < 0.25
+    surely = np.mean(risks) - 5 * np.std(risks) / math.sqrt(40)
+    assert surely < bound < 0.25
     fifth = NoisyGradientRegression(ZeroConcentrated(0.125), sigma=0.5).risk_bound(problem)
-    assert fifth.value() < np.mean(risks)
+    assert fifth.value() < surely
