@@ -188,7 +188,6 @@ def test_an_empty_class_is_refused(L: Any) -> None:
 # --- Numbers too far apart ------------------------------------------------------------------------
 
 FAR_APART = {
-    "sparse-regression": "--n 1000 --d 50 --s 5 --rho .1 --sigma {} --radius 1e100 --upper",
     "regression": "--n 1000 --d 5 --rho .1 --sigma {} --radius 1e100 --upper",
     "sparse-mean": "--n 1000 --d 100 --s 5 --mu 1e-100 --sigma {} --radius 1e100 --upper",
     "mean": "--n 1 --d 1e15 --epsilon 1e-50 --sigma 1e100 --radius 1e10 --upper",
@@ -206,3 +205,11 @@ def test_numbers_beyond_floats_end_in_words(problem: str, capsys: Any) -> None:
     usual = usual.replace("1e-50", "1").replace("1e15", "5")
     assert main([problem, *usual.split()]) == 0
     assert "certified" in capsys.readouterr().out
+
+
+def test_far_apart_is_not_too_far_where_nothing_overflows(capsys: Any) -> None:
+    options = "--n 1000 --d 50 --s 5 --rho .1 --sigma 1e-100 --radius 1e100 --upper"
+    assert main(["sparse-regression", *options.split()]) == 0
+    shown = capsys.readouterr().out
+    assert "certified" in shown
+    assert "nan" not in shown
