@@ -100,7 +100,7 @@ def test_linear_floor():
     """sum_i E A_i >= sigma^2 (d - kappa J - sqrt(J) eta); a constant release is below it."""
     prior = RegressionPrior(d=30, radius=20.0, sigma=0.5)
     attack = RegressionResidualAttack(prior)
-    result = game(prior, 150, LeastSquares(), attack, trials=300, seed=14)
+    result = game(prior, 150, LeastSquares(), attack, trials=900, seed=14)
     floor = attack.floor(150, result.loss.high)
     assert floor > 3
     assert result.member_sum.low > floor

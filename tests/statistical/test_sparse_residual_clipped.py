@@ -73,7 +73,7 @@ def test_the_risk_is_below_what_is_proved_for_all_coefficients(privacy: Spendabl
     assert max(means) > 3 * means[0]  # and the worst are not those far from 0
     less = {k: v / (256 if k == "rho" else 16) for k, v in privacy.parameters.items()}
     weaker = type(privacy)(**less)
-    assert above(losses(weaker, coefficients(privacy)["far"], MANY), bound)
+    assert above(losses(weaker, coefficients(privacy)["far"], 4 * MANY), bound)  # heavy tails
 
 
 def test_only_coefficients_that_are_not_zero_are_settled() -> None:

@@ -6,6 +6,7 @@ the one place where the keys of the JSON file stand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -91,6 +92,12 @@ class Row:
         return judge_against_zero(self.measured, self.lower, self.zero) if self.zero else None
 
     @property
+    def is_clear(self) -> bool:
+        """Whether the whole interval is between the bounds, without a margin."""
+        top = self.upper.value if self.upper else math.inf
+        return self.lower <= self.measured.ci_low and self.measured.ci_high <= top
+
+    @property
     def may_be_worse(self) -> bool:
         """Whether more trials may show that releasing 0 does better."""
         return self.zero is not None and may_be_worse(self.measured, self.lower, self.zero)
@@ -165,6 +172,11 @@ class SlopeRow:
     def reason(self) -> Reason:
         """What happened, in words."""
         return slope_reason(self.slope, self.expected)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the whole interval is within the tolerance."""
+        return self.reason is Reason.EXPONENT
 
     def as_json(self) -> JSON:
         """The row as the JSON file has it."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from estimators.core.design import LARGEST
-from estimators.tables.scaling import scaled
+from estimators.tables.scaling import Scaling
 from estimators.tables.schema import Categorical, Numeric, Schema, response_range, schema_of
 
 pytestmark = pytest.mark.oldest
@@ -144,14 +144,15 @@ def test_columns_are_scaled_as_one_by_one(shape, ends):
     )
     low, high = ends[0], rng.random(shape[1]) if ends[1] is None else ends[1]
     expected = np.clip((numbers - middle) * inverse, low, high)
-    assert np.array_equal(scaled(numbers, middle, inverse, low, high), expected)
-    out = np.empty(shape)
-    assert scaled(np.asfortranarray(numbers), middle, inverse, low, high, out=out) is out
-    assert np.array_equal(out, expected)
+    scaling, out = Scaling(middle, inverse, low, high), np.empty(shape)
+    for laid_out in (numbers, np.asfortranarray(numbers)):
+        assert scaling.apply(laid_out, out) is out
+        assert np.array_equal(out, expected)
+        out[:] = 0
 
 
 def test_what_is_not_a_number_is_not_scaled_to_one():
-    found = scaled(np.array([[np.nan, np.inf]]), np.zeros(2), np.ones(2))
+    found = Scaling(np.zeros(2), np.ones(2)).apply(np.array([[np.nan, np.inf]]), np.empty((1, 2)))
     assert np.isnan(found[0, 0])
     assert found[0, 1] == 1
 

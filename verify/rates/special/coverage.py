@@ -172,6 +172,12 @@ class CoverageRow:
         """What happened, in words."""
         return coverage_reason(self.measured, self.level, self.tolerance)
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether the whole interval is within the tolerance of the level."""
+        reach = max(self.level - self.measured.ci_low, self.measured.ci_high - self.level)
+        return reach <= self.tolerance
+
     def as_json(self) -> JSON:
         """The row as the JSON file has it."""
         found = self.measured
