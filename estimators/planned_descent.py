@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from estimators.core.base import Array, LinearPredictor, PlanWarning, PrivateEstimator, Seed
-from estimators.core.checks import SAFE_RANGE, check_between, check_plannable
+from estimators.core.checks import SAFE_RANGE, check_between, check_plannable, checked_start
 from estimators.core.design import Design
 from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.losses import (
@@ -111,12 +111,7 @@ class PlannedDescent(WithIntervals, PrivateEstimator):
 
     def _first(self, d: int) -> Array:
         """The first iterate, in the ball."""
-        if self.start is None:
-            return np.zeros(d)
-        first = np.asarray(self.start, dtype=float)
-        if first.shape != (d,) or not np.isfinite(first).all():
-            raise ValueError(f"start must be {d} finite numbers, got {self.start!r}")
-        return projected(first, float(self.radius or 0))
+        return projected(checked_start(self.start, d), float(self.radius or 0))
 
     def _check_options(self) -> tuple[BoundedLoss, SpendablePrivacy]:
         """Everything that can be wrong but `start`; the loss, and the budget to spend."""

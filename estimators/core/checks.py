@@ -93,7 +93,10 @@ def checked_start(
     """
     if start is None:
         return np.zeros(d)
-    found = np.asarray(start)
+    try:
+        found = np.asarray(start)
+    except ValueError as error:  # rows of several lengths
+        raise ValueError(f"start must have shape ({d},), one entry per feature") from error
     if found.dtype.kind not in "fiu":
         raise TypeError(f"start must hold real numbers, got dtype {found.dtype}")
     if found.shape != (d,):

@@ -96,8 +96,9 @@ def test_a_public_start_is_where_the_descent_begins() -> None:
         ({"row_bound": None}, "row_bound must be given: a bound on the l2 norm of the rows"),
         ({"row_bound": 0.0}, "row_bound"),
         ({"reach": float("nan")}, "reach"),
-        ({"start": [1.0, 2.0]}, "start must be 3 finite numbers"),
-        ({"start": [np.inf, 0.0, 0.0]}, "start must be 3 finite numbers"),
+        ({"start": [1.0, 2.0]}, r"start must have shape \(3,\)"),
+        ({"start": [np.inf, 0.0, 0.0]}, "start must be finite"),
+        ({"start": [[1.0], [2.0, 3.0]]}, r"start must have shape \(3,\)"),
         ({"classes": (1, 1)}, "classes must be two different labels"),
     ],
 )
@@ -107,6 +108,11 @@ def test_bad_options_are_refused_before_any_noise(options: Any, message: str) ->
     with pytest.raises(ValueError, match=message):
         made(**{"random_state": rng, **options}).fit(*data(100))
     assert rng.bit_generator.state == before
+
+
+def test_a_start_of_words_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="start must hold real numbers"):
+        made(start="near").fit(*data(100))
 
 
 def test_other_budgets_are_refused() -> None:
