@@ -14,9 +14,11 @@ from __future__ import annotations
 import argparse
 import difflib
 import fnmatch
+import signal
 import sys
-from collections.abc import Sequence
-from contextlib import closing, nullcontext
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +39,7 @@ from verify.rates.report import list_claims, print_ordering, print_report, print
 from verify.rates.results import FOLDER, BadFolder, Results, open_results
 from verify.rates.rows import Run
 from verify.rates.run import run
-from verify.rates.sequential import TaskFailed
+from verify.rates.sequential import STOPPED, TaskFailed
 from verify.rates.special import (
     Extra,
     coverage,
@@ -132,7 +134,8 @@ def main(
         results = open_results(
             args.results, chosen if own is not None else (), fresh=args.fresh, tell=console.note
         )
-        found = _measured(args, chosen, extras, results, console, own is not None)
+        with _heeded_interrupt():
+            found = _measured(args, chosen, extras, results, console, own is not None)
     except (CannotLoad, BadClaim) as error:
         parser.error(f"--claims: {error}" if args.claims else str(error))
     except BadFolder as error:
@@ -146,6 +149,25 @@ def main(
         return INTERRUPTED
     _report(found, args, console)
     return found.exit_code
+
+
+@contextmanager
+def _heeded_interrupt() -> Iterator[None]:
+    """Ctrl-C is remembered, in case that what it raises is lost on the way."""
+
+    def heed(number: int, frame: object) -> None:
+        STOPPED.set()
+        raise KeyboardInterrupt
+
+    STOPPED.clear()
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, heed)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _measured(

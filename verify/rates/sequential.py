@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -57,6 +58,10 @@ PIECE = 3e7
 """Numbers that a piece of work draws at the most: about a second."""
 OVERHEAD = 5e4
 """What a trial costs besides its numbers, in numbers."""
+
+
+STOPPED = threading.Event()
+"""Set by Ctrl-C: what it raises may be lost in the cleaning up of finished workers."""
 
 
 class Task(Protocol):
@@ -241,6 +246,8 @@ class Simulation:
             call = partial(piece_values, seed=self.seed)
             completed = self.backend.completed(call, [wanted[place] for place in left])
             for k, values in track(completed, self.console, what, len(left)):
+                if STOPPED.is_set():
+                    raise KeyboardInterrupt
                 out[left[k]] = values
                 self.known.keep(self._key(wanted[left[k]]), values.tolist())
         return out

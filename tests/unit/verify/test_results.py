@@ -119,7 +119,7 @@ def stopped_after(
 
 def test_an_interrupted_run_goes_on_where_it_was(folder: Path) -> None:
     """Stopped at moments drawn at random, twice by hand and once as by a power cut."""
-    write_claims(folder, sleep=0.02)
+    write_claims(folder, sleep=0.006)
     moments = random.Random(14)
     for sent in (signal.SIGINT, signal.SIGKILL, signal.SIGINT):
         before = kept(folder)
