@@ -6,6 +6,7 @@
 * `SignAttack`, `ResidualAttack`, `SupportAttack` are the attacks on means.
 * `RegressionAttack`, `RegressionResidualAttack`, `SupportRegressionAttack` are those on linear
   regression, `ScoreAttack` and `ScoreResidualAttack` those on logistic regression.
+* `TableAttack` traces the records of a table of one's own (`TablePopulation`).
 * `LabelAttack` asks for the label of a public row (`PublicDesignPrior`); `local_ceiling` is what
   local privacy allows it.
 * `lemma_3_2_counterexample` measures an estimator, not a private one, that breaks the display (B.1)
@@ -47,6 +48,7 @@ from attacks.sparse_regression import (
     VisibleColumnsRegression,
     lemma_4_3_counterexample,
 )
+from attacks.table import TableAttack, TablePopulation
 
 __all__ = [
     "Attack",
@@ -66,6 +68,8 @@ __all__ = [
     "SignAttack",
     "SupportAttack",
     "SupportRegressionAttack",
+    "TableAttack",
+    "TablePopulation",
     "TopNormalPrior",
     "TopRegressionPrior",
     "VisibleColumnsRegression",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from attacks.intervals import student_half_width
+from attacks.intervals import bounded_half_width, student_half_width
 from minimax.core.privacy import Privacy
 
 if TYPE_CHECKING:
@@ -36,6 +36,14 @@ class Estimate:
         half = student_half_width(x, 1 - confidence)
         centre = float(np.mean(x))
         return cls(centre, centre - half, centre + half)
+
+    @classmethod
+    def of_rates(cls, values: Sequence[float] | Array, confidence: float) -> Estimate:
+        """The interval of numbers in [0, 1], valid for every law of theirs."""
+        x = np.asarray(values, dtype=float)
+        centre = float(np.mean(x))
+        half = bounded_half_width(x, 1 - confidence) if len(x) > 1 else 1.0
+        return cls(centre, max(centre - half, 0.0), min(centre + half, 1.0))
 
     def map(self, increasing: Callable[[float], float]) -> Estimate:
         """The interval of an increasing function of the mean."""

@@ -32,27 +32,28 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from attacks.ceiling import TRACED, routes
 from attacks.estimate import Estimate, check_confidence, check_count, root
 from attacks.release import Attacked, Estimator, fresh_estimator, released, shares_randomness
 from attacks.roc import RocCurve, accepted, area, averaged, blank_figure, draw_scores
 from minimax.core.bound import Prior
-from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
-from minimax.methods.tracing import Tail, best_gain
+from minimax.core.privacy import Privacy
+from minimax.methods.tracing import Tail
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 KEPT_SCORES = 200_000
-TRACED = (Pure, Approximate, ZeroConcentrated, Gaussian)
-"""The definitions with a tracing lemma, which gives a ceiling."""
 
 
 class Attack(Protocol):
     """Scores A_i = <V_i, record_i - E record>, V_i free of record i except through the release.
 
     In regression <V_i, (y_i - E[y_i|x_i]) x_i>; records and sample are then `Labelled`. An attack
-    on the label alone, in which member and outsider share x_i, says so by `asks = "label"`.
+    on the label alone, in which member and outsider share x_i, says so by `asks = "label"`; one
+    whose centred record (or score of a record) has a symmetric law, by `symmetric = True`, and one
+    whose squared scores have no variance by `heavy = True` (`attacks.ceiling`).
     """
 
     @property
@@ -102,6 +103,10 @@ class GameResult:
     tail: Tail
     asks: Literal["record", "label"]
     """What differs between member and outsider."""
+    symmetric: bool
+    """Whether the centred records have a symmetric law."""
+    heavy: bool
+    """Whether the squared scores have no variance."""
     privacy: Privacy | None
     """The guarantee the estimator reports in `privacy_`, or None."""
     in_scores: Array
@@ -118,11 +123,17 @@ class GameResult:
     """E|V|^2: `outsider_square` is at most sigma^2 times it (equal for Gaussian records)."""
     member_square: Estimate
     """E (A_i^+)^2 averaged over the members."""
+    member_second: Estimate
+    """E A_i^2 averaged over the members."""
     loss: Estimate
     """The instance's loss: E|M - target|^2, or in regression |M - target|^2_Sigma."""
     fpr: Array
     tpr: Array
     auc: Estimate
+    level: float
+    """The rate of accepted outsiders at which `accepted` and `advantage` are measured."""
+    accepted: Estimate
+    """Members accepted at that level, with an interval that holds for every law."""
     advantage: Estimate
 
     @property
@@ -138,23 +149,24 @@ class GameResult:
     def ceiling(self, privacy: Privacy | None = None) -> Estimate:
         r"""The largest members' sum that `privacy` (by default the estimator's own) allows.
 
-        **Statement.** sum_i E_P A_i <= n own sigma sqrt(v) + n leak sqrt(w), v and w the averages
-        over i of E|V_i|^2 and E_P (A_i^+)^2, own and leak of `minimax.methods.tracing.gain_at`.
-        **Proof.** That lemma for every i, then Jensen. A private estimator stays below; one that
-        does not is not private, whatever it says. With delta > 0 two intervals enter, so that this
-        one holds with confidence 1 - 2 (1 - confidence).
+        **Statement.** sum_i E_P A_i <= n (own sigma sqrt(v) + leak sqrt(w) + second sqrt(u)), v, w
+        and u the averages over i of E|V_i|^2, E_P (A_i^+)^2 and E_P A_i^2, for every
+        `attacks.ceiling.Route`; the least counts. **Proof.** Each route for every i, then Jensen. A
+        private estimator stays below; one that does not is not private, whatever it says. Up to
+        three intervals enter, so that this one holds with confidence 1 - 3 (1 - confidence).
         """
         held = self._binding if privacy is None else privacy
         if held is None:
             raise ValueError(f"privacy must be given: the estimator reports none of a {self.asks}")
-        gain = best_gain(held, self.tail)
+        open_routes = routes(held, self.tail, symmetric=self.symmetric, heavy=self.heavy)
 
-        def allowed(spread: float, square: float) -> float:
-            leaked = gain.leak * root(square) if gain.leak else 0.0
-            return float(self.n * (gain.own * self.sigma * root(spread) + leaked))
+        def allowed(spread: float, positive: float, square: float) -> float:
+            moments = self.sigma**2 * spread, positive, square
+            return self.n * min(route.allowed(*moments) for route in open_routes)
 
-        v, a = self.spread, self.member_square
-        return Estimate(allowed(v.value, a.value), allowed(v.low, a.low), allowed(v.high, a.high))
+        moments = (self.spread, self.member_square, self.member_second)
+        ends = zip(*((m.value, m.low, m.high) for m in moments), strict=True)
+        return Estimate(*(allowed(*end) for end in ends))
 
     def to_dict(self) -> dict[str, object]:
         """Everything but the raw scores, ready for JSON (infinite ends become None)."""
@@ -166,6 +178,7 @@ class GameResult:
         plain["privacy"] = None if self.privacy is None else str(self.privacy)
         for key, estimate in self._estimates().items():
             plain[key] = None if estimate is None else estimate.to_dict()
+        plain["level"] = self.level
         plain["fpr"], plain["tpr"] = self.fpr.tolist(), self.tpr.tolist()
         return plain
 
@@ -223,6 +236,7 @@ class GameResult:
             "soundness": self.soundness,
             "loss": self.loss,
             "auc": self.auc,
+            "accepted": self.accepted,
             "advantage": self.advantage,
         }
 
@@ -246,7 +260,9 @@ def play(
     prior : draws an instance with `target` and `sample(n, rng)`
     n : records in a sample
     estimator : an object with `fit` (copied for every trial, its generators and seeds replaced by
-        those of the trial: `attacks.release`), or a function from a generator to one
+        those of the trial: `attacks.release`); a function of the sample and a generator, or of the
+        sample alone, that returns the release; or a function from a generator to an estimator,
+        whose one argument is called so (rng, generator, random_state, seed)
     attack : what scores
     trials, seed : number of independent trials; every trial has its own spawned seed, so the result
         does not depend on `n_jobs`
@@ -260,7 +276,7 @@ def play(
         if not hasattr(attack, method):
             raise TypeError(f"attack must have {method}, {attack!r} has not")
     if not (isinstance(estimator, Estimator) or callable(estimator)):
-        raise TypeError(f"estimator must have fit or be a function of a generator: {estimator!r}")
+        raise TypeError(f"estimator must have fit or be a function: {estimator!r}")
     if n_jobs != 1 and shares_randomness(estimator):
         raise ValueError(
             "n_jobs must be 1: the estimator draws from a generator that a function of its own "
@@ -284,6 +300,8 @@ def play(
         sigma=attack.sigma,
         tail=attack.tail,
         asks=getattr(attack, "asks", "record"),
+        symmetric=getattr(attack, "symmetric", False),
+        heavy=getattr(attack, "heavy", False),
         privacy=ran[0].privacy,
         **_collect(ran, n, confidence),
     )
@@ -297,6 +315,7 @@ class _Trial(NamedTuple):
     out_square: float
     spread: float
     in_square: float
+    in_second: float
     loss: float
     auc: float
     accepted: Array
@@ -316,6 +335,11 @@ def _trial(
 ) -> _Trial:
     rng = np.random.default_rng(seed)
     instance = prior.draw(rng)
+    made_for = getattr(getattr(attack, "prior", None), "d", None)
+    if made_for is not None and made_for != len(instance.target):
+        raise ValueError(
+            f"attack is made for dimension {made_for}, the prior draws {len(instance.target)}"
+        )
     sample, fresh = instance.sample(n, rng), instance.sample(n, rng)
     fitted = fresh_estimator(estimator, rng)
     release = np.asarray(released(fitted, sample, attribute), dtype=float).ravel()
@@ -337,6 +361,7 @@ def _trial(
         out_square=float(np.mean(outside**2)),
         spread=attack.spread(release, instance, n),
         in_square=float(np.mean(np.maximum(inside, 0.0) ** 2)),
+        in_second=float(np.mean(inside**2)),
         loss=instance.loss(release),
         auc=area(inside, outside),
         accepted=accepted(inside, outside),
@@ -353,7 +378,7 @@ def _collect(ran: list[_Trial], n: int, confidence: float) -> dict[str, Any]:
     sums, identity = [t.total for t in ran], [t.identity for t in ran]
     known = [x for x in identity if x is not None]
     told = len(known) == len(ran)
-    fpr, tpr, advantage = averaged([t.accepted for t in ran], n, confidence)
+    curve = averaged([t.accepted for t in ran], n, confidence)
     return {
         "in_scores": np.concatenate([t.in_scores for t in ran])[:KEPT_SCORES],
         "out_scores": np.concatenate([t.out_scores for t in ran])[:KEPT_SCORES],
@@ -365,11 +390,10 @@ def _collect(ran: list[_Trial], n: int, confidence: float) -> dict[str, Any]:
         "outsider_square": over([t.out_square for t in ran]),
         "spread": over([t.spread for t in ran]),
         "member_square": over([t.in_square for t in ran]),
+        "member_second": over([t.in_second for t in ran]),
         "loss": over([t.loss for t in ran]),
         "auc": over([t.auc for t in ran]),
-        "fpr": fpr,
-        "tpr": tpr,
-        "advantage": advantage,
+        **curve._asdict(),
     }
 
 

@@ -1,4 +1,5 @@
-"""Intervals for the mean of independent trials: Student's, and the exact one of a proportion."""
+"""Intervals for the mean of independent trials: Student's, that of numbers in [0, 1], and the exact
+one of a proportion."""
 
 from __future__ import annotations
 
@@ -18,6 +19,18 @@ def student_half_width(values: NDArray[np.float64], alpha: float) -> float:
     """Half the length of the two-sided interval of level 1 - alpha around the mean."""
     n = len(values)
     return student_quantile(n, alpha) * float(np.std(values, ddof=1)) / math.sqrt(n)
+
+
+def bounded_half_width(values: NDArray[np.float64], alpha: float) -> float:
+    """Half the length of the two-sided interval of level 1 - alpha around the mean of independent
+    numbers in [0, 1] of one law, whatever it is.
+
+    Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization",
+    Theorem 4, on either side at alpha/2.
+    """
+    n, weight = len(values), math.log(4 / alpha)
+    variance = float(np.var(values, ddof=1))
+    return math.sqrt(2 * variance * weight / n) + 7 * weight / (3 * (n - 1))
 
 
 def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:

@@ -43,6 +43,7 @@ class LogisticFamily:
     sigma: ClassVar[float] = 0.5
     dispersion: ClassVar[float] = 1.0
     tail: ClassVar[Tail] = BOUNDED_PRODUCT
+    symmetric: ClassVar[bool] = False
 
     def mean(self, predictor: Array) -> Array:
         return np.asarray(special.expit(predictor))

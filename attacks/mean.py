@@ -125,6 +125,8 @@ class ResidualAttack:
     name: ClassVar[str] = "leave-one-out residual attack"
     source: ClassVar[str] = "tracebound: tracing_gaussian (for CWZ19: Theorem 3.1)"
     tail: ClassVar[Tail] = GAUSSIAN
+    symmetric: ClassVar[bool] = True
+    heavy: ClassVar[bool] = True
 
     @property
     def sigma(self) -> float:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from attacks.score import DirectAttack, LeaveOneOutAttack, check_prior
-from minimax.core.bound import Instance
+from minimax.core.bound import Instance, Prior
 from minimax.methods.priors import RegressionPrior
-from minimax.methods.tracing import GAUSSIAN_PRODUCT, Tail
+from minimax.methods.tracing import GAUSSIAN_PRODUCT, VARIANCE, Tail
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,7 @@ class LinearFamily:
 
     sigma: float
     tail: ClassVar[Tail] = GAUSSIAN_PRODUCT
+    symmetric: ClassVar[bool] = True
 
     @property
     def dispersion(self) -> float:
@@ -37,30 +38,61 @@ class LinearFamily:
 
 
 @dataclass(frozen=True)
+class UnknownFamily(LinearFamily):
+    """y = <x, beta> + noise of mean zero and variance at most sigma^2 given x, and no more."""
+
+    tail: ClassVar[Tail] = VARIANCE
+    symmetric: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
 class RegressionAttack(DirectAttack):
     r"""A = <M - beta, (y - <x, beta>) x>: CWZ19: (4.2).
 
-    **Soundness** (Lemma 4.1(1)). E_Q A = 0 and E_Q|A| <= sqrt(E_Q A^2) =
-    sigma sqrt(E|M - beta|^2_Sigma), Sigma = E xx'. (The proof prints E A' for E|A'|.)
+    `prior` may be any that draws a linear model whose loss is |M - beta|^2_Sigma, Sigma = E xx'.
+    Its noise is taken to be N(0, prior.sigma^2) and its rows to be signs of one size, unless
+    `noise` is given: then its variance is at most noise^2 given x, and nothing else is assumed.
+
+    **Soundness** (Lemma 4.1(1)). E_Q A = 0 and E_Q|A| <= sqrt(E_Q A^2) <=
+    sigma sqrt(E|M - beta|^2_Sigma), an equality for Gaussian noise. (The proof prints E A' for
+    E|A'|.)
 
     **Completeness.** sum_i E A_i = sigma^2 (d - E<M - beta, grad log pi>) under the ball prior, for
     every estimator: `DirectAttack`. Lemma 4.1(2), at least of order sigma^2 d where the risk
     vanishes, follows by Cauchy-Schwarz. The paper's own prior does not vanish at its boundary and
-    the proof drops what is left there: `lemma_4_1_boundary`.
+    the proof drops what is left there: `lemma_4_1_boundary`. Other priors have no identity here.
 
     **Source.** CWZ19: (4.2).
     """
 
-    prior: RegressionPrior
+    prior: Prior
+    noise: float | None = None
     name: ClassVar[str] = "regression attack <M-beta, (y-x'beta) x>"
     source: ClassVar[str] = "CWZ19: (4.2)"
 
     def __post_init__(self) -> None:
-        check_prior(self.prior, RegressionPrior)
+        sigma = getattr(self.prior, "sigma", None) if self.noise is None else self.noise
+        if not hasattr(self.prior, "draw"):
+            raise TypeError(f"prior must draw instances, got {self.prior!r}")
+        if not (isinstance(sigma, (int, float)) and 0 < sigma < math.inf):
+            raise ValueError(f"noise must be given, positive and finite: {self.prior!r} has none")
 
     @property
     def family(self) -> LinearFamily:
-        return LinearFamily(self.prior.sigma)
+        if self.noise is not None:
+            return UnknownFamily(self.noise)
+        return LinearFamily(getattr(self.prior, "sigma"))  # noqa: B009  (checked above)
+
+    def completeness(self, release: Array, instance: Instance, n: int) -> float | None:
+        ball = isinstance(self.prior, RegressionPrior) and self.noise is None
+        return super().completeness(release, instance, n) if ball else None
+
+    def spread(self, release: Array, instance: Instance, n: int) -> float:
+        ball = isinstance(self.prior, RegressionPrior)
+        return super().spread(release, instance, n) if ball else instance.loss(release)
+
+    def _attacked(self, instance: Instance) -> int:
+        return self.d if isinstance(self.prior, RegressionPrior) else len(instance.target)
 
 
 @dataclass(frozen=True)

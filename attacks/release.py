@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import random
 import types
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from minimax.core.bound import Sample, fit_arguments
+from minimax.core.bound import Labelled, Sample, fit_arguments
 
 Array = NDArray[np.float64]
 Source = (
@@ -57,14 +58,52 @@ class Estimator(Protocol):
         """Fit to X, or to X and y."""
 
 
-Attacked = Estimator | Callable[..., Estimator]
-"""An estimator, or a function from a generator to one."""
+Attacked = Estimator | Callable[..., Any]
+"""An estimator, a function from a generator to one, or a mechanism: see `takes_data`."""
+
+
+@dataclass
+class Called:
+    """A function of data and a generator, or of data alone, in the form of an estimator."""
+
+    mechanism: Callable[..., Release]
+    rng: np.random.Generator
+    release: Release = None
+
+    def fit(self, data: Sample) -> Called:
+        """Release on the data, which the function may change."""
+        one = positional_arguments(self.mechanism) == 1
+        self.release = self.mechanism(data) if one else self.mechanism(data, self.rng)
+        return self
+
+
+def takes_data(function: Callable[..., Any]) -> bool:
+    """Whether a function is a mechanism: all are but those of one argument with a seed's name,
+    which make an estimator of a generator."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a function that is not Python's
+        return True
+    return not (len(names) == 1 and names[0] in SEEDS)
+
+
+def positional_arguments(function: Callable[..., Any]) -> int:
+    """How many positional arguments it takes, two at most; two if any number, or nobody knows."""
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    if any(each.kind is each.VAR_POSITIONAL for each in given):
+        return 2
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return min(sum(each.kind in kinds for each in given), 2)
 
 
 def fresh_estimator(estimator: Attacked, rng: np.random.Generator) -> Estimator:
     """A copy whose randomness comes from the trial's generator, or the estimator made from it."""
     if not isinstance(estimator, Estimator):
-        return estimator(rng)
+        made: Estimator = Called(estimator, rng) if takes_data(estimator) else estimator(rng)
+        return made
     held = sources_in(estimator)
     replaced: dict[int, object] = {id(source): _new(source, rng) for source in held}
     known = {*replaced, *map(id, replaced.values())}
@@ -80,11 +119,18 @@ def fresh_estimator(estimator: Attacked, rng: np.random.Generator) -> Estimator:
 
 def released(fitted: Estimator, data: Sample, attribute: str) -> Release:
     """What `fit` releases. It gets arrays of its own, which it may change."""
+    if isinstance(fitted, Called):
+        return fitted.fit(_own_copy(data)).release
     getattr(fitted, "__dict__", {}).pop(attribute, None)  # of an earlier fit
     fitted.fit(*(part.copy() for part in fit_arguments(data)))
     if not hasattr(fitted, attribute):
         raise TypeError(f"estimator must set {attribute} in fit, {type(fitted).__name__} does not")
     return getattr(fitted, attribute)
+
+
+def _own_copy(data: Sample) -> Sample:
+    parts = [part.copy() for part in fit_arguments(data)]
+    return Labelled(*parts) if isinstance(data, Labelled) else parts[0]
 
 
 @dataclass(frozen=True)

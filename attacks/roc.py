@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,15 +109,35 @@ def accepted(inside: Array, outside: Array) -> Array:
     return np.asarray(above / len(inside))
 
 
-def averaged(shares: Sequence[Array], n: int, confidence: float) -> tuple[Array, Array, Estimate]:
-    """(fpr, tpr, advantage) from the trials' `accepted`.
+class Averaged(NamedTuple):
+    """The trials' curves, averaged, and what one level of acceptance shows."""
 
-    The advantage is tpr - fpr at a level chosen on one half of the trials and measured on the
-    other (a single trial does both, and gets no interval).
+    fpr: Array
+    tpr: Array
+    level: float
+    """The rate of accepted outsiders at which the next two are measured."""
+    accepted: Estimate
+    """Members accepted there: valid for every law of the scores."""
+    advantage: Estimate
+    """That less the level, with Student's interval."""
+
+
+def averaged(shares: Sequence[Array], n: int, confidence: float) -> Averaged:
+    """The average of the trials' `accepted`.
+
+    The level is chosen on one half of the trials and measured on the other (a single trial does
+    both, and gets no interval).
     """
     rates, trials = (levels(n) + 1) / n, np.array(shares)
     fpr = np.concatenate([[0.0], rates])
     tpr = np.concatenate([[0.0], trials.mean(axis=0)[:-1], [1.0]])  # at rate 1 all are accepted
     half = len(trials) // 2
     chosen = int(np.argmax(trials[: max(half, 1)].mean(axis=0) - rates))
-    return fpr, tpr, Estimate.over(trials[half:, chosen] - rates[chosen], confidence)
+    seen, level = trials[half:, chosen], float(rates[chosen])
+    return Averaged(
+        fpr,
+        tpr,
+        level,
+        Estimate.of_rates(seen, confidence),
+        Estimate.over(seen - level, confidence),
+    )

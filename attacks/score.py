@@ -48,6 +48,10 @@ class Family(Protocol):
     def dispersion(self) -> float:
         """phi."""
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether w ~ -w given x."""
+
     def mean(self, predictor: Array) -> Array:
         """m, of <x, beta>."""
 
@@ -70,7 +74,8 @@ def ball_gradient(coef: Array, radius: float) -> Array:
 class BallPriorAttack(ABC):
     """What both attacks share: the prior, the model's weights w, the completeness identity."""
 
-    prior: RegressionPrior | LogisticPrior
+    prior: Any
+    """A `RegressionPrior` or a `LogisticPrior`, unless an attack takes others too."""
     name: ClassVar[str]
     source: ClassVar[str]
 
@@ -88,21 +93,30 @@ class BallPriorAttack(ABC):
         return self.family.tail
 
     @property
+    def symmetric(self) -> bool:
+        return self.family.symmetric
+
+    @property
     def d(self) -> int:
         """The number of coefficients attacked."""
         support = getattr(self.prior, "support", None)
         return int(self.prior.d if support is None else support)
 
-    def completeness(self, release: Array, instance: Instance, n: int) -> float:
+    def completeness(self, release: Array, instance: Instance, n: int) -> float | None:
         coef, error = self._error(release, instance)
         return self.family.dispersion * (self.d - float(error @ self._gradient(coef)))
 
     def _gradient(self, coef: Array) -> Array:
         return ball_gradient(coef, self.prior.radius)
 
+    def _attacked(self, instance: Instance) -> int:
+        """How many coefficients, the first ones, are attacked."""
+        return self.d
+
     def _error(self, release: Array, instance: Instance) -> tuple[Array, Array]:
-        coef = instance.target[: self.d]
-        return coef, release[: self.d] - coef
+        size = self._attacked(instance)
+        coef = instance.target[:size]
+        return coef, release[:size] - coef
 
     def _weighted(self, name: str, records: Labelled, instance: Instance) -> tuple[Array, Array]:
         """The rows on the attacked coordinates and the weights w."""
@@ -113,8 +127,9 @@ class BallPriorAttack(ABC):
             raise ValueError(
                 f"{name} must hold X of shape {(len(y), len(instance.target))}, got {X.shape}"
             )
-        rows = X[:, : self.d]
-        return rows, y - self.family.mean(rows @ instance.target[: self.d])
+        size = self._attacked(instance)
+        rows = X[:, :size]
+        return rows, y - self.family.mean(rows @ instance.target[:size])
 
 
 @dataclass(frozen=True)
@@ -165,6 +180,8 @@ class LeaveOneOutAttack(BallPriorAttack):
     <M - beta, grad>: the same means as with N, but |grad|^2, which has heavy tails, has left them.
     It has not left the outsiders' squared scores; for d <= 6 their rms has no valid interval.
     """
+
+    heavy: ClassVar[bool] = True
 
     @property
     def information(self) -> float:

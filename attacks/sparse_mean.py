@@ -52,6 +52,7 @@ class SupportAttack:
     name: ClassVar[str] = "attack on the support <(x-mu)_S, M-mu>"
     source: ClassVar[str] = "CWZ19: (3.2)"
     tail: ClassVar[Tail] = GAUSSIAN
+    symmetric: ClassVar[bool] = True
 
     def scores(self, records: Array, release: Array, instance: Instance, sample: Array) -> Array:
         on = np.flatnonzero(instance.target)

@@ -57,6 +57,7 @@ class SupportRegressionAttack:
     name: ClassVar[str] = "attack on the support <(M-beta)_S, (y-x'beta) x>"
     source: ClassVar[str] = "CWZ19: (4.5)"
     tail: ClassVar[Tail] = GAUSSIAN_PRODUCT
+    symmetric: ClassVar[bool] = True
 
     def scores(
         self, records: Labelled, release: Array, instance: Instance, sample: Labelled

@@ -24,7 +24,7 @@ from estimators.label_regression import LabelLasso
 from estimators.residual_clipped import ResidualClippedRegression
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 
-REPETITIONS = 3
+REPETITIONS = 7
 BUDGET = Approximate(1.0, 1e-6)
 
 

@@ -181,27 +181,39 @@ def cold_start_rows() -> list[tuple[str, str, str]]:
     ]
 
 
+RATES_GOAL = 850
+"""In units of `reference`: 240 CPU seconds where that takes 0.28, about what a core of the machine
+takes on which the goal was set. The unit is a fixed piece of work, so that the goal is one number
+for all machines; how much several workers wait for memory is not in it."""
+
+
 def reference() -> float:
-    """CPU seconds of a fixed piece of numpy: ten million normal numbers, drawn and sorted."""
-    start = time.process_time()
-    for seed in range(10):
-        np.sort(np.random.default_rng(seed).standard_normal(10**6))
-    return time.process_time() - start
+    """CPU seconds of a fixed piece of numpy, ten million normal numbers drawn and sorted: the least
+    of three, which other load on the machine lengthens least."""
+
+    def once() -> float:
+        start = time.process_time()
+        for seed in range(10):
+            np.sort(np.random.default_rng(seed).standard_normal(10**6))
+        return time.process_time() - start
+
+    return min(once() for _ in range(3))
 
 
 def rates_rows() -> list[tuple[str, str, str]]:
-    """CPU time of the quick profile, workers included, in units of the reference."""
+    """CPU time of the quick profile with plots, user and system, main process and workers, nothing
+    kept from before, over the reference, which is run before it and after."""
     before, start = reference(), os.times()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "verify.rates", "--summary"]
         path = {**os.environ, "PYTHONPATH": str(ROOT)}
         subprocess.run(command, cwd=folder, env=path, stdout=subprocess.DEVNULL, check=True)
     end = os.times()
-    unit = (before + reference()) / 2
+    unit = min(before, reference())
     spent = end.children_user + end.children_system - start.children_user - start.children_system
     told = f"{spent / unit:.0f}  ({spent:.0f} s, {end.elapsed - start.elapsed:.0f} s by the clock)"
     name = "verify.rates, quick: CPU time / drawing and sorting 10^7 normal numbers"
-    return [(name, told, f"at most {240 / unit:.0f} (240 s here)")]
+    return [(name, told, f"at most {RATES_GOAL}")]
 
 
 def main() -> None:

@@ -33,10 +33,10 @@ INTRODUCTION = """# Private regression on real tables
 
 Written by `python bench/tables.py DATA --write docs/tables.md`; `DATA` is a folder with the public
 files, which are no part of the repository. Everyone is told the same: the ranges and categories at
-the end of this page. No option of any method is chosen on a table; the allowance for clipping in
-our intervals has a constant that was set on housing and diamonds. All private methods
-have (ε, δ) with δ = {delta:g} under replacement of one record; diffprivlib has ε alone. Of each
-table four fifths are for training and one for the test, {splits} splits from seeds 0, 1, ...;
+the end of this page. No option of any method is chosen on a table; the allowance for clamps and
+clips in our intervals has constants that were set on housing, diamonds and made tables. All private
+methods have (ε, δ) with δ = {delta:g} under replacement of one record; diffprivlib has ε alone. Of
+each table four fifths are for training and one for the test, {splits} splits from seeds 0, 1, ...;
 figures are means over splits ± one standard error. "Ours less it" is the mean difference on the
 same splits ± half of its 95 % interval. Predictions of all, least squares included, are kept within
 the public range of the response. † not private.

@@ -29,7 +29,7 @@ from table_schemas import TABLES
 from table_sections import coverage_rows, goal_rows, mean_rows, wide_rows
 from threadpoolctl import threadpool_limits
 
-from estimators.core.base import PlanWarning
+from estimators.core.base import PlanWarning, ReleasedWarning
 
 EXAMPLES = """examples:
   python bench/tables.py DATA                           contest and means: ten minutes
@@ -135,8 +135,9 @@ def keep(figures: Figures, args: argparse.Namespace) -> None:
 def main() -> int:
     """Print tables as they are finished and, last, one line per goal."""
     args, out, start = arguments(), Console(width=80), time.perf_counter()
-    # The budgets are those of the comparison, also where they promise little.
+    # The budgets are those of the comparison, also where they promise little or hide a column.
     warnings.simplefilter("ignore", PlanWarning)
+    warnings.simplefilter("ignore", ReleasedWarning)
     figures = Figures()
     if args.figures and args.figures.exists():
         figures = Figures.from_json(json.loads(args.figures.read_text()))

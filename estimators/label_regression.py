@@ -30,6 +30,7 @@ from estimators.core.design import Design
 from estimators.core.lasso import screened_lasso
 from estimators.core.links import Link, LinkPredictor, best_step, evaluated
 from estimators.core.losses import SquaredLoss
+from estimators.core.mechanisms import Release
 from estimators.core.schedules import (
     Options,
     Schedule,
@@ -39,6 +40,7 @@ from estimators.core.schedules import (
     wx21_theorem_11,
 )
 from estimators.core.spending import GivenPrivacy
+from estimators.core.summaries import Repeated, as_design
 from estimators.randomisers.label_budget import (
     LabelCalibration,
     LabelRandomiser,
@@ -48,6 +50,7 @@ from estimators.randomisers.label_budget import (
     noise_tail,
     real_epsilon,
 )
+from estimators.randomisers.label_sums import Summable, mean_reports
 from estimators.randomisers.labels import SubGamma, label_bound
 from estimators.thresholding import SAFETY, thresholded_descent
 from minimax.core.bound import Point, UpperBound
@@ -207,15 +210,18 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
 
     def fit(self, X: Any, y: ArrayLike) -> LabelHardThresholding:
         """Randomise the labels y and fit the reports by few of the public columns of X."""
-        X, y = self._validated_pair(X, y, sparse_rows=True)
+        if isinstance(X, Repeated):
+            y, self.n_features_in_ = np.asarray(y, dtype=float), X.d
+        else:
+            X, y = self._validated_pair(X, y, sparse_rows=True)
         self._check_options(X.shape[1])
         if follows_theorem(self.schedule):
             return run_with(self, self._theorem(*X.shape), lambda copy: copy.fit(X, y))
-        link, design = self._link, Design(X)
+        link, design = self._link, as_design(X)
         link.check(_farthest(design, int(self.s), float(self.radius)))
         randomiser = self._randomiser(design.n)
         centre = float(np.asarray(link.f(np.zeros(1)), dtype=float)[0])
-        reports, entry = randomiser.randomise(y - centre, self._rng())
+        reports, entry = _reports(randomiser, design, y - centre, self._rng())
         coef, made = thresholded_descent(
             design,
             _slope(link, reports + centre, squared=self.loss == "squared"),
@@ -269,6 +275,10 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
         return label_descent_upper(
             problem, budget, descent, tail_at, lambda at: link.b * math.sqrt(s) + at["C"]
         )
+
+    def sums_reports(self, n: int) -> bool:
+        """Whether n users may report in sums, as those of `Repeated` records do."""
+        return isinstance(self._randomiser(n), Summable)
 
     @property
     def _reach(self) -> float:
@@ -391,6 +401,17 @@ class LabelLasso(LabelEstimator):
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
         number_or_auto("penalty", self.penalty)
+
+
+def _reports(
+    randomiser: LabelRandomiser, design: Design, y: Array, rng: np.random.Generator
+) -> Release[Array]:
+    """One report for each label; of `Repeated` records their means, which is all that sums over
+    records have of them."""
+    if isinstance(design, Repeated):
+        assert isinstance(randomiser, Summable)
+        return mean_reports(randomiser, y, design.counts, rng)
+    return randomiser.randomise(y, rng)
 
 
 def _slope(link: Link, reports: Array, *, squared: bool) -> Callable[[Array], Array]:

@@ -37,6 +37,7 @@ from estimators.core.schedules import (
     wx21_theorem_9,
 )
 from estimators.core.spending import GivenPrivacy
+from estimators.core.summaries import Repeated
 from estimators.randomisers.averages import clipped_rows, coordinate_means, vector_mean
 from estimators.randomisers.base import VectorRandomiser, blocks, mean_of_reports
 from estimators.randomisers.choice import (
@@ -395,7 +396,8 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
 
     def fit(self, X: Any, y: ArrayLike) -> OneShotThreshold:
         """Estimate sparse coefficients from one private report of each row of X with its y."""
-        X, y = self._validated_pair(X, y, sparse_rows=True)
+        if not isinstance(X, Repeated):
+            X, y = self._validated_pair(X, y, sparse_rows=True)
         n, p = X.shape
         bound, randomiser, report = self._plan(p)
         rng, scale = self._rng(), float(self.feature_scale)
@@ -425,6 +427,10 @@ class OneShotThreshold(LinearPredictor, PrivateEstimator):
                 f" and bound = 1 + C = {1 + problem.C:g}; got {self!r}"
             )
         return PROVEN[report](problem, self._budget(Pure, ZeroConcentrated))
+
+    def asks_for_bits(self, p: int) -> bool:
+        """Whether reports are bits about single coordinates, which can be counted."""
+        return self._plan(p)[2] == "coordinate"
 
     def _plan(self, p: int) -> tuple[float, VectorRandomiser, str]:
         """Every option checked; B, what randomises a report, and what is reported."""

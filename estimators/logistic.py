@@ -22,7 +22,7 @@ from estimators.core.losses import (
 )
 from estimators.core.spending import GivenPrivacy
 from estimators.core.two_classes import TwoClassPredictor
-from estimators.planned_descent import PlannedDescent
+from estimators.planned_descent import PlannedDescent, is_logistic
 from minimax.core.bound import UpperBound
 from minimax.problems.logistic.planned import planned_logistic_upper, typical_reach
 from minimax.problems.logistic.problem import LogisticProblem
@@ -129,7 +129,7 @@ class PlannedLogisticRegression(TwoClassPredictor, PlannedDescent):
         """Chances of the two classes, one row per row of X: those at which <x, coef_> is the
         prediction of least expected loss."""
         loss, prediction = chosen_bounded_loss(self.loss, self.named), self.decision_function(X)
-        if isinstance(loss, LogisticLoss):
+        if is_logistic(loss):
             return super().predict_proba(X)
         seen = record_by_record(loss)
         up, down = (np.abs(slopes(seen, prediction, np.full_like(prediction, y))) for y in (0, 1))
@@ -141,7 +141,7 @@ class PlannedLogisticRegression(TwoClassPredictor, PlannedDescent):
         """The proven upper bound on the risk: `planned_logistic_upper`."""
         check_problem(problem, LogisticProblem)
         loss, budget = self._check_options()
-        if not isinstance(loss, LogisticLoss):
+        if not is_logistic(loss):
             raise ValueError("risk_bound covers loss='logistic', which is the class's")
         if self.row_bound != 1 or self.start is not None:
             raise ValueError("risk_bound covers row_bound = 1, which is the class's, and no start")

@@ -287,6 +287,15 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
         scale = gaussian_scale(budget, l2, self.calibration)
         return gaussian(average, l2_sensitivity=l2, scale=scale, rng=rng, about="mean")
 
+    def clip_level(self, n: int, d: int) -> float | None:
+        """The level of a step with coordinates clipped; phases and balls read records whole."""
+        if self.clip == "ball" or self.bounds is not None:
+            return None
+        if self.R != "auto":
+            return super().clip_level(n, d)
+        budget = self._budget(Pure, Approximate, ZeroConcentrated, Gaussian)
+        return self._best_level(n, d, privacy=budget) if self.tails == "coordinates" else None
+
     def _best_level(self, n: int, d: int, *, privacy: SpendablePrivacy) -> float:
         problem = MeanProblem(n, d, **self._known_scales())
         return float(best_noisy_mean(problem, privacy).parts().optimum["R"])

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from estimators.core.base import Array, LinearPredictor, PlanWarning, PrivateEstimator, Seed
 from estimators.core.checks import SAFE_RANGE, check_between, check_plannable, checked_start
-from estimators.core.design import Design
 from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.losses import (
     BoundedLoss,
@@ -26,6 +25,7 @@ from estimators.core.losses import (
 )
 from estimators.core.mechanisms import Release, gaussian, k_norm
 from estimators.core.spending import GivenPrivacy
+from estimators.core.summaries import as_design
 from estimators.regression import projected
 from minimax.core.calibration import budget_of
 from minimax.core.logistic_gradient import logistic_half_width
@@ -62,14 +62,14 @@ class PlannedDescent(WithIntervals, PrivateEstimator):
         start = float(np.linalg.norm(coef))
         plan = self._plan(n, d, loss, start, budget)
         self._warn_if_hopeless(n, d, plan, limit + start)
-        rng, design, seen = self._rng(), Design(X), record_by_record(loss)
+        rng, design, seen = self._rng(), as_design(X), record_by_record(loss)
         y = accepted_responses(loss, y)
         weights = design.shortening(unit) / unit
         ledger = []
         for phase in plan.phases:
             reach = float(np.linalg.norm(coef))
             steep = slopes(seen, weights * design.predict(coef), y)
-            if not _is_logistic(loss):  # for an honest loss this clips nothing
+            if not is_logistic(loss):  # for an honest loss this clips nothing
                 steep = np.clip(steep, -loss.largest_slope(reach), loss.largest_slope(reach))
             moves = 2 * half_width(loss, reach) / n
             gradient = design.correlate(weights * steep) / n
@@ -93,7 +93,7 @@ class PlannedDescent(WithIntervals, PrivateEstimator):
         limit = float(self.radius or 0) * float(self.row_bound or 0)
         reach = self._typical_reach(limit, d) if self.reach is None else float(self.reach)
         known = None
-        if not _is_logistic(loss):
+        if not is_logistic(loss):
             known = known_slopes(loss, start, limit, reach)
         return best_plan(Setting(float(n), float(d), limit, reach, start, known), budget_of(budget))
 
@@ -133,12 +133,12 @@ def half_width(loss: BoundedLoss, reach: float) -> float:
     A record's gradient is slope(<x, b>, y) x, |x| <= 1, so |<x, b>| <= reach and the gradient is at
     most `largest_slope` long. Logistic gradients are never opposite at full length.
     """
-    if _is_logistic(loss):
+    if is_logistic(loss):
         return float(logistic_half_width(reach))
     return loss.largest_slope(reach)
 
 
-def _is_logistic(loss: BoundedLoss) -> bool:
+def is_logistic(loss: BoundedLoss) -> bool:
     """By the exact type: a subclass may do anything."""
     return type(loss) is LogisticLoss
 

@@ -158,7 +158,7 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
     **Intervals.** `confidence_interval(level)` and `stderr_`: `iterate_error`. They are about
     `coef_` over its shrinkage, and take for granted what L = 1 says, E xx' = (row_bound^2/d) I, a
     deviation `sigma` of the responses' noise, and that neither R nor the ball of `radius` is met.
-    There are none for L > 1, where the rows' second moment is not known, R="quantile",
+    There are none unless L = 1 is given, as the rows' second moment is not known, for R="quantile",
     schedule="theorem", and where `coef_` lies on the border of the ball.
 
     **Source.** CWZ19: Algorithm 4.1, Lemma 4.2, Theorem 4.2, §5.1. The law of noisy iterates is
@@ -183,9 +183,10 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         quantile of |y|, which spends `range_share` of the budget.
     row_bound, radius : float
         c_x and c0: bounds on the norm of the rows and on that of the coefficients.
-    L : float, at least 1
-        The eigenvalues of E xx' are expected in [1/(L d), L/d] row_bound^2; used by "theory" only.
-        Too small a value can make the steps too long; accuracy then suffers, privacy does not.
+    L : None or float, at least 1
+        The eigenvalues of E xx' are expected in [1/(L d), L/d] row_bound^2; used by "theory" and by
+        intervals only. Too small a value can make the steps too long; accuracy then suffers,
+        privacy does not. None: nothing is known; steps are planned as for L = 1.
     step_size : float or "theory"
         eta; the default balances contraction against noise, see `best_schedule`.
     steps : int or "theory"
@@ -239,7 +240,7 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         R: Truncation = "theory",
         row_bound: float = 1.0,
         radius: float = 1.0,
-        L: float = 1.0,
+        L: float | None = None,
         step_size: float | Literal["theory"] = "theory",
         steps: int | Literal["theory"] = "theory",
         composition: Composition = "zcdp",
@@ -329,16 +330,23 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
 
     def _theorem(self, n: int, d: int) -> Options:
         c, radius, sigma = float(self.row_bound), float(self.radius), float(self.sigma)
-        return cwz19_theorem_4_2(n, d, L=float(self.L), radius=radius, row_bound=c, sigma=sigma)
+        return cwz19_theorem_4_2(n, d, L=self._spread, radius=radius, row_bound=c, sigma=sigma)
 
     def _error_law(self, n: int, plan: _Plan, start: Array) -> ErrorLaw | NoLaw:
         if self.R == "quantile":
             return NoLaw("R='quantile' moves coefficients by an unknown amount; give R or sigma")
         if self.L != 1:
-            return NoLaw("L > 1 leaves the rows' second moment unknown; L = 1 makes it known")
+            return NoLaw(
+                "the rows' second moment is not known; L=1 says that it is row_bound^2/d I"
+            )
         known = float(self.row_bound), float(self.radius), float(self.sigma)
         descent = Descent(n, plan.steps, plan.step_size, plan.noise, *known, start)
         return iterate_error(self.coef_, descent)
+
+    @property
+    def _spread(self) -> float:
+        """L, or 1 where it is not given."""
+        return 1.0 if self.L is None else float(self.L)
 
     def _fixed_level(self, n: Number) -> Number:
         if isinstance(self.R, str):
@@ -356,7 +364,7 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
             return repeated_noise(budget, calibrated, steps, self.composition)
 
         step_size, steps = best_schedule(
-            expected_spectrum(n, d, float(self.L), c),
+            expected_spectrum(n, d, self._spread, c),
             radius,
             d,
             noise,
@@ -381,9 +389,10 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         check_between(*SAFE_RANGE, row_bound=self.row_bound, radius=self.radius, sigma=self.sigma)
         if not isinstance(self.R, str):
             check_between(*SAFE_RANGE, R=self.R)
-        check_positive(L=self.L)
-        if not 1 <= self.L < SAFE_RANGE[1]:
-            raise ValueError(f"L must lie in [1, {SAFE_RANGE[1]:g}), got {self.L!r}")
+        if self.L is not None:
+            check_positive(L=self.L)
+            if not 1 <= self.L < SAFE_RANGE[1]:
+                raise ValueError(f"L must lie in [1, {SAFE_RANGE[1]:g}), got {self.L!r}")
         if isinstance(self.step_size, str):
             _check_theory(step_size=self.step_size)
         else:

@@ -13,6 +13,7 @@ from estimators.core.base import (
     LinearPredictor,
     PlanWarning,
     PrivateEstimator,
+    ReleasedWarning,
     Seed,
 )
 from estimators.core.checks import (
@@ -24,9 +25,9 @@ from estimators.core.checks import (
     checked_start,
 )
 from estimators.core.design import check_gram_fits
-from estimators.core.error_laws import LastPhase, last_phase_error, unsure_newton_error
-from estimators.core.intervals import ErrorLaw, WithIntervals, noise_law
-from estimators.core.purse import Purse
+from estimators.core.error_laws import LastPhase, last_phase_error
+from estimators.core.intervals import ErrorLaw, NoLaw, WithIntervals, noise_law
+from estimators.core.purse import UNSEEN_SCALE, Purse
 from estimators.core.second_moment import SecondMoment
 from estimators.core.spending import GivenPrivacy
 from estimators.regression import projected
@@ -49,11 +50,12 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
 
     **Algorithm.** Rows are shortened to l2 norm `row_bound`. From b = `start`, a few phases:
     b <- b + S^{-1}/slope [(1/n) sum_i psi_c(y_i - <x_i, b>) w_i x_i + noise], psi_c clipping to
-    [-c, c], slope = P(|residual| <= c), w_i shortening the row to `row_length` at most; last, b is
-    projected on the ball of `radius`. First clips are as wide as the residuals of the start, the
-    last, which gets most of the budget, is about sigma, where the noise is least. Clips and shares
-    minimise a risk before any record is read: for ``second_moment="isotropic"`` and sigma given by
-    `minimax.problems.regression.residual_clipped`, which proves it, else by
+    [-c, c], slope = P(|residual| <= c), w_i shortening the row to `row_length` at most; where S is
+    a release, each of its axes is moved by the part that leaves least error (`ErrorsOnAxes`); last,
+    b is projected on the ball of `radius`. First clips are as wide as the residuals of the start,
+    the last, which gets most of the budget, is about sigma, where the noise is least. Clips and
+    shares minimise a risk before any record is read: for ``second_moment="isotropic"`` and sigma
+    given by `minimax.problems.regression.residual_clipped`, which proves it, else by
     `minimax.methods.phase_plan`, which predicts it. There is no intercept.
 
     **Privacy.** Replacing a record moves a phase's average by at most 2 c row_length/n in l2, the
@@ -71,7 +73,8 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
     **Intervals.** `confidence_interval(level)` and `stderr_`, about `unprojected_coef_`, hold noise
     and sampling error of the last phase and what it leaves of the error before it:
     `last_phase_error`, for N(0, sigma^2) noise, where S is the rows' second moment and the plan
-    foresees the error before the last phase; that of a sigma that was found is not counted.
+    foresees the error before the last phase; `ErrorsOnAxes`, where S is a release. The error of a
+    sigma that was found is not counted; where it could not be found there is no interval.
 
     **Source.** this toolkit; shrinking clips are due to Varshney, Thakurta and Jain (2022).
 
@@ -81,7 +84,8 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
     row_bound, radius : float
         Bounds on the norms of rows and coefficients: public knowledge, without a default.
     sigma : float or None
-        Standard deviation of the responses' noise; None: found privately from the residuals.
+        Standard deviation of the responses' noise; None: found privately from the residuals. Where
+        too few rows count for that, it is taken to be row_bound radius, with a `ReleasedWarning`.
     second_moment : {"private", "isotropic"} or array of shape (d, d)
         S = E x x': released with noise first, which any table allows; row_bound^2/d I, for rows of
         length row_bound whose directions are evenly spread, as `risk_bound` assumes; or given.
@@ -160,25 +164,27 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
         self._account(purse.ledger)
         self.unprojected_coef_ = run.coef
         self.coef_ = projected(run.coef, radius)
-        self.sigma_, self.plan_, self.second_moment_ = run.sigma, run.told(), run.moment.matrix
+        self.sigma_, self.plan_, self.second_moment_ = run.sigma, run.plan, run.moment.matrix
         last = run.plan.phases[-1]
         self.noise_scale_ = run.noise
-        whitening = run.moment.inverse * (run.noise / last.slope)
+        whitening = run.inverse * (run.noise / last.slope)
         self.noise_covariance_ = whitening @ whitening.T
         self.inefficiency_ = float(clipped_normal(last.clip, run.sigma).inefficiency)
         self.error_law_ = self._error_law(run)
         return self
 
-    def _error_law(self, run: Run) -> ErrorLaw:
+    def _error_law(self, run: Run) -> ErrorLaw | NoLaw:
         """That of the last phase, which forgets where it started as far as S is known."""
         n, d, last = run.design.n, run.design.d, run.plan.phases[-1]
-        before, noise = run.risk_before_last, noise_law(run.purse.ledger[-1], d)
-        sigma = run.sigma  # where it is found it holds what the coefficients missed
-        if self.sigma is None:
+        if self.sigma is None and not run.sees_scale:
+            warnings.warn(f"{UNSEEN_SCALE}; give sigma", ReleasedWarning, stacklevel=4)
+            return NoLaw(f"{UNSEEN_SCALE}; give sigma")
+        noise = noise_law(run.purse.ledger[-1], d)
+        if run.errors is not None:
+            return run.errors.error_law(noise, self.noise_covariance_)
+        before, sigma = run.risk_before_last, run.sigma
+        if self.sigma is None:  # what is found holds what the coefficients missed
             sigma = math.sqrt(max(sigma**2 - before, 0.0))
-        if run.moment.noise > 0:
-            foreseen = run.foreseen(sigma)
-            return unsure_newton_error(run.moment, foreseen, noise, self.noise_covariance_)
         phase = LastPhase(n, last.clip, last.slope, sigma, before)
         return last_phase_error(phase, run.moment.inverse, noise, self.noise_covariance_)
 
@@ -227,7 +233,10 @@ class ResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEstimator
             return SecondMoment.isotropic(d, float(self.row_bound or 0) ** 2)
         if isinstance(self.second_moment, str):
             return None
-        matrix = np.asarray(self.second_moment, dtype=float)
+        try:
+            matrix = np.asarray(self.second_moment, dtype=float)
+        except (TypeError, ValueError):
+            matrix = np.empty(())
         if matrix.shape != (d, d) or not np.isfinite(matrix).all():
             raise ValueError(f"second_moment must be a finite matrix of shape ({d}, {d})")
         if not np.allclose(matrix, matrix.T):

@@ -13,7 +13,6 @@ from estimators.core.base import (
     settled_entries,
 )
 from estimators.core.design import Design
-from estimators.core.error_laws import Foreseen, Step, unsure_steps
 from estimators.core.purse import Purse
 from estimators.core.second_moment import (
     SecondMoment,
@@ -21,6 +20,7 @@ from estimators.core.second_moment import (
     released_moment,
     row_stretch,
 )
+from estimators.core.unsure_moment import ErrorsOnAxes, Step
 from minimax.core.calibration import ball_noise_variance, part_of_budget
 from minimax.methods.phase_plan import (
     WIDE_RATIO,
@@ -111,9 +111,13 @@ class Run:
 
     design: Design
     moment: SecondMoment
+    errors: ErrorsOnAxes | None = None
+    """Followed where S is released."""
     plan: Plan
     sigma: float
     noise: float
+    inverse: Array
+    """What the last phase's average was multiplied by, but for its slope."""
 
     def __init__(
         self, y: Array, row_bound: float, reach: float, start: Array, purse: Purse
@@ -166,6 +170,7 @@ class Run:
         bound = math.sqrt(self.row_length * self.row_bound)
         self.moment = released_moment(gram, bound, self.moment_share, self.purse)
         self.stretch = row_stretch(square, self.moment, self.row_bound)
+        self.errors = ErrorsOnAxes(self.moment, self.n, self.reach, self.stretch)
 
     def _released_square(self) -> float:
         """E|x|^2 with noise, between its deviation and row_bound^2."""
@@ -190,9 +195,8 @@ class Run:
     def planned_phases(self, sigma: float, *, proven: bool) -> None:
         """All phases, planned before the first of them."""
         self.sigma = sigma
-        self.plan = self._proven_plan(sigma) if proven else self._predicted_plan(sigma)
-        for phase in self.plan.phases:
-            self.step(phase)
+        plan = self._proven_plan(sigma) if proven else self._predicted_plan(sigma)
+        self._keep(plan, [self.step(phase, sigma) for phase in plan.phases])
 
     def _proven_plan(self, sigma: float) -> Plan:
         """For isotropic rows, in units in which row_bound is 1."""
@@ -213,8 +217,11 @@ class Run:
 
     def adaptive_phases(self) -> None:
         """Phases whose clips follow the scale of the residuals before them, found privately."""
+        if not self.sees_scale:
+            self.planned_phases(self.row_bound * self.reach, proven=False)
+            return
         spent = self.moments_share + SCALE_SHARE
-        phases = []
+        phases, done = [], []
         for k, share in enumerate(ADAPTIVE_SHARES):
             self.sigma = self._found_scale(SCALE_SHARE / len(ADAPTIVE_SHARES))
             setting = self._setting(self.moment, self.row_length, self.sigma, spent)
@@ -223,30 +230,27 @@ class Run:
             slope = clipped_normal(ratio, 1.0).slope
             phase = _phase(setting, ratio * self.sigma, share, slope)
             phases.append(phase._replace(share=share * (1 - spent)))
-            self.step(phases[-1])
+            done.append(self.step(phases[-1], None))
         shares = self.moments_share, SCALE_SHARE
-        self.plan = Plan(tuple(phases), self.row_length, *shares, phases[-1].risk, None)
+        self._keep(Plan(tuple(phases), self.row_length, *shares, phases[-1].risk, None), done)
+
+    @property
+    def sees_scale(self) -> bool:
+        """Whether residuals' scales can be found, by what is known of the rows' lengths."""
+        weight = self.n * min(self.moment.trace / self.row_length**2, 1.0)
+        return self.purse.sees_scale(weight, SCALE_SHARE / len(ADAPTIVE_SHARES))
+
+    def _keep(self, plan: Plan, risks: list[float]) -> None:
+        """The plan, with risks that know how unsure S is: phases were planned without that."""
+        pairs = zip(plan.phases, risks, strict=True)
+        phases = tuple(phase._replace(risk=max(phase.risk, risk)) for phase, risk in pairs)
+        self.plan = plan._replace(phases=phases, risk=phases[-1].risk)
 
     @property
     def risk_before_last(self) -> float:
         """E<x, b - beta>^2 before the last phase, as predicted."""
         earlier = self.plan.phases[:-1]
         return earlier[-1].risk if earlier else self.reach**2 * self.moment.largest * self.stretch
-
-    def foreseen(self, sigma: float) -> list[Foreseen]:
-        """What the phases leave if S was released, for responses with noise of this deviation."""
-        steps = [Step(p.clip, p.slope, self._deviation(p)) for p in self.plan.phases]
-        numbers = {"sigma": sigma, "reach": self.reach, "stretch": self.stretch}
-        return unsure_steps(self.moment, steps, n=self.n, **numbers)
-
-    def told(self) -> Plan:
-        """The plan, with risks that know how unsure S is: phases were planned without that."""
-        if not self.moment.noise > 0:
-            return self.plan
-        risks = [step.risk for step in self.foreseen(self.sigma)]
-        pairs = zip(self.plan.phases, risks, strict=True)
-        phases = tuple(phase._replace(risk=max(phase.risk, risk)) for phase, risk in pairs)
-        return self.plan._replace(phases=phases, risk=phases[-1].risk)
 
     def _deviation(self, phase: PlannedPhase) -> float:
         return self.purse.deviation(self._sensitivity(phase), self.d, phase.share)
@@ -262,8 +266,11 @@ class Run:
         sizes = np.abs(self.y - self.shorten * self.design.predict(self.coef))
         return self.purse.scale(sizes, self.design.energies(self.row_length), low, high, share)
 
-    def step(self, phase: PlannedPhase) -> None:
-        """One phase: X is read once."""
+    def step(self, phase: PlannedPhase, sigma: float | None) -> float:
+        """One phase: X is read once. The risk it leaves, by what is known of S.
+
+        sigma is the deviation of the responses' noise; None: that of the residuals was found.
+        """
         total = self.design.clipped_correlation(
             self.y, self.coef, self.shorten, self.weights, phase.clip
         )
@@ -271,7 +278,13 @@ class Run:
             total / self.n, self._sensitivity(phase), phase.share, "clipped residuals"
         )
         self.noise = self._deviation(phase)
-        self.coef = self.coef + self.moment.inverse @ noisy / phase.slope
+        self.inverse, risk = self.moment.inverse, phase.risk
+        if self.errors is not None:
+            deviation = self.sigma if sigma is None else self.errors.residual_deviation(sigma)
+            gain = self.errors.step(Step(phase.clip, phase.slope, self.noise), deviation)
+            self.inverse, risk = self.errors.mapped(gain), self.errors.risk
+        self.coef = self.coef + self.inverse @ noisy / phase.slope
+        return risk
 
 
 def _phase(setting: Setting, clip: float, share: float, slope: float) -> PlannedPhase:

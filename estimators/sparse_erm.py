@@ -33,6 +33,7 @@ from estimators.core.losses import (
 )
 from estimators.core.mechanisms import gaussian
 from estimators.core.spending import GivenPrivacy
+from estimators.core.summaries import as_design
 from estimators.core.two_classes import TwoClassPredictor
 from estimators.regression import projected
 from minimax.core.bound import Point, UpperBound
@@ -115,7 +116,7 @@ class _SparseDescent(PrivateEstimator):
         step = self._step(loss)
         clip, steps, s = float(self.clip), int(self.steps), int(self.s)
         scale = self._noise(n)
-        rng, design, loss = self._rng(), Design(X), record_by_record(loss)
+        rng, design, loss = self._rng(), as_design(X), record_by_record(loss)
         caps, shrink = slope_caps(design, clip), 1 - step * float(self.l2)
         coef = self._start(d)
         for _ in range(steps):

@@ -112,13 +112,15 @@ def choose_sparsity(
     each = equal_part(training, n_folds - 1)
     scales = sparse_scales(complement, longest, R, each, selection_share=selection_share)
     low, high = np.float64(-R), np.float64(R)
-    everything = clipped_sum(X, low, high)
+    # Sums of folds: taking one off the whole would leave its records in the rounding.
+    sums = [clipped_sum(X[fold::n_folds], low, high) for fold in range(n_folds)]
     columns = np.array(grid) - 1
     losses = np.empty((n, len(grid) - 1))
     entries: tuple[LedgerEntry, ...] = ()
     for fold in range(n_folds):
         held = X[fold::n_folds]
-        average = (everything - clipped_sum(held, low, high)) / (n - len(held))
+        others = np.sum(sums[:fold] + sums[fold + 1 :], axis=0)
+        average = others / (n - len(held))
         support, values, entries = sparse_release(
             average, longest, 2 * R / complement, scales, method="gumbel", pure=pure, rng=rng
         )
@@ -335,6 +337,12 @@ class SparseMean(WithIntervals, SparseEstimator):
             scales=scales,
             privacy=asked,
         )
+
+    def clip_level(self, n: int, d: int) -> float | None:
+        """The planned level, or that given; choosing s looks at records."""
+        if isinstance(self.s, str):
+            return None
+        return self._plan(n, d)["R"] if self._plans() else super().clip_level(n, d)
 
     def _plans(self) -> bool:
         """Whether all settings are those of the least proven risk."""

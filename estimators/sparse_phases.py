@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,13 @@ UNKNOWN_SIGMA = 0.1
 """sigma over sqrt(s) entry_bound radius that is expected where sigma is not given."""
 
 
+@lru_cache(maxsize=256)
+def _usual_risk(setting: SparseSetting) -> float:
+    """What the phases of an unknown sigma would leave."""
+    ratios = (EARLY_RATIO, EARLY_RATIO, 1.0)
+    return predicted_selection_phases(setting, ADAPTIVE_PARTS, ratios)[-1].risk
+
+
 class SparseRun:
     """One fit: what it has found so far. Everything it decides on is public or released."""
 
@@ -68,6 +76,8 @@ class SparseRun:
         self.settled = self.support
         self.known: NDArray[np.intp] | None = None
         """The coordinates whose second moment is known."""
+        self.held: tuple[tuple[float, bytes], tuple[Array, Array]] | None = None
+        """The columns that were read last."""
         self.moment_share, self.stretch = 0.0, 1.0
         self.unspent = 0.0
         """Shares of what needed no release: the last phase gets them."""
@@ -87,12 +97,11 @@ class SparseRun:
 
     def expected(self, sigma: float | None) -> float:
         """The risk that public numbers let expect, of phases that are usual or better ones."""
-        unknown = UNKNOWN_SIGMA * math.sqrt(self.s) * self.bound * self.reach
-        setting = self._setting(unknown if sigma is None else float(sigma))
-        usual = predicted_selection_phases(setting, ADAPTIVE_PARTS, (EARLY_RATIO, EARLY_RATIO, 1.0))
-        if usual[-1].risk < setting.signal:
-            return usual[-1].risk
-        return min(usual[-1].risk, best_selection_phases(setting, self.spent)[-1].risk)
+        setting = self._setting(UNKNOWN_SIGMA * self._unit if sigma is None else float(sigma))
+        usual = _usual_risk(setting)
+        if usual < setting.signal:
+            return usual
+        return min(usual, best_selection_phases(setting, self.spent)[-1].risk)
 
     def find_square(self) -> None:
         """E x_j^2: known, or released, together with the rows' mean length.
@@ -160,6 +169,9 @@ class SparseRun:
 
     def adaptive_phases(self) -> None:
         """Phases whose clips follow the scale of the residuals before them, found privately."""
+        if not self.sees_scale:
+            self.planned_phases(self._unit)
+            return
         count, left = len(ADAPTIVE_PARTS), 1 - self.spent - SCALE_SHARE
         phases = []
         for k, (selection, values) in enumerate(ADAPTIVE_PARTS):
@@ -176,9 +188,18 @@ class SparseRun:
             self.step(phases[-1], self.moment_share / count, last=k == count - 1)
         self.plan = SparsePlan(tuple(phases), self.spent, SCALE_SHARE)
 
+    @property
+    def sees_scale(self) -> bool:
+        """Whether residuals' scales can be found."""
+        return self.purse.sees_scale(self.design.n, SCALE_SHARE / len(ADAPTIVE_PARTS))
+
+    @property
+    def _unit(self) -> float:
+        """The largest <x, coef - beta> of rows with s entries."""
+        return math.sqrt(self.s) * self.bound * self.reach
+
     def _found_scale(self, share: float) -> float:
-        unit = math.sqrt(self.s) * self.bound * self.reach
-        low, high = (unit * end for end in SCALE_RANGE)
+        low, high = (self._unit * end for end in SCALE_RANGE)
         energies = self.design.energies(math.sqrt(self.design.d * self.square))
         return self.purse.scale(np.abs(self._residuals()), energies, low, high, share)
 
@@ -192,8 +213,7 @@ class SparseRun:
             self.support = self._chosen(clipped, phase)
         else:
             self.unspent += phase.selection
-        block = self._block()
-        weights = self.length / np.maximum(np.linalg.norm(block, axis=1), self.length)
+        block, weights = self._block()
         if self.known is None or not np.array_equal(self.known, self.support):
             self._find_moment(block, weights, moment_share)
         else:
@@ -226,9 +246,16 @@ class SparseRun:
         self.purse.ledger.append(entry)
         return np.sort(np.concatenate([self.settled, open_[found]]))
 
-    def _block(self) -> Array:
-        columns = self.design.X[:, self.support]
-        return np.asarray(columns.toarray() if sparse.issparse(columns) else columns, dtype=float)
+    def _block(self) -> tuple[Array, Array]:
+        """The chosen columns, and what shortens their rows to `length`: kept while both stay."""
+        place = self.length, self.support.tobytes()
+        if self.held is None or self.held[0] != place:
+            columns = self.design.X[:, self.support]
+            dense = columns.toarray() if sparse.issparse(columns) else columns
+            block = np.asarray(dense, dtype=float)
+            norms = np.sqrt(np.einsum("ij,ij->i", block, block))
+            self.held = place, (block, self.length / np.maximum(norms, self.length))
+        return self.held[1]
 
     def _find_moment(self, block: Array, weights: Array, share: float) -> None:
         """E w x x' on the support, w shortening rows to `length`: known, or released."""

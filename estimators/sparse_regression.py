@@ -324,12 +324,15 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         shrinking = min(shrinking + 2 * math.sqrt(s * math.log(2 * d) / n), 0.9)
         extreme = (laplace_maximum_rms if self.method == "peeling" else gumbel_range_rms)(d)
 
-        def error(steps: int) -> float:
+        found, least = 1, math.inf
+        for steps in range(1, MOST_STEPS + 1):
             scales = self._scales(n, s, level, budget, steps)
-            noise = scales.value_variance + 4 * (scales.selection * extreme) ** 2
-            return (shrinking**steps * self.radius) ** 2 + s * noise
-
-        return min(range(1, MOST_STEPS + 1), key=error)
+            noise = s * (scales.value_variance + 4 * (scales.selection * extreme) ** 2)
+            if noise >= least:  # it grows with the steps: none that come are better
+                break
+            error = (shrinking**steps * self.radius) ** 2 + noise
+            found, least = (steps, error) if error < least else (found, least)
+        return found
 
     def _descent(self, n: int, d: int, s: int, level: float, budget: SpendablePrivacy) -> Descent:
         steps = self._steps(n, d, budget)

@@ -21,7 +21,7 @@ from estimators.core.checks import (
 )
 from estimators.core.design import Design, clipped_entries
 from estimators.core.intervals import NoLaw, WithIntervals
-from estimators.core.purse import Purse
+from estimators.core.purse import UNSEEN_SCALE, Purse
 from estimators.core.spending import GivenPrivacy
 from estimators.sparse_phases import SparseRun
 from minimax.core.bound import UpperBound
@@ -152,6 +152,8 @@ class SparseResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEst
         run = SparseRun(design, y, int(self.s), bound, radius, Purse(spent, self._rng(), design.n))
         run.begin(start, self.second_moment)
         self._warn_of_few_records(run.expected(self.sigma), run.signal, *X.shape)
+        if self.sigma is None and not run.sees_scale:
+            warnings.warn(f"{UNSEEN_SCALE}; give sigma", PlanWarning, stacklevel=3)
         run.find_square()
         if self.sigma is None:
             run.adaptive_phases()

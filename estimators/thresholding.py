@@ -43,7 +43,7 @@ def thresholded_descent(
         if largest == 0:
             return 0.0
         v = v / largest
-        return smoothness * float(np.sum(design.predict(v) ** 2)) / (design.n * float(v @ v))
+        return smoothness * design.squared_length(v) / (design.n * float(v @ v))
 
     def move(coef: Array, gradient: Array, eta: float) -> Array:
         target = hard_threshold(coef - eta * gradient, s)

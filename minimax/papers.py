@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -54,6 +55,19 @@ PAPERS: dict[str, Paper] = {
 
 THIS_WORK = "tracebound"
 """Source key of statements proved in this toolkit's own docstrings."""
+
+
+_STATEMENT = re.compile(rf"({'|'.join(PAPERS)}): (\([^()]+\)|[^()]+)")
+
+
+def statement_in(source: str) -> str:
+    """The numbered statement that a source names, as the ledger's id of it; or nothing.
+
+    >>> statement_in("tracebound: in_sample (for CWZ19: (2.3))")
+    'CWZ19:(2.3)'
+    """
+    found = _STATEMENT.search(source)
+    return f"{found[1]}:{found[2].strip()}" if found else ""
 
 
 def cite(source: str) -> str:

@@ -37,8 +37,10 @@ COMMANDS = {
     "plan": Command("minimax.__main__", "how many records reach a risk", ("--plan",)),
     "rates": Command("verify.rates.command", "measured error against the bounds: the main job"),
     "privacy": Command("verify.privacy.command", "is a mechanism as private as it says?"),
+    "attacks": Command("verify.attacks.command", "can a release be traced to its records?"),
     "proofs": Command("verify.proofs.command", "every numbered statement of the papers, run"),
     "channels": Command("verify.channels", "how private channels contract divergences"),
+    "companion": Command("verify.companion.command", "a page for every statement, in the browser"),
 }
 
 

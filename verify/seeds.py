@@ -13,8 +13,14 @@ def cell_seed(seed: int, label: str) -> int:
     return int(np.random.SeedSequence([seed, zlib.crc32(label.encode())]).generate_state(1)[0])
 
 
+def stream(seed: int, *place: int) -> np.random.Generator:
+    """The generator of a trial, or of a part of one. SFC64 is numpy's fastest, and most of a trial
+    is drawing."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=place)))
+
+
 def streams(seed: int, first: int, last: int) -> Iterator[np.random.Generator]:
     """A generator for each of the trials first, ..., last - 1 of a cell: that of a trial is the
-    same whichever others are run. SFC64 is numpy's fastest, and most of a trial is drawing."""
+    same whichever others are run."""
     for trial in range(first, last):
-        yield np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(trial,))))
+        yield stream(seed, trial)

@@ -261,8 +261,12 @@ def bin_counts(column: Array, sigma: float, last: int) -> Histogram:
     """
     width = np.float64(sigma)
     numbers = np.rint(np.clip(column, -last * width, last * width) / width)
-    bins, counts = np.unique(numbers.astype(np.int64), return_counts=True)
-    return bins, counts
+    if last > len(column):
+        bins, counts = np.unique(numbers.astype(np.int64), return_counts=True)
+        return bins, counts
+    counts = np.bincount(numbers.astype(np.int64) + last)
+    occupied = np.flatnonzero(counts)
+    return occupied - last, counts[occupied]
 
 
 def stability_threshold(privacy: Approximate) -> float:

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from estimators.core.base import Array, validated
 from estimators.core.checks import check_sparsity
+from estimators.core.summaries import Sums
 
 
 class SampleMean(BaseEstimator):
@@ -96,4 +97,7 @@ class HardThresholdedMean(BaseEstimator):
 
 
 def _average(estimator: BaseEstimator, X: ArrayLike) -> Array:
-    return np.asarray(np.mean(validated(estimator, X), axis=0, dtype=float))
+    rows = validated(estimator, X)
+    if isinstance(rows, Sums):
+        return rows.total / rows.n
+    return np.asarray(np.mean(rows, axis=0, dtype=float))

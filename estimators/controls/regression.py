@@ -15,6 +15,7 @@ from scipy import linalg, sparse
 from estimators.core.base import Array, LinearPredictor, validated_pair
 from estimators.core.checks import check_between, check_sparsity, check_whole
 from estimators.core.losses import Loss, SquaredLoss, accepted_responses, chosen_loss, slopes
+from estimators.core.summaries import Repeated
 
 Indices = NDArray[np.intp]
 WELL_CONDITIONED = 1e-8
@@ -152,6 +153,9 @@ class IterativeHardThresholding(LinearPredictor):
 
     def fit(self, X: Any, y: ArrayLike) -> IterativeHardThresholding:
         """Fit y by at most s columns of X."""
+        counts = None
+        if isinstance(X, Repeated):
+            X, counts = X.X, X.counts
         X, y = validated_pair(self, X, y, sparse_rows=True)
         check_sparsity(self.s, X.shape[1])
         check_whole(steps=self.steps)
@@ -161,7 +165,7 @@ class IterativeHardThresholding(LinearPredictor):
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
         loss = chosen_loss(self.loss)
-        risk = Risk(X, accepted_responses(loss, y), loss)
+        risk = Risk(X, accepted_responses(loss, y), loss, counts)
         search = self._pursue if self.method == "pursuit" else self._descend
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             coef, self.n_iter_ = search(risk)
@@ -223,11 +227,16 @@ class IterativeHardThresholding(LinearPredictor):
 
 
 class Risk:
-    """The average loss over records, and what can be done with it on few coordinates."""
+    """The average loss over records, and what can be done with it on few coordinates.
 
-    def __init__(self, X: Any, y: Array, loss: Loss) -> None:
+    With `counts`, a row with its label stands for so many records.
+    """
+
+    def __init__(self, X: Any, y: Array, loss: Loss, counts: Array | None = None) -> None:
         self.X, self.y, self.loss = X, y, loss
         self.n, self.d = X.shape
+        self.shares = 1 / self.n if counts is None else counts / counts.sum()
+        """Of the rows among the records."""
 
     def columns(self, support: Indices) -> Array:
         """The columns of X on a support, dense."""
@@ -246,15 +255,16 @@ class Risk:
         return self._average(self.predict(coef))
 
     def _average(self, prediction: Array) -> float:
-        return float(np.mean(self.loss.value(prediction, self.y)))
+        return float(np.sum(self.shares * self.loss.value(prediction, self.y)))
 
     def gradient(self, coef: Array) -> Array:
         """The gradient of the average loss: one pass over X."""
-        return np.asarray(self.X.T @ slopes(self.loss, self.predict(coef), self.y)) / self.n
+        slope = slopes(self.loss, self.predict(coef), self.y)
+        return np.asarray(self.X.T @ (self.shares * slope))
 
     def step_along(self, direction: Array) -> float:
         """|v|^2 n/(smoothness |X v|^2): the step that is best, or safe, along v."""
-        bend = self.loss.smoothness * float(np.sum(self.predict(direction) ** 2)) / self.n
+        bend = self.loss.smoothness * float(np.sum(self.shares * self.predict(direction) ** 2))
         square = float(np.sum(direction**2))
         return square / bend if bend > 0 else 0.0
 
@@ -267,13 +277,14 @@ class Risk:
         prediction = A @ inside
         value = self._average(prediction)
         for _ in range(MINIMISING_STEPS):
-            slope, root = slopes(self.loss, prediction, self.y), np.sqrt(self._bend(prediction))
+            slope, bend = slopes(self.loss, prediction, self.y), self._bend(prediction)
+            root = np.sqrt(bend * self.shares)
             flat = bool(np.all(root == root[0]))  # squared loss: spare the weighted copy
             weighted = A if flat else A * root[:, None]
-            move = GramSolver(weighted).solve(slope / root, refine=False)
+            move = GramSolver(weighted).solve(root * slope / bend, refine=False)
             move = move / root[0] if flat else move
             effect = A @ move
-            promised = float(np.mean(slope * effect))
+            promised = float(np.sum(self.shares * slope * effect))
             if promised <= 1e-13 * value:  # too little to be seen in the value
                 inside = inside - move
                 break

@@ -171,6 +171,14 @@ def compose(
             raise ValueError("delta is needed to report an (epsilon, delta) guarantee")
         if not 0 < delta < 1:
             raise ValueError(f"delta must lie in (0, 1), got {delta!r}")
+    return _composed(ledger, kind, delta, scope)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=4096)
+def _composed(
+    ledger: Ledger, kind: type[SpendablePrivacy], delta: float | None, scope: Scope
+) -> SpendablePrivacy:
+    """That of the worst of the parts. Fits at the same sizes share their ledger."""
     parts = [_composition(part, kind, delta) for part in _parts(ledger)]
     worst = max(parts, key=lambda found: next(iter(found.parameters.values())))
     if isinstance(worst, Approximate):  # the part with the largest epsilon may have a smaller delta

@@ -41,15 +41,20 @@ from estimators.core.accounting import (
 )
 from estimators.core.budget import Share
 from estimators.core.design import clamped, surely_within
+from estimators.core.noise import Noise, noise_source, with_noise_option
 from estimators.core.spending import DEFAULT_PRIVACY as DEFAULT_PRIVACY
 from estimators.core.spending import SpendsPrivacy, current_drawing
+from estimators.core.summaries import Sums
 from minimax.core.privacy import Approximate, Gaussian, SpendablePrivacy
 
 Array = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 """Where the noise comes from. None: from the operating system, every time anew."""
 FORGETFUL_LOSS = "the loss remembers nothing from one call to the next"
-SECRET_SEED = "random_state is secret: whoever knows it, or has this object, knows the noise"
+SECRET_SEED = (
+    "random_state is secret: a seeded fit is a study, not a release, as whoever knows the seed, or"
+    " has this object, knows the noise"
+)
 
 
 def generator_from(random_state: Seed) -> np.random.Generator:
@@ -81,6 +86,9 @@ class PrivateEstimator(SpendsPrivacy):
     """
 
     random_state: Seed
+    noise: Noise = "ordinary"
+    """A keyword of every constructor: "hardened" draws noise that may leave the house, with OpenDP
+    (`estimators.core.noise`)."""
     releases: ClassVar[tuple[str, ...]]
     """The attributes that depend on the data. All others are functions of public numbers.
 
@@ -119,8 +127,16 @@ class PrivateEstimator(SpendsPrivacy):
                 stacklevel=5,  # the caller of fit, which is wrapped
             )
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = with_noise_option(cls.__init__)  # type: ignore[method-assign]
+
     def _rng(self) -> np.random.Generator:
         """Where the noise of this fit comes from."""
+        hardened = noise_source(self.noise, self.random_state)
+        if hardened is not None:
+            return hardened
         source, drawing = generator_from(self.random_state), current_drawing(self)
         return source if drawing is None else drawing.generator(source)
 
@@ -174,14 +190,19 @@ class LinearPredictor(RegressorMixin, BaseEstimator):
         return tags
 
 
-def validated(estimator: BaseEstimator, X: ArrayLike, minimum_records: int = 1) -> Array:
+def validated(estimator: BaseEstimator, X: ArrayLike | Sums, minimum_records: int = 1) -> Array:
     """X as a finite, real, two-dimensional array, or an error that says what is wrong with X.
 
     Integers stay integers until a chunk is clipped: a copy of the whole would double memory.
     Objects that are all numbers are converted, as scikit-learn does.
     """
+    if isinstance(X, Sums):
+        estimator.n_features_in_ = X.shape[1]
+        return X  # type: ignore[return-value]
     if np.ma.isMaskedArray(X):
         raise TypeError("X is a masked array: fill or drop the masked entries first")
+    if _is_plain(X) and np.shape(X)[0] >= minimum_records:
+        return _noted(estimator, as_floats("X", X))
     rows: Array = validate_data(
         estimator, as_floats("X", X), dtype="numeric", ensure_min_samples=minimum_records
     )
@@ -214,6 +235,8 @@ def validated_pair(
             raise TypeError(f"{name} must hold real numbers, got dtype {dtype}")
     plain = type(X) is np.ndarray and X.dtype == np.float64
     settled = plain and (read_later or surely_within(X))  # one pass over X at most, else three
+    if settled and _is_plain(X) and _is_plain(y, (len(X),)):
+        return _noted(estimator, X), clamped(as_floats("y", y))
     X, y = validate_data(
         estimator,
         X if settled else as_floats("X", X),
@@ -230,6 +253,22 @@ def validated_pair(
         X = X.copy()
         X.sum_duplicates()
     return X if settled else clamped(X), clamped(y)
+
+
+def _is_plain(values: Any, shape: tuple[int, ...] | None = None) -> bool:
+    """Whether scikit-learn has nothing to convert: floats in an array that is not empty, with rows
+    and columns or of the shape given."""
+    if type(values) is not np.ndarray or values.dtype != np.float64 or not values.size:
+        return False
+    return values.ndim == 2 if shape is None else values.shape == shape
+
+
+def _noted(estimator: BaseEstimator, X: Array) -> Array:
+    """X, with what scikit-learn's validation notes of an array that has no names."""
+    estimator.n_features_in_ = X.shape[1]
+    if hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    return X
 
 
 def settled_entries(X: Any) -> Any:
@@ -308,6 +347,8 @@ def _part(privacy: SpendablePrivacy, share: float) -> SpendablePrivacy:
 
 def clipped_sum(X: Array, low: Array | float, high: Array | float) -> Array:
     """Sum over records of X clipped coordinate-wise, in chunks that stay in cache."""
+    if isinstance(X, Sums):
+        return X.clipped(low, high)
     out = np.zeros(X.shape[1])
     low, high = np.atleast_1d(np.asarray(low, float)), np.atleast_1d(np.asarray(high, float))
     # As arrays of float64: Python floats, and before numpy 2 all scalars, would be rounded, perhaps
@@ -321,11 +362,16 @@ def ball_clipped_sum(X: Array, centre: Array, radius: float) -> Array:
     """Sum over records of X - centre, each shortened to l2 norm at most `radius`."""
     out = np.zeros(X.shape[1])
     for chunk in _chunks(X):
-        # In units of the radius, so that squares neither overflow nor vanish where it matters.
-        shifted = np.clip(chunk - centre, -1e150 * radius, 1e150 * radius) / radius
-        norms = np.sqrt(np.einsum("ij,ij->i", shifted, shifted))
-        out += (1 / np.maximum(norms, 1.0)) @ shifted
-    return out * radius
+        shifted, unit = chunk - centre, 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->i", shifted, shifted)
+        if not (1e-100 <= radius <= 1e100 and squares.max(initial=0.0) <= 1e300):
+            # In units of the radius squares neither overflow nor vanish where it matters.
+            shifted, unit = np.clip(shifted, -1e150 * radius, 1e150 * radius) / radius, radius
+            squares = np.einsum("ij,ij->i", shifted, shifted)
+        short = radius / unit
+        out += unit * ((short / np.maximum(np.sqrt(squares), short)) @ shifted)
+    return out
 
 
 def _chunks(X: Array, bytes_per_chunk: int = 1 << 18) -> Iterator[Array]:

@@ -154,6 +154,10 @@ class Design:
         """sum_i weights_i x_i."""
         return np.asarray(self.X.T @ weights)
 
+    def squared_length(self, coef: Array) -> float:
+        """|X coef|^2."""
+        return float(np.sum(self.predict(coef) ** 2))
+
     def clipped_correlation(
         self, y: Array, coef: Array, shorten: Array, weights: Array, clip: float
     ) -> Array:

@@ -7,7 +7,6 @@ state what a law takes for granted; where it cannot be known, `NoLaw` says why.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ from estimators.core.intervals import (
     NormalNoise,
     chi_square_rule,
 )
-from estimators.core.second_moment import SecondMoment, moment_floor
 from minimax.methods.residual_clip import clipped_normal
 
 # --- Gradient steps -------------------------------------------------------------------------------
@@ -129,87 +127,6 @@ def last_phase_error(
         noise,
         np.sqrt(np.diag(covariance)) / noise.deviation,
     )
-
-
-class Step(NamedTuple):
-    """A phase on clipped residuals."""
-
-    clip: float
-    slope: float
-    noise: float
-    """Deviation of the noise on a coordinate of the average."""
-
-
-class Foreseen(NamedTuple):
-    """What a step of `unsure_steps` leaves, on the axes of the released second moment."""
-
-    left: Array
-    """Of E e_i^2 before it."""
-    sampling: float
-    """E psi_c^2/(slope^2 n), which the inverse of the second moment is multiplied with."""
-    risk: float
-    """E<x, b - beta>^2 after it."""
-
-
-def unsure_steps(
-    moment: SecondMoment,
-    steps: Sequence[Step],
-    *,
-    n: int,
-    sigma: float,
-    reach: float,
-    stretch: float,
-) -> list[Foreseen]:
-    r"""What steps that are preconditioned with a noisy second moment leave, from the first on.
-
-    **Statement.** Steps b' = b + A^{-1}/slope [average + noise] have A = S + N with eigenvalues
-    raised to `moment_floor`, N symmetric noise. On the axes of S + N, l_i being an eigenvalue, a_i
-    what it was raised to and q_i = 1 - l_i/a_i in [0, 1], E e_i^2, e = b - beta, becomes to leading
-    order
-
-        (1 - g (1 - q_i))^2 e_i^2 + nu^2 (|e|^2 + e_i^2)/(2 a_i^2)
-            + [E psi_c^2/(n a_i) + noise^2/a_i^2]/slope^2,   g = P(|r| <= c)/slope,
-
-    r ~ N(0, sigma^2 + stretch^3 sum a_i e_i^2), where S may be that of shortened rows, stretch sum
-    stands for E<x, e>^2, and rows that count most are longer (`row_stretch`). Each e_i is taken to
-    be `reach` at first, the most it can be.
-
-    **Why.** The mean of a step is e - g A^{-1} S e = (1 - g) e + g A^{-1} (A - S) e, A - S is
-    diag(a - l) + N on these axes, and N e has the variances nu^2 (|e|^2 + e_i^2)/2. Not a proof: N
-    is the same in all steps, and chose the axes.
-    """
-    values = np.linalg.eigvalsh(moment.matrix)
-    raised = np.maximum(values, moment_floor(len(values), moment.noise))
-    unmoved = np.clip(1 - values / raised, 0.0, 1.0)
-    squares, risk = np.full(len(values), reach**2), stretch * float(raised.max()) * reach**2
-    found = []
-    for step in steps:
-        spread = math.sqrt(sigma**2 + stretch**2 * risk)
-        clipped = clipped_normal(step.clip, spread)
-        square = step.clip**2 if spread > SATURATED * step.clip else clipped.square
-        pull = (1 - unmoved) * (clipped.slope / step.slope)
-        blur = (moment.noise / raised) ** 2 / 2
-        left = (1 - pull) ** 2 * squares + blur * (squares.sum() + squares)
-        sampling = float(square / (step.slope**2 * n))
-        squares = left + sampling / raised + (step.noise / (step.slope * raised)) ** 2
-        risk = stretch * float(raised @ squares)
-        found.append(Foreseen(left, sampling, risk))
-    return found
-
-
-def unsure_newton_error(
-    moment: SecondMoment, steps: Sequence[Foreseen], noise: NoiseLaw, covariance: Array
-) -> ErrorLaw:
-    r"""As `last_phase_error`, with a second moment that was released: the law of the last of
-    `unsure_steps`, sampling and noise, and as a variance what it leaves.
-
-    **Constants.** Where rows hardly vary, an eigenvalue is lost in the noise, little of the error
-    is moved there, and the interval is as wide as what was known before any record was read.
-    """
-    _, axes = np.linalg.eigh(moment.matrix)
-    last = steps[-1]
-    variance = last.sampling * np.diag(moment.inverse) + axes**2 @ last.left
-    return ErrorLaw(KnownVariance(variance), noise, np.sqrt(np.diag(covariance)) / noise.deviation)
 
 
 # --- Noisy sufficient statistics ------------------------------------------------------------------

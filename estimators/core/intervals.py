@@ -31,6 +31,10 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from estimators.core.accounting import LedgerEntry
+from estimators.core.sampling_laws import BoundedRecords as BoundedRecords
+from estimators.core.sampling_laws import KnownVariance as KnownVariance
+from estimators.core.sampling_laws import MixedVariance as MixedVariance
+from estimators.core.sampling_laws import Sampling as Sampling
 from minimax.core.privacy import Pure
 
 Array = NDArray[np.float64]
@@ -217,69 +221,6 @@ def noise_law(entry: LedgerEntry, d: int) -> NoiseLaw:
     return CubeNoise(entry.scale, d) if cube else BallNoise((entry.scale,), d)
 
 
-# --- Laws of sampling errors ----------------------------------------------------------------------
-
-
-class Sampling(Protocol):
-    """The variance of the sampling error on each coordinate."""
-
-    def variance(self, target: Array) -> Array:
-        """At such values of what is estimated."""
-
-    def largest(self) -> Array:
-        """The most that it can be."""
-
-    def coordinate(self, j: int) -> Sampling:
-        """Of one coordinate."""
-
-
-@dataclass(frozen=True)
-class KnownVariance:
-    """A variance that does not depend on what is estimated."""
-
-    values: Array
-
-    def variance(self, target: Array) -> Array:
-        """The same everywhere."""
-        return np.broadcast_to(self.values, np.shape(target))
-
-    def largest(self) -> Array:
-        """The same."""
-        return self.values
-
-    def coordinate(self, j: int) -> KnownVariance:
-        """Its own, or that of all."""
-        return self if self.values.ndim == 0 else KnownVariance(np.asarray(self.values[j]))
-
-
-@dataclass(frozen=True)
-class BoundedRecords:
-    """The mean of n records in [low, high]: at most (high - mean)(mean - low)/n (Bhatia and Davis,
-    2000), which records at the two ends attain.
-
-    E (high - x)(x - low) >= 0. The interval is then Wilson's: it holds the means that the estimate
-    does not reject, each with its own variance.
-    """
-
-    low: Array | float
-    high: Array | float
-    n: int
-
-    def variance(self, target: Array) -> Array:
-        """(high - target)(target - low)/n; a target outside has 0."""
-        inside = np.clip(target, self.low, self.high)
-        return np.asarray((self.high - inside) * (inside - self.low) / self.n)
-
-    def largest(self) -> Array:
-        """The variance in the middle."""
-        return np.asarray((np.asarray(self.high) / 2 - np.asarray(self.low) / 2) ** 2 / self.n)
-
-    def coordinate(self, j: int) -> BoundedRecords:
-        """Its own range, or that of all."""
-        low, high = (end if np.ndim(end) == 0 else end[j] for end in (self.low, self.high))  # type: ignore[index]
-        return BoundedRecords(low, high, self.n)
-
-
 # --- The interval ---------------------------------------------------------------------------------
 
 
@@ -318,6 +259,8 @@ class ErrorLaw:
         centre = self.centre(estimate)
         if isinstance(self.sampling, KnownVariance):
             below = above = self._known_half_width(self.sampling.values, level)
+        elif isinstance(self.sampling, MixedVariance):
+            below = above = self._mixed_half_width(self.sampling, level)
         else:
             below, above = self._half_widths(centre, level)
         return ConfidenceInterval(centre - below, centre + above)
@@ -329,6 +272,18 @@ class ErrorLaw:
         pairs = zip(variances.ravel().tolist(), factors.ravel().tolist(), strict=True)
         found = [f * _quantile(self.noise, v / f**2, self.bias / f, level) for v, f in pairs]
         return np.reshape(found, variances.shape)
+
+    def _mixed_half_width(self, sampling: MixedVariance, level: float) -> Array:
+        """By bisection; see `MixedVariance`."""
+        largest = sampling.largest()
+        factors = np.maximum(self.factors, NEGLIGIBLE * np.sqrt(largest))
+        spreads, bias = sampling.values / factors**2, self.bias / factors
+
+        def enough(reach: Array) -> NDArray[np.bool_]:
+            each = np.broadcast_to(reach, spreads.shape)
+            return sampling.weights @ _chance(self.noise, each, spreads, bias) >= level
+
+        return factors * _bisected(enough, _far(self.noise, largest / factors**2, bias, level))
 
     def _half_widths(self, centre: Array, level: float) -> Array:
         """By bisection, below and above at once; the variance is that of the end itself."""

@@ -1,9 +1,9 @@
 """Private mechanisms. Each call returns its release together with its ledger entry.
 
 Sensitivities are under replacement of one record and are arguments: the caller must have clipped
-so that they are facts of the code. Noise is numpy floating-point noise, made for studying error and
-privacy over the real numbers; it is not hardened against floating-point attacks. An auditor may
-look on: `estimators.core.witness`.
+so that they are facts of the code. Noise is drawn in `estimators.core.noise`: numpy's floats, made
+for studying error and privacy over the real numbers, or hardened. An auditor may look on:
+`estimators.core.witness`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from estimators.core.accounting import LedgerEntry, LossLaw
 from estimators.core.checks import check_positive, check_sparsity
+from estimators.core.noise import gumbel_top, noisy_winner, with_gaussian, with_laplace
 from estimators.core.witness import witnessed
 from minimax.core import calibration as calibration_of
 from minimax.core.calibration import Allowance
@@ -51,7 +52,7 @@ def laplace(
     """
     check_positive(l1_sensitivity=l1_sensitivity, epsilon=epsilon)
     scale = l1_sensitivity / epsilon
-    noisy = value + rng.laplace(scale=scale, size=np.shape(value))
+    noisy = with_laplace(value, scale, rng)
     guarantee, law = Pure(epsilon), LossLaw.LAPLACE
     entry = LedgerEntry("laplace", l1_sensitivity, "l1", scale, (guarantee,), about=about, law=law)
     return Release(noisy, entry)
@@ -78,7 +79,7 @@ def gaussian(
 ) -> Release[Array]:
     """value + N(0, scale^2) on each coordinate: exactly (l2_sensitivity / scale)-GDP."""
     check_positive(l2_sensitivity=l2_sensitivity, scale=scale)
-    noisy = value + scale * rng.standard_normal(np.shape(value))
+    noisy = with_gaussian(value, scale, rng)
     guarantee = Gaussian(l2_sensitivity / scale)
     return Release(
         noisy, LedgerEntry("gaussian", l2_sensitivity, "l2", scale, (guarantee,), about=about)
@@ -139,7 +140,7 @@ def report_noisy_max(
     """
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
     scale = 2 * sensitivity / epsilon
-    winner = int(np.argmax(scores + rng.laplace(scale=scale, size=len(scores))))
+    winner = noisy_winner(scores, scale, rng)
     return Release(
         winner,
         LedgerEntry("noisy max", sensitivity, "linf", scale, (Pure(epsilon),), about=about),
@@ -169,7 +170,7 @@ def exponential_mechanism(
     """
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
     scale = 2 * sensitivity / epsilon
-    winner = int(np.argmax(scores + rng.gumbel(scale=scale, size=len(scores))))
+    winner = int(gumbel_top(scores, 1, scale, rng)[0])
     entry = LedgerEntry(
         "exponential", sensitivity, "linf", scale, _exponential_guarantees(epsilon), about=about
     )
@@ -194,10 +195,7 @@ def gumbel_top_k(
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
     check_sparsity(k, len(scores))
     scale = 2 * sensitivity / epsilon
-    noisy = rng.gumbel(scale=scale, size=len(scores))
-    noisy += scores
-    top = np.argpartition(noisy, len(scores) - k)[len(scores) - k :]
-    ordered = top[np.argsort(-noisy[top])]
+    ordered = gumbel_top(scores, k, scale, rng)
     entry = LedgerEntry(
         "exponential", sensitivity, "linf", scale, _exponential_guarantees(epsilon), k, about
     )
@@ -234,11 +232,9 @@ def peeling(
     magnitude = np.abs(v)
     support = np.empty(s, dtype=np.intp)
     for i in range(s):
-        noisy = rng.laplace(scale=scale, size=len(v))
-        noisy += magnitude
-        support[i] = np.argmax(noisy)
+        support[i] = noisy_winner(magnitude, scale, rng)
         magnitude[support[i]] = -np.inf
-    values = v[support] + rng.laplace(scale=scale, size=s)
+    values = with_laplace(v[support], scale, rng)
     epsilon = sensitivity / scale
     rounds = LedgerEntry(
         "noisy max", sensitivity, "linf", scale, (Pure(2 * epsilon),), s, "peeling: support"
@@ -376,7 +372,7 @@ def propose_test_release(
     if not delta < 0.5:
         raise ValueError(f"delta must be below 1/2, got {delta!r}")
     threshold = 1 + math.log(1 / (2 * delta)) / epsilon
-    passed = bool(distance + rng.laplace(scale=1 / epsilon) > threshold)
+    passed = bool(with_laplace(distance, 1 / epsilon, rng) > threshold)
     entry = LedgerEntry(
         "propose-test-release",
         1.0,

@@ -14,6 +14,9 @@ from minimax.core.privacy import SpendablePrivacy
 
 ONE_DEVIATION = 0.6826894921370859
 """P(|g| <= 1), g standard normal: this quantile of |residuals| is their deviation."""
+CLEAR = 4
+"""Deviations of noise that a count stands out by, if a scale is to be found with it."""
+UNSEEN_SCALE = "too few rows count to find sigma, which is taken to be that of the largest signal"
 SCALE_QUERIES = 8
 """Noisy counts with which a scale is found."""
 
@@ -89,3 +92,10 @@ class Purse:
         )
         self.ledger.append(entry)
         return level
+
+    def sees_scale(self, weight: float, share: float) -> bool:
+        """Whether the counts with which `scale` looks stand out of their noise, if numbers have
+        this weight in all: where every number is below a level, (1 - ONE_DEVIATION) of it is
+        counted too many."""
+        noise = self.deviation(1.0, 1, share / SCALE_QUERIES)
+        return (1 - ONE_DEVIATION) * weight >= CLEAR * noise

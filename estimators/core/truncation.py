@@ -137,6 +137,11 @@ class TruncatingEstimator(PrivateEstimator):
             return theoretical_truncation(n, **self._known_scales())
         return float(self.R)
 
+    def clip_level(self, n: int, d: int) -> float | None:
+        """To what all entries are clipped before records are added up, if a fit to so many reads no
+        more of them than that sum; else None."""
+        return None if self.R == "quantile" else float(self._fixed_level(n))
+
     def _level(
         self,
         X: Array,

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from estimators.core.base import Array, PrivateEstimator, as_floats
+from estimators.core.summaries import Repeated
 
 PUBLIC_LABELS = "the set of labels is public"
 
@@ -30,7 +31,13 @@ class TwoClassPredictor(ClassifierMixin, PrivateEstimator):
     coef_: Array
 
     def _labelled(self, X: Any, y: Any) -> tuple[Any, Array, Any]:
-        """X, 1 where the label is the second class and 0 elsewhere, and the classes."""
+        """X, 1 where the label is the second class and 0 elsewhere, and the classes.
+
+        Of rows that are `Repeated` the labels are 0 and 1.
+        """
+        if isinstance(X, Repeated):
+            self.n_features_in_ = X.d
+            return X, np.asarray(y, dtype=float), np.array([0.0, 1.0])
         if y is None:
             self._validated_pair(X, y, sparse_rows=True)  # raises, saying that y is needed
         if np.ma.isMaskedArray(y):

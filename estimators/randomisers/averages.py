@@ -9,7 +9,9 @@ from scipy import sparse
 
 from estimators.core.base import Array
 from estimators.core.mechanisms import Release
+from estimators.core.summaries import Repeated
 from estimators.randomisers.base import VectorRandomiser, blocks, mean_of_reports
+from estimators.randomisers.signs import HypercubeRandomiser
 
 
 def coordinate_means(
@@ -25,6 +27,9 @@ def coordinate_means(
 
     They are averaged over each candidate's users (0 if there are none).
     """
+    if isinstance(X, Repeated):
+        assert users == range(X.n), "repeated records are all asked at once"
+        return _repeated_means(X, weights, candidates, scale, randomiser, rng)
     rows, q = np.arange(users.start, users.stop), len(candidates)
     asked = np.arange(len(rows)) % q
     features = np.asarray(X[rows, candidates[asked]], dtype=float).reshape(len(rows))
@@ -32,6 +37,32 @@ def coordinate_means(
     reports, entry = randomiser.randomise(products[:, None], rng)
     sums = np.bincount(asked, weights=reports[:, 0], minlength=q)
     return Release(sums / np.maximum(np.bincount(asked, minlength=q), 1), entry)
+
+
+def _repeated_means(
+    X: Repeated,
+    weights: Array,
+    candidates: Array,
+    scale: float,
+    randomiser: VectorRandomiser,
+    rng: np.random.Generator,
+) -> Release[Array]:
+    """The same for records that are told apart by their rows alone, in random order.
+
+    Who is asked about a candidate is then a draw without replacement, and those of them who have
+    the same row report bits of the same chance.
+    """
+    assert isinstance(randomiser, HypercubeRandomiser)
+    left, q = X.counts.astype(np.int64), len(candidates)
+    means = np.zeros(q)
+    for j, candidate in enumerate(candidates):
+        asked = len(range(j, X.n, q))
+        drawn = left if j == q - 1 else rng.multivariate_hypergeometric(left, asked)
+        left = left - drawn
+        chance = randomiser.upper_chance(weights * np.clip(X.X[:, candidate], -scale, scale))
+        ups = int(rng.binomial(drawn, chance).sum())
+        means[j] = randomiser.size * (2 * ups - asked) / max(asked, 1)
+    return Release(means, randomiser.entry(X.n))
 
 
 def vector_mean(

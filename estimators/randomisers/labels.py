@@ -21,6 +21,8 @@ from scipy import optimize, special
 from estimators.core.accounting import LedgerEntry, LossLaw
 from estimators.core.checks import check_positive, check_whole
 from estimators.core.mechanisms import Calibration, Release, gaussian_scale
+from estimators.core.noise import with_gaussian, with_laplace
+from estimators.core.witness import witnessed
 from estimators.randomisers.base import blocks
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 from minimax.core.randomised_response import randomised_response_epsilon
@@ -65,6 +67,18 @@ class SubGamma:
         """What sum_i x_i Z_i exceeds with chance e^-log_chance at most; |x|_2 and |x|_inf given."""
         near = length * math.sqrt(2 * self.variance * log_chance)
         return np.asarray(near + self.scale * largest * log_chance)
+
+
+@witnessed
+def _laplace_reports(y: Array, entry: LedgerEntry, rng: np.random.Generator) -> Release[Array]:
+    """Clipped labels with the entry's noise; an auditor may look on."""
+    return Release(with_laplace(y, entry.scale, rng), entry)
+
+
+@witnessed
+def _gaussian_reports(y: Array, entry: LedgerEntry, rng: np.random.Generator) -> Release[Array]:
+    """Clipped labels with the entry's noise; an auditor may look on."""
+    return Release(with_gaussian(y, entry.scale, rng), entry)
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,7 @@ class LaplaceLabels:
             about=_users(y),
             law=LossLaw.LAPLACE,
         )
-        return Release(y + rng.laplace(scale=self.scale, size=y.shape), entry)
+        return _laplace_reports(y, entry, rng)
 
 
 @dataclass(frozen=True)
@@ -175,7 +189,7 @@ class GaussianLabels:
         entry = LedgerEntry(
             "gaussian", 2 * self.bound, "l2", self.scale, (self.guarantee,), about=_users(y)
         )
-        return Release(y + self.scale * rng.standard_normal(y.shape), entry)
+        return _gaussian_reports(y, entry, rng)
 
     # The reference of `PureFromApproximate`: the report of label 0, in the middle of the range.
 
@@ -253,17 +267,21 @@ class BinaryLabels:
 
     def randomise(self, y: ArrayLike, rng: np.random.Generator) -> Release[Array]:
         """One report for each label."""
-        y = clipped(y, self.bound)
-        chance = np.exp(self.log_likelihood(np.ones(y.shape), y))
+        chance = self.chance(y)
         entry = LedgerEntry(
             "randomised response",
             2 * self.bound,
             "linf",
             self.size,
             (self.guarantee, *([self.approximate] if self.approximate else [])),
-            about=_users(y),
+            about=_users(chance),
         )
-        return Release(np.where(rng.random(y.shape) < chance, self.size, -self.size), entry)
+        return Release(np.where(rng.random(chance.shape) < chance, self.size, -self.size), entry)
+
+    def chance(self, y: ArrayLike) -> Array:
+        """That of the upper report: e^log_likelihood, linear in the label from its lower end on."""
+        low, high = special.expit(-self.epsilon), special.expit(self.epsilon)
+        return np.asarray(low + (high - low) * ((clipped(y, self.bound) / self.bound + 1) / 2))
 
 
 def paper_label_scale(C: float, epsilon: float, delta: float) -> float:

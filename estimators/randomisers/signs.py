@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from estimators.core.accounting import LedgerEntry
@@ -106,21 +106,34 @@ class HypercubeRandomiser(Randomiser):
             plus = X > 0
         else:
             plus = 2 * rng.random(out=scratch) - 1 < self.clip(X) / self.radius
+        if self.p == 1:  # an agreement is all that is likely
+            agree = rng.random(len(X))[:, None] < self.likely
+        else:
+            agree = self._agreements(len(X), rng)
+        np.multiply(plus == agree, 2 * self.size, out=reports)
+        reports -= self.size
+
+    def upper_chance(self, x: ArrayLike) -> Array:
+        """That of the report +b for inputs of one coordinate, p = 1."""
+        plus = (1 + np.clip(x, -self.radius, self.radius) / self.radius) / 2
+        return np.asarray((1 - self.likely) + (2 * self.likely - 1) * plus)
+
+    def _agreements(self, users: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Where the reports of some users agree with their signs."""
         # Uniform agreements are right if they lie on the side that was drawn; those that do not get
         # a new number of agreements from its law on that side, at random places.
-        bits = rng.integers(0, 256, size=(len(X), -(-self.p // 8)), dtype=np.uint8)
+        bits = rng.integers(0, 256, size=(users, -(-self.p // 8)), dtype=np.uint8)
         agree = np.unpackbits(bits, axis=1, count=self.p).view(np.bool_)
-        likely = rng.random(len(X)) < self.likely
+        likely = rng.random(users) < self.likely
         wrong = (np.count_nonzero(agree, axis=1) >= self.agreements) != likely
-        count = np.empty(len(X), dtype=np.intp)
+        count = np.empty(users, dtype=np.intp)
         for side, low, high in ((True, self.agreements, self.p + 1), (False, 0, self.agreements)):
             rows = np.flatnonzero(wrong & (likely == side))
             law = np.cumsum(self._uniform[low:high])
             place = np.searchsorted(law, law[-1] * rng.random(len(rows)), side="right")
             count[rows] = np.minimum(low + place, high - 1)
         agree[wrong] = rng.permuted(np.arange(self.p) < count[wrong, None], axis=1)
-        np.multiply(plus == agree, 2 * self.size, out=reports)
-        reports -= self.size
+        return agree
 
     def _inside(self, reports: Array, x: Array) -> Array:
         share = self.clip(x[None])[0] / self.radius

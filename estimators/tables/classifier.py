@@ -167,7 +167,7 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
     def _plan(self, records: Records, purse: Purse, classes: int, part: float) -> DescentPlan:
         """The plan, and a warning where it promises little: by public numbers alone."""
         intercept = bool(self.fit_intercept)
-        ranges = range_share(purse, len(records.schema.numeric), intercept)
+        ranges = range_share(purse, records.schema, intercept)
         plan = planned(purse, records.d, classes, ranges, part, intercept=intercept)
         if plan.richness < POOR:
             warnings.warn(
@@ -182,7 +182,7 @@ class PrivateClassifier(WithIntervals, ClassifierMixin, TableEstimator):
     def _keep(self, frame: ColumnFrame, start: Array, found: Array) -> None:
         """Coefficients, intercept and ranges, in the units of the table."""
         schema, first = self.schema_, int(frame.intercept)
-        coef = (found[first:] / (schema.halves * frame.half)[:, None]).T
+        coef = (frame.slopes(found[first:]) / (schema.halves * frame.half)[:, None]).T
         intercept = start + (found[0] if first else 0.0)
         intercept = intercept - coef @ (schema.middles + schema.halves * frame.middle)
         if len(start) == 2:

@@ -18,10 +18,12 @@ from scipy import linalg, special
 from estimators.core.base import Array
 from estimators.core.purse import Purse
 from estimators.core.second_moment import flat, unflat
+from estimators.tables.found_frame import LEVEL_PART, found_frame
 from estimators.tables.frame import ColumnFrame, Image, Rows, longest_row
 from estimators.tables.lengths import length_counts, released_quantile, shortened, squared_lengths
-from estimators.tables.ranges import count_noise, found_ranges, size_part
+from estimators.tables.ranges import count_noise, size_part
 from estimators.tables.records import Records
+from estimators.tables.schema import Schema
 
 RATE_ERROR = 0.025
 """The deviation of the noise on a class's share that counts are paid for ..."""
@@ -51,6 +53,8 @@ STEP_SIZE, BURN_IN = 1.5, 0.3
 """For two classes weighted slopes of whitened rows change by at most 2 for each unit: steps with
 momentum m are stable up to 1 + m. The first part of them is not averaged."""
 MOMENTUM = 0.5, 0.75
+LEAST_SQUARE = 0.01
+"""Of whitened rows, in a direction."""
 RIDGE = 4.0
 """The penalty is this times the square of the noise's length, for equal shares."""
 
@@ -114,10 +118,11 @@ def planned(
 # --- Ranges of columns ----------------------------------------------------------------------------
 
 
-def range_share(purse: Purse, columns: int, intercept: bool) -> float:
-    """The part of the budget that the ranges of so many columns get."""
+def range_share(purse: Purse, schema: Schema, intercept: bool) -> float:
+    """The part of the budget that the frame of these columns gets."""
+    columns = len(schema.numeric)
     if columns == 0:
-        return 0.0
+        return LEVEL_PART * RANGE_SHARES[0] if intercept else 0.0
     ratio = count_noise(purse, columns, size_part(intercept, False)) / (RANGE_ERROR * purse.n)
     return float(np.clip(share_for(purse, ratio), *RANGE_SHARES))
 
@@ -132,12 +137,9 @@ def released_frame(
     records: Records, purse: Purse, share: float, intercept: bool
 ) -> tuple[ColumnFrame, NDArray[np.bool_]]:
     """Numeric columns on one scale, by private medians and sizes, and which of them were not seen
-    to vary. Indicators stay as they are."""
-    numeric = ~records.schema.binary
-    middle, half = np.zeros(records.d), np.ones(records.d)
-    found = found_ranges(records, purse, share, centred=intercept)
-    middle[numeric], half[numeric] = found.middle, found.half
-    return ColumnFrame(middle, half, CLAMP, intercept), found.blurred
+    to vary."""
+    frame, found = found_frame(records, purse, share, clamp=CLAMP, intercept=intercept)
+    return frame, found.blurred
 
 
 # --- Shares of the classes ------------------------------------------------------------------------
@@ -183,8 +185,9 @@ def gram_sum(Z: Array, y: Array, image: Image, bound: float) -> Array:
 
 def released_whitening(
     records: Records, purse: Purse, rows: Rows, longest: float, plan: DescentPlan
-) -> Array:
-    """W with W'(sum of outer products + ridge)W = n I, up to noise; eigenvectors times numbers.
+) -> tuple[Array, float]:
+    """W with W'(sum of outer products + ridge)W = n I, up to noise: eigenvectors times numbers; and
+    the mean square of whitened rows, in a direction, which the ridge keeps below 1.
 
     The ridge is the size of the noise: what is not seen is not stretched.
     """
@@ -198,7 +201,10 @@ def released_whitening(
     )
     noise = purse.deviation(unit, p * (p + 1) // 2, plan.moment)
     values, vectors = np.linalg.eigh(unit * unflat(noisy, p))
-    return vectors * np.sqrt(purse.n / (np.maximum(values, 0.0) + noise * math.sqrt(p)))
+    stretched = purse.n / (np.maximum(values, 0.0) + noise * math.sqrt(p))
+    return vectors * np.sqrt(stretched), float(
+        np.clip(np.mean(values * stretched) / purse.n, LEAST_SQUARE, 1.0)
+    )
 
 
 # --- Slopes ---------------------------------------------------------------------------------------
@@ -261,8 +267,31 @@ def slope_sums(Z: Array, y: Array, slopes: Slopes, coef: Array) -> Array:
     return np.asarray(white @ (slopes.contrasts.T @ chances * (weights / math.sqrt(8))).T)
 
 
-def descended(records: Records, purse: Purse, slopes: Slopes, plan: DescentPlan) -> Array:
-    """The average of noisy steps, for whitened rows: a column for each class.
+class Pace(NamedTuple):
+    """Steps of a descent."""
+
+    steps: int
+    burnt: int
+    """So many of the first iterates are not averaged."""
+    size: float
+    momentum: float
+
+    def echoes(self, bend: float) -> Array:
+        """What a unit in the slope of each step alone becomes in the averaged iterates, where
+        slopes grow by `bend` for each unit of the way: all is linear then."""
+        coef, way, total = np.zeros((3, self.steps))
+        for t, now in enumerate(np.eye(self.steps)):
+            way = self.momentum * way - self.size * (now + bend * coef)
+            coef = coef + way
+            total = total + (coef if t >= self.burnt else 0.0)
+        return np.asarray(total / (self.steps - self.burnt))
+
+
+def descended(
+    records: Records, purse: Purse, slopes: Slopes, plan: DescentPlan, square: float
+) -> Array:
+    """The average of noisy steps, for whitened rows with this mean square in each direction, shrunk
+    as far as it may be noise: a column for each class.
 
     Steps have momentum, more where classes are rare or many and the loss bends little, and a
     penalty on the way from the start. With noise of deviation s on each of D numbers, a loss that
@@ -276,18 +305,52 @@ def descended(records: Records, purse: Purse, slopes: Slopes, plan: DescentPlan)
     bend = float(np.mean(chances * (1 - chances)))
     even = free / (free + 1) ** 2  # that of equal shares
     ridge = RIDGE * p * free * noise**2 / plan.steps * even / bend
-    step = STEP_SIZE / (1 + 2 * ridge)
     momentum = float(np.clip(0.9 - 2 * bend, *MOMENTUM))
+    pace = Pace(plan.steps, int(BURN_IN * plan.steps), STEP_SIZE / (1 + 2 * ridge), momentum)
     coef, way, total = np.zeros((p, free)), np.zeros((p, free)), np.zeros((p, free))
-    first = int(BURN_IN * plan.steps)
-    for t in range(plan.steps):
+    for t in range(pace.steps):
         sums = records.total(slope_sums, slopes, coef)
         noisy = purse.release(sums.ravel(), 1.0, share, "slopes").reshape(sums.shape)
-        way = momentum * way - step * (unit * noisy + ridge * coef)
+        way = pace.momentum * way - pace.size * (unit * noisy + ridge * coef)
         coef = coef + way
-        total += coef if t >= first else 0.0
-    purse.ledger[-plan.steps :] = [replace(purse.ledger[-1], count=plan.steps)]
-    return np.asarray(total @ slopes.contrasts.T / (plan.steps - first))
+        total += coef if t >= pace.burnt else 0.0
+    purse.ledger[-pace.steps :] = [replace(purse.ledger[-1], count=pace.steps)]
+    found = total / (pace.steps - pace.burnt)
+    return np.asarray(
+        guarded(found, slopes, pace, noise, ridge, square, purse.n) @ slopes.contrasts.T
+    )
+
+
+def guarded(
+    found: Array,
+    slopes: Slopes,
+    pace: Pace,
+    noise: float,
+    ridge: float,
+    square: float,
+    n: int,
+) -> Array:
+    """Averaged iterates, multiplied by what keeps of them that is not noise, and by 1 at most.
+
+    At the start the mean of weighted slopes grows by h for each unit of the way, and one record's
+    has the mean square q: p - e_y has the covariance diag(p) - pp', of trace 1 - |p|^2, shared by
+    the contrasts, is divided by m^evenness (`slope_sums`), and goes with rows of this mean square.
+    So iterates reach the part f of where they go, by penalty and steps, with errors of variance v
+    from noise and sampling. Of D numbers found so, (1 - (D - 2) v/|found|^2)_+ is the factor of
+    James and Stein (1961); as a part f is taken off already, it is divided by that.
+    """
+    chances = special.softmax(slopes.start)
+    trace = float(1 - chances @ chances) / slopes.contrasts.shape[1]
+    largest = math.sqrt((float(chances @ chances) + 1 - 2 * float(chances.min())) / 2)
+    weight = largest**-slopes.evenness
+    slope = trace * weight * square
+    echoes = pace.echoes(slope + ridge)
+    reached = slope * abs(float(echoes.sum()))
+    drawn = trace * weight**2 * square / n
+    variance = noise**2 * float(echoes @ echoes) + drawn * float(echoes.sum()) ** 2
+    seen = max(float(np.sum(found**2)), np.finfo(float).tiny)
+    kept = max(0.0, 1 - max(0, found.size - 2) * variance / seen)
+    return found * min(1.0, kept / max(reached, np.finfo(float).tiny))
 
 
 def released_coefficients(
@@ -300,7 +363,7 @@ def released_coefficients(
     schema, rows = frame.narrowed(records.schema)
     longest = longest_row(schema, frame)
     records = records.rebounded(schema, records.response)
-    whitening = released_whitening(records, purse, rows, longest, plan)
+    whitening, square = released_whitening(records, purse, rows, longest, plan)
     root = math.sqrt(rows.width)
     image = rows.image(whitening)
     counts = records.total(row_lengths, image)
@@ -308,4 +371,4 @@ def released_coefficients(
     typical = float(np.clip(typical, 0.3 * root, 2.0 * root))
     reach = typical * plan.widening
     slopes = Slopes(image, contrasts(len(start)), start, reach, plan.evenness)
-    return whitening @ descended(records, purse, slopes, plan)
+    return whitening @ descended(records, purse, slopes, plan, square)

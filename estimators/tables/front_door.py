@@ -125,8 +125,8 @@ class TableEstimator(PrivateEstimator):
         if self.unseen_columns_:
             warnings.warn(
                 f"{', '.join(map(repr, self.unseen_columns_))}: nearly all values are equal, or"
-                " their bounds are more than a hundred million times too wide; their public range"
-                " is used, and differences within a sliver of it are lost: narrower bounds help",
+                " their bounds are too wide for what is left to be seen; their public range is"
+                " used, and differences within a sliver of it are lost: narrower bounds help",
                 ReleasedWarning,
                 stacklevel=3,
             )

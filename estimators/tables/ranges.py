@@ -77,8 +77,13 @@ class OctaveGrid(NamedTuple):
         return np.asarray(bits.view(np.float64))
 
 
+WHOLE = 2.0**FRACTION_BITS
+WHOLE_BITS = int(np.float64(WHOLE).view(np.int64))
+"""From here on floats are whole numbers, which the bits count: faster than a cast."""
 SIZES = OctaveGrid(128, 4, 1)
 """From 2 down to less than the width of the finest cells of medians."""
+TAILS = OctaveGrid(512, 16, 1)
+"""The same, finer: where responses end, predictions do."""
 CENTRE_CELLS, CENTRE_GRIDS = 1024, 3
 """Cells of each of the grids, each within a cell of the one before, that find a median."""
 CENTRE_QUERIES = 30
@@ -93,10 +98,13 @@ that it may miss: else it was found between most values and the others ..."""
 NEAR, FEW_APART = 1 / 16, 0.8
 """... and if more than this part of them are farther than a small part of it, at least the width of
 the finest cells of medians: else most values are at one place."""
-TAIL_FAR = 1.25
-"""Responses farther than so many reaches are far ..."""
-SURELY_FAR = 2.0
-"""... and many, if they are more than so many deviations of noise."""
+TAIL_FAR = 1.5
+"""Responses farther than so many reaches are far, and many, if they are more than an exponential
+tail has there, and than the deviation of noise. To take a short tail for a long one costs little,
+the other way a lot."""
+ENDED = 0.4
+"""Responses end where a reach was found if fewer are beyond it than this part of those that it may
+miss: as scales and codes with a largest value do."""
 SAFE_DEVIATIONS = 3.3
 """A wrong answer beyond all values is this many deviations away: 1 in 2,000."""
 LEAST_MISSED, MOST_MISSED = 0.02, 0.4
@@ -109,9 +117,9 @@ POWERS = 0.2, 4.0
 """Between these the power of a tail is taken."""
 NORMAL_REACH = 1.96
 """A range is that of so many deviations where values are normal."""
-FARTHEST_PREDICTION = 2.5
+FARTHEST_PREDICTION, LEAST_WIDENING = 2.5, 1.25
 """Predictions stay within so many deviations of the median, on either side, where responses are
-normal."""
+normal, and at least within so many reaches."""
 COARSE_TAIL = 0.1
 """A larger tail than this shows that there are few records for the budget."""
 UNSEEN = 7
@@ -143,6 +151,8 @@ class Ranges(NamedTuple):
     half: Array
     blurred: NDArray[np.bool_]
     """Which of them hardly vary, beside what their bounds allow: nothing is seen of them."""
+    kept: NDArray[np.bool_]
+    """Which of them have all of their public range, as no size was found for them."""
     lowest: float
     """The least response that is predicted, encoded."""
     highest: float
@@ -182,19 +192,21 @@ def cell_counts(
     the last hold what lies beyond."""
     places = apart_from(Z, y, numeric, low)
     places *= 1 / width
-    cell = scratch("cells", places.shape, np.int64)
-    np.copyto(cell, np.clip(places, 0.0, cells - 1.0, out=places), casting="unsafe")
+    np.clip(places, 0.5, cells - 0.5, out=places)
+    places += WHOLE - 0.5
+    cell = places.view(np.int64)
+    cell -= WHOLE_BITS
     return counted(cell, cells)
 
 
 def size_counts(Z: Array, y: Array, numeric: NDArray[np.bool_], centre: Array) -> Array:
     """For each number, how many values are how far from a centre."""
-    return _sized(apart_from(Z, y, numeric, centre))
+    return _sized(apart_from(Z, y, numeric, centre), SIZES)
 
 
 def tail_counts(y: Array, centre: float) -> Array:
     """How many responses are how far above a centre, and below it."""
-    return _sized(np.maximum(_sides(y, centre), 0.0))
+    return _sized(np.maximum(_sides(y, centre), 0.0), TAILS)
 
 
 def spread_counts(
@@ -215,8 +227,9 @@ def far_counts(Z: Array, y: Array, numeric: NDArray[np.bool_], centre: Array, si
 
 def far_tails(y: Array, centre: float, ends: Array) -> Array:
     """How many responses are farther above a centre than the first end, and below it than the
-    second."""
-    return _beyond(_sides(y, centre), ends)
+    second; of several rows of ends, one after the other."""
+    sides = _sides(y, centre)
+    return np.concatenate([_beyond(sides, row) for row in np.atleast_2d(ends)])
 
 
 def beyond_counts(
@@ -239,9 +252,9 @@ def counted(cell: NDArray[np.int64], cells: int) -> Array:
     return np.bincount(cell.reshape(-1), minlength=k * cells).reshape(k, cells).astype(float)
 
 
-def _sized(apart: Array) -> Array:
+def _sized(apart: Array, grid: OctaveGrid) -> Array:
     sizes = np.abs(apart, out=apart)
-    return counted(SIZES.cell(sizes), SIZES.cells)
+    return counted(grid.cell(sizes), grid.cells)
 
 
 def _sides(y: Array, centre: float) -> Array:
@@ -304,7 +317,7 @@ def found_ranges(
     nothing = np.zeros(0)
     if k == 0:
         lengths = TailLengths(nothing, nothing, 1.0)
-        return Ranges(nothing, nothing, nothing > 0, -1.0, 1.0, False, lengths)
+        return Ranges(nothing, nothing, nothing > 0, nothing > 0, -1.0, 1.0, False, lengths)
     centre = _medians(records, numeric, purse, each / SIZE_WEIGHT) if centred else np.zeros(k)
     missed = SAFE_DEVIATIONS * count_noise(purse, k, each) / n
     missed = float(np.clip(missed, LEAST_MISSED, MOST_MISSED))
@@ -319,7 +332,10 @@ def found_ranges(
     half = SIZES.end(cell) * widened
     tails = [_tails(counts, purse, tail_share, n) for counts in tail_counts_]
     near = np.maximum(NEAR * SIZES.end(cell), SIZES.end(np.array(UNSEEN)))
-    sizes = np.stack([FAR * half, near]), *(TAIL_FAR * found.ends for found in tails)
+    sizes = (
+        np.stack([FAR * half, near]),
+        *(np.outer([1.0, TAIL_FAR], found.ends) for found in tails),
+    )
     far, *far_tails_ = records.totals(beyond_counts, numeric, centre, *sizes)
     spent = FAR_WEIGHT / SIZE_WEIGHT * each
     far, apart = np.split(purse.cube_release(far, 1.0, spent, "values far off, and apart"), 2)
@@ -327,12 +343,12 @@ def found_ranges(
     seen = ~blurred & (far < MANY_FAR * missed * n) & (apart > FEW_APART * missed * n)
     half = np.where(seen, half, 1 + np.abs(centre))  # about the median, which stays at 0
     if not tails:
-        return Ranges(centre, half, blurred, -1.0, 1.0, False, lengths)
+        return Ranges(centre, half, blurred, ~seen, -1.0, 1.0, False, lengths)
     middle = float(centre[-1])
     lowest, highest = _reach(tails[0], far_tails_[0], purse, tail_share, n, middle)
     if not seen[-1]:
         half[-1] = max(highest - middle, middle - lowest)
-    return Ranges(centre, half, blurred, lowest, highest, not bool(seen[-1]), lengths)
+    return Ranges(centre, half, blurred, ~seen, lowest, highest, not bool(seen[-1]), lengths)
 
 
 def _tail_lengths(size: Array, typical: Array, missed: float) -> TailLengths:
@@ -351,7 +367,7 @@ def size_part(centred: bool, tails: bool) -> float:
 
 def tail_part() -> float:
     """The same for one count of the responses' reach."""
-    return (1 - TAIL_FAR_PART) / SIZES.queries
+    return (1 - TAIL_FAR_PART) / TAILS.queries
 
 
 def _medians(records: Records, numeric: NDArray[np.bool_], purse: Purse, each: float) -> Array:
@@ -372,25 +388,29 @@ def _tails(counts: Array, purse: Purse, share: float, n: int) -> Tails:
     tail = SAFE_DEVIATIONS * count_noise(purse, 2, each) / n
     tail = float(np.clip(tail, LEAST_TAIL, MOST_TAIL))
     about = "reach of the responses"
-    cell = searched(counts, (1 - tail) * n, purse, SIZES.queries * each, about)
-    return Tails(SIZES.end(cell), cell > UNSEEN, tail)
+    cell = searched(counts, (1 - tail) * n, purse, TAILS.queries * each, about)
+    ends = TAILS.end(cell)
+    return Tails(ends, ends > SIZES.end(np.array(UNSEEN)), tail)
 
 
 def _reach(
     tails: Tails, far: Array, purse: Purse, share: float, n: int, centre: float
 ) -> tuple[float, float]:
-    """The ends between which responses are predicted. Where nothing is seen on a side, or more lie
-    far beyond than if e^{-|t|}/2 were the density, a longer tail than that, it is the public end.
+    """The ends between which responses are predicted. Where hardly any lie beyond what was found,
+    it is that. Where nothing is seen on a side, or more lie far beyond than if e^{-|t|}/2 were the
+    density, it is the public end.
 
     Where counts are coarse, the reach is taken as it is found: there, noise on all of the public
     range would drown the fit.
     """
     tail, spent = tails.beyond, TAIL_FAR_PART * share
-    noisy = purse.cube_release(far, 1.0, spent, "responses far beyond that reach")
+    told = purse.cube_release(far, 1.0, spent, "responses beyond that reach, and far beyond")
+    beyond, far = np.split(told, 2)
     many = n * tail * (2 * tail) ** (TAIL_FAR - 1)
-    few = noisy < max(many, SURELY_FAR * count_noise(purse, 2, spent))
+    few = far < max(many, count_noise(purse, len(told), spent))
     seen = tails.seen & (few | (tail > COARSE_TAIL))
-    factor = max(TAIL_FAR, FARTHEST_PREDICTION / float(special.ndtri(1 - tail)))
+    usual = max(LEAST_WIDENING, FARTHEST_PREDICTION / float(special.ndtri(1 - tail)))
+    factor = np.where(beyond < ENDED * n * tail, 1.0, usual)
     most = np.array([1 - centre, 1 + centre])
     above, below = np.minimum(np.where(seen, tails.ends * factor, most), most)
     return float(centre - below), float(centre + above)

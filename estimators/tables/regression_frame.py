@@ -52,8 +52,9 @@ class Frame(NamedTuple):
         schema, rows = self.columns.narrowed(records.schema)
         response = records.response
         assert isinstance(response, NumberResponse)
-        reach = self.columns.clamp * self.response_half
-        ends = np.clip([self.response_middle - reach, self.response_middle + reach], -1.0, 1.0)
+        reach, middle = self.columns.clamp * self.response_half, self.response_middle
+        low, high = min(middle - reach, self.lowest), max(middle + reach, self.highest)
+        ends = np.clip([low, high], -1.0, 1.0)  # what can be predicted is a response
         inner = replace(response, range=narrower(response.range, response.centred, *ends))
         place = (inner.middle - response.middle) / response.half - self.response_middle
         stretch = inner.half / (response.half * self.response_half)

@@ -17,7 +17,7 @@ BLIND_NOISE = 0.13
 FEWEST = 5.0
 """Records times strength over coefficients: with less, only the mean is released, if there is an
 intercept."""
-LEAST_TAILS, MOST_TAILS, TAIL_NOISE = 0.01, 0.05, 0.01
+LEAST_TAILS, MOST_TAILS, TAIL_NOISE = 0.015, 0.05, 0.01
 """The same for the reach of the responses, which predictions are clamped to."""
 SANDWICH_PART = 0.05
 FIRST_GRAM, SECOND_GRAM = 0.12, 0.13
@@ -28,6 +28,8 @@ PURE_QUANTILE_PART = 0.03
 STEPS, PURE_STEPS = 4, 2
 FINDS_SCALE = 3
 """In so many first steps the scale of the residuals is found anew."""
+TELLS_CLIPPED = 2
+"""What counting clipped residuals costs, in quantiles."""
 TYPICAL_PART = 0.2
 """The part of the budget at which noise of other laws is compared with Gaussian noise."""
 LEAST_CLAMP, CLAMP_GROWTH = 1.5, 0.22
@@ -50,7 +52,7 @@ class Shares(NamedTuple):
     @property
     def total(self) -> float:
         """1, but for rounding."""
-        quantiles = (3 + min(len(self.later) + 1, FINDS_SCALE)) * self.quantile
+        quantiles = _quantiles(len(self.later) + 1) * self.quantile
         spent = self.ranges, self.tails, quantiles, self.first, self.second, self.sandwich
         return math.fsum((*spent, *self.later))
 
@@ -71,6 +73,11 @@ class Plan(NamedTuple):
     cut: float
     """The part of the rows that is shortened in a step."""
 
+    @property
+    def information(self) -> float:
+        """n mu/p: what a record's budget allows to learn."""
+        return self.n * self.strength / self.p
+
     def __str__(self) -> str:
         if self.constant:
             return f"{self.n} records are too few for {self.p} coefficients: the mean alone, if any"
@@ -81,7 +88,8 @@ class Plan(NamedTuple):
             f"second moment and first fit: {s.first:.1%}; whitened anew: {s.second:.1%}",
             f"steps on clipped residuals: {len(s.later)}, together {math.fsum(s.later):.1%};"
             f" {self.cut:.2%} of the rows are shortened",
-            f"sandwich: {s.sandwich:.1%}; each quantile of lengths and residuals: {s.quantile:.1%}",
+            f"sandwich: {s.sandwich:.1%}; each quantile of lengths and residuals: {s.quantile:.1%};"
+            f" clipped residuals, counted: {TELLS_CLIPPED * s.quantile:.1%}",
         ]
         return "\n".join(lines)
 
@@ -118,6 +126,11 @@ def plan_of(purse: Purse, part: float, n: int, p: int, numbers: int, *, centred:
     )
 
 
+def _quantiles(steps: int) -> int:
+    """What quantiles cost together, and the count of clipped residuals, in quantiles."""
+    return 3 + min(steps, FINDS_SCALE) + TELLS_CLIPPED
+
+
 def _shares(ranges: float, tails: float, pure: bool) -> Shares:
     """Second moments are released beside each step; under a pure budget, where that would cost,
     they are not, there are fewer steps and no sandwich."""
@@ -126,6 +139,6 @@ def _shares(ranges: float, tails: float, pure: bool) -> Shares:
     quantile = PURE_QUANTILE_PART if pure else QUANTILE_PART
     left = (1 - ranges - tails - SANDWICH_PART) / (1 - LEAST_RANGES - SANDWICH_PART)
     first, second = FIRST_GRAM * left, SECOND_GRAM * left
-    spent = ranges, tails, (3 + min(steps, FINDS_SCALE)) * quantile, first, second, sandwich
+    spent = ranges, tails, _quantiles(steps) * quantile, first, second, sandwich
     each = (1 - math.fsum(spent)) / (steps - 1)
     return Shares(ranges, tails, quantile, first, second, (each,) * (steps - 1), sandwich)

@@ -1,4 +1,4 @@
-r"""The steps of one fit of linear regression on a table: kernels, and what is made of their sums.
+r"""The steps of one fit of linear regression on a table: what is made of the kernels' sums.
 
 **Rows.** A frame, made of released ranges, brings encoded numbers to about [-1, 1], clamps them,
 and puts a 1 before them. A row is z, its response t.
@@ -29,15 +29,25 @@ from numpy.typing import NDArray
 from estimators.core.base import Array
 from estimators.core.purse import ONE_DEVIATION, Purse
 from estimators.core.second_moment import flat, unflat
-from estimators.tables.frame import ColumnFrame, Image, longest_row
-from estimators.tables.lengths import length_counts, released_quantile, shortened, sized
-from estimators.tables.ranges import OctaveGrid, found_ranges
+from estimators.tables.found_frame import found_frame
+from estimators.tables.frame import longest_row
+from estimators.tables.lengths import released_quantile
 from estimators.tables.records import Records
 from estimators.tables.regression_frame import Frame, Scene
 from estimators.tables.regression_guard import guarded
+from estimators.tables.regression_kernels import (
+    RESIDUALS,
+    Lens,
+    View,
+    joint_gram,
+    joint_lengths,
+    residual_counts,
+    spread_counts,
+    step_gram,
+    step_vector,
+)
 from estimators.tables.regression_plan import FINDS_SCALE, Plan
 
-RESIDUALS = OctaveGrid(256, 8, 12)
 MOST_LENGTHS = 0.95
 """The first second moment is that of rows shortened to this quantile of their lengths."""
 SECOND_WEIGHT, LATER_WEIGHT = 0.7, 0.5
@@ -49,7 +59,7 @@ GRAM_NOISE = 0.35
 """Rows are shortened to where the noise of their second moment is about this part of it."""
 NOISE_NORM = 0.1
 """Clips are chosen for noise of this part of the residuals' deviation, together ..."""
-LEAST_CLIP, USUAL_CLIP, CLIP_GROWTH = 1.5, 8.0, 0.25
+LEAST_CLIP, USUAL_CLIP, CLIP_GROWTH = 2.0, 8.0, 0.25
 """... but within these multiples of the deviation; the last grows slowly with the information."""
 SPIKE = 3.0
 """Where the residuals' deviation, by the first fit, is more than so many times the one that a
@@ -60,88 +70,6 @@ SURELY = 2.0
 """Deviations of noise by which a second moment has to be larger, to count as such."""
 LEAST_SQUARE = 0.25
 """Part of the scale's square that the residuals' mean square is at least."""
-
-
-class View(NamedTuple):
-    """(W'x, r) for each record, as columns: W'x its whitened row, r its residual. With W = 1 and
-    coefficients of 0 that is the row and its response."""
-
-    image: Image
-    stretch: float
-    """Of the responses, into the frame's units."""
-
-    def __call__(self, Z: Array, y: Array) -> Array:
-        """To be written to, and gone with the next image."""
-        columns = self.image(Z)
-        columns[-1] += self.stretch * y
-        return columns
-
-
-class Lens(NamedTuple):
-    """What a step sees the records through."""
-
-    view: View
-    length: float
-    """Whitened rows are shortened to it."""
-    clip: float
-    """Residuals are clipped there."""
-
-    def __call__(self, Z: Array, y: Array) -> Array:
-        """(length u, clip rho) as columns."""
-        columns = self.view(Z, y)
-        shortened(columns[:-1], self.length)
-        np.clip(columns[-1], -self.clip, self.clip, out=columns[-1])
-        return columns
-
-
-# --- Kernels --------------------------------------------------------------------------------------
-
-
-def joint_lengths(Z: Array, y: Array, view: View) -> Array:
-    """How many rows, with their responses, are how long."""
-    return length_counts(view(Z, y))
-
-
-def residual_counts(Z: Array, y: Array, view: View) -> Array:
-    """How many residuals are how large."""
-    return _residual_counts(view(Z, y)[-1])
-
-
-def spread_counts(Z: Array, y: Array, view: View) -> tuple[Array, Array]:
-    """How many whitened rows are how long, and how many residuals how large."""
-    columns = view(Z, y)
-    return length_counts(columns[:-1]), _residual_counts(columns[-1])
-
-
-def joint_gram(Z: Array, y: Array, view: View, length: float) -> Array:
-    """The sum of aa' over rows a = (x, t)/length, shortened to 1."""
-    columns = shortened(view(Z, y), length)
-    return np.asarray(columns @ columns.T / length**2)
-
-
-def step_gram(Z: Array, y: Array, lens: Lens, weights: Array) -> Array:
-    """The sum of aa' over rows a = (sqrt(w) u, sqrt(1 - w) rho), at most 1 long; `weights` are
-    sqrt(w)/length, and for residuals sqrt(1 - w)/clip."""
-    columns = lens(Z, y)
-    return np.asarray((columns @ columns.T) * weights * weights[:, None])
-
-
-def step_vector(Z: Array, y: Array, lens: Lens) -> Array:
-    """The sum of rho u."""
-    columns = lens(Z, y)
-    return np.asarray(columns[:-1] @ columns[-1] / (lens.length * lens.clip))
-
-
-def sandwich_gram(Z: Array, y: Array, lens: Lens) -> Array:
-    """The sum of rho^2 uu'."""
-    columns = lens(Z, y)
-    weighted = columns[:-1]
-    weighted *= columns[-1]
-    return np.asarray(weighted @ weighted.T / (lens.length * lens.clip) ** 2)
-
-
-def _residual_counts(residuals: Array) -> Array:
-    return sized(np.abs(residuals, out=residuals), RESIDUALS)
 
 
 # --- What sums become -----------------------------------------------------------------------------
@@ -208,20 +136,18 @@ class Run:
 
     def _found_frame(self, intercept: bool) -> Frame:
         shares, binary = self.plan.shares, self.records.schema.binary
-        found = found_ranges(
+        columns, found = found_frame(
             self.records,
             self.purse,
             shares.ranges * self.part,
             shares.tails * self.part,
-            centred=intercept,
+            clamp=self.plan.clamp,
+            intercept=intercept,
         )
-        middle, half = np.zeros(len(binary)), np.ones(len(binary))
-        middle[~binary], half[~binary] = found.middle[:-1], found.half[:-1]
-        self.spike, self.blurred = found.spike, found.blurred
+        self.spike, self.blurred, self._kept = found.spike, found.blurred, found.kept
         beyond = found.lengths.moment_beyond(self.plan.clamp * found.half)[:-1]
         self.beyond = np.zeros(len(binary))
         self.beyond[~binary] = np.minimum(beyond, MOST_BEYOND)
-        columns = ColumnFrame(middle, half, self.plan.clamp, intercept)
         ends = float(found.middle[-1]), float(found.half[-1])
         return Frame(columns, *ends, found.lowest, found.highest)
 
@@ -247,6 +173,7 @@ class Run:
         gram = self.records.total(joint_gram, view, length)
         noisy, unit = self.released_gram(gram, self.plan.shares.first, "second moment")
         whole, noise = noisy * length**2, unit * length**2
+        self.blurred = self.blurred | self._kept & ~self._varying(np.diag(whole), noise)
         values, axes = np.linalg.eigh(whole[:-1, :-1])
         ridge = noise * math.sqrt(self.p)
         values = np.maximum(values, 0.0) + ridge
@@ -260,6 +187,11 @@ class Run:
             (whole[-1, -1] - self.coef @ whole[:-1, -1]) / self.n, noise / self.n
         )
         self._guard((axes * values) @ axes.T)
+
+    def _varying(self, squares: Array, noise: float) -> NDArray[np.bool_]:
+        """Which numbers, and then whether the responses, have a sum of squares that is seen."""
+        numbers = np.flatnonzero(~self.records.schema.binary) + int(self.frame.intercept)
+        return np.asarray(squares[np.append(numbers, self.p)] > SURELY * noise)
 
     def _guard(self, moment: Array) -> None:
         """The first coefficients, shrunk where they are mostly noise: no step with a large ridge

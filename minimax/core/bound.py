@@ -24,6 +24,7 @@ from minimax.core.balls import Ball, Undecided, precision
 from minimax.core.html import bound_html
 from minimax.core.loss import TO_THE_MEAN, Loss
 from minimax.core.symbolic import LETTERS, Expression, Number, symbol
+from minimax.papers import statement_in
 
 Point = Mapping[str, Number]
 Optimum = Mapping[str, float]
@@ -168,8 +169,7 @@ class Bound:
     def point(self, given: Point) -> dict[str, float]:
         """The named numbers this bound needs: there, finite, positive, and counts at least 1.
 
-        A point of a whole problem and budget may be given: what is not needed stands by. A name
-        that no problem has is refused.
+        What else a problem or budget has stands by; a name that no problem has is refused.
         """
         self._refuse_unknown(set(given) - SHARED)
         merged = {**self.defaults, **given}
@@ -293,6 +293,11 @@ class Bound:
     def _repr_html_(self) -> str:
         return bound_html(self)
 
+    @property
+    def entry(self) -> str:
+        """The id of the ledger's entry that it states, proves or sharpens; or nothing."""
+        return statement_in(self.source)
+
     def latex(self) -> str:
         """The closed form as LaTeX."""
         import sympy
@@ -344,8 +349,7 @@ class UpperBound(Bound):
     """The closed form at given settings, where they stand in it as numbers: found anew at every
     point, while `expression` has those of the defaults."""
     resolve: bool = False
-    """Whether `slope` solves for the value again at nearby points: for a closed form in which the
-    settings stand as numbers, or is far from the value."""
+    """Whether `slope` solves for the value again at nearby points, not trusting the closed form."""
 
     def is_vacuous(self, **given: float) -> bool:
         """Whether releasing 0, without data, is proved to do as well."""

@@ -28,6 +28,7 @@ def rounded_up(exact: Fraction) -> float:
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
+@lru_cache(maxsize=4096)
 def half_square(value: float) -> float:
     """value^2/2, rounded upwards: the rho of mu-GDP, and of epsilon-DP."""
     return rounded_up(Fraction(value) ** 2 / 2)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
@@ -39,6 +39,11 @@ SCOPES: tuple[Scope, ...] = ("central", "local", "label")
 Stated = TypeVar("Stated", bound="_Numbers")
 
 
+def _letters(definition: Any) -> tuple[str, ...]:
+    """The names of the numeric fields: those of the constructor but the scope."""
+    return tuple(name for name in definition.__match_args__ if name != "scope")
+
+
 class _Numbers:
     """Shared by the definitions: their numeric fields, checked and listed."""
 
@@ -46,27 +51,25 @@ class _Numbers:
     """What a guarantee rests on besides its mechanisms, in words: no part of its value."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]
-            if field.name == "scope":
-                if self.scope not in SCOPES:  # type: ignore[attr-defined]
-                    raise ValueError(f"scope must be one of {SCOPES}, got {self.scope!r}")  # type: ignore[attr-defined]
-                continue
-            value = getattr(self, field.name)
+        for name in _letters(type(self)):
+            value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Real):
-                raise TypeError(f"{field.name} must be a number, got {value!r}")
+                raise TypeError(f"{name} must be a number, got {value!r}")
             value = float(value)
             if not value > 0 or math.isinf(value):
-                raise ValueError(f"{field.name} must be positive and finite, got {value!r}")
-            if field.name == "delta" and not value < 1:
+                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+            if name == "delta" and not value < 1:
                 raise ValueError(f"delta must lie in (0, 1), got {value!r}")
-            if field.name == "alpha" and not value > 1:
+            if name == "alpha" and not value > 1:
                 raise ValueError(f"alpha must exceed 1, got {value!r}")
-            object.__setattr__(self, field.name, value)
+            object.__setattr__(self, name, value)
+        if self.scope not in SCOPES:  # type: ignore[attr-defined]
+            raise ValueError(f"scope must be one of {SCOPES}, got {self.scope!r}")  # type: ignore[attr-defined]
 
     @property
     def parameters(self) -> dict[str, float]:
         """The numbers of the definition, by the papers' letters."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "scope"}  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in _letters(type(self))}
 
     def __str__(self) -> str:
         numbers = ", ".join(f"{name}={value:.4g}" for name, value in self.parameters.items())
@@ -328,7 +331,7 @@ def _known_kinds() -> str:
 def parameter_names(model: type[Privacy]) -> tuple[str, ...]:
     """The numbers of a definition, by name: what a point must hold to spell it."""
     check_definition(model)
-    return tuple(field.name for field in fields(model) if field.name != "scope")
+    return _letters(model)
 
 
 def at_point(model: type[Privacy], point: Mapping[str, float], scope: Scope = "central") -> Any:

@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, cast
 
@@ -40,6 +41,13 @@ AS_SIGMA = cast(float, None)
 """The default of a radius that is sigma unless it is given: `__post_init__` puts sigma there."""
 FORM = {"form": True}
 """The metadata of a field that is no number of the point."""
+
+
+@cache
+def _parameters(problem: type[Problem]) -> tuple[tuple[str, bool], ...]:
+    """The numbers of a problem by name, and whether one must be given."""
+    numbers = [f for f in fields(problem) if not f.metadata.get("form")]
+    return tuple((f.name, f.default is MISSING) for f in numbers)
 
 
 def _checked(name: str, value: object) -> int | float:
@@ -117,8 +125,7 @@ class Problem(ABC):
     @classmethod
     def parameters(cls) -> dict[str, bool]:
         """The numbers by name, and whether one must be given."""
-        numbers = [f for f in fields(cls) if not f.metadata.get("form")]
-        return {f.name: f.default is MISSING for f in numbers}
+        return dict(_parameters(cls))
 
     @classmethod
     def at(cls, point: Mapping[str, float], **form: object) -> Self:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -241,9 +242,15 @@ class LogisticInstance:
     target: Array
     scale: float
 
+    labels: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
         X = random_signs(n, len(self.target), self.scale, rng)
-        return Labelled(X, (rng.random(n) < special.expit(X @ self.target)).astype(float))
+        return Labelled(X, (rng.random(n) < self.chance(X)).astype(float))
+
+    def chance(self, X: Array) -> Array:
+        """That of the second label, for each row."""
+        return np.asarray(special.expit(X @ self.target))
 
     def loss(self, estimate: Array) -> float:
         return self.scale**2 * squared_distance(estimate, self.target)
@@ -365,12 +372,24 @@ class TwoLabelInstance:
     summed: bool = False
     """If true the loss is |sum_j (estimate_j - target_j)|, else the squared l2 distance."""
 
+    scale: ClassVar[float] = 1.0
+
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = random_signs(n, len(self.target), 1.0, rng)
-        centre = float(self.link(np.zeros(1))[0])
-        tilt = (self.link(X @ self.target) - centre) / self.height
-        high = rng.random(n) < (1 + tilt) / 2
-        return Labelled(X, centre + np.where(high, self.height, -self.height))
+        X = random_signs(n, len(self.target), self.scale, rng)
+        low, high = self.labels
+        return Labelled(X, np.where(rng.random(n) < self.chance(X), high, low))
+
+    @property
+    def labels(self) -> tuple[float, float]:
+        return self._centre - self.height, self._centre + self.height
+
+    @property
+    def _centre(self) -> float:
+        return float(self.link(np.zeros(1))[0])
+
+    def chance(self, X: Array) -> Array:
+        """That of the second label, for each row."""
+        return (1 + (self.link(X @ self.target) - self._centre) / self.height) / 2
 
     def loss(self, estimate: Array) -> float:
         return (SUM_OF_ERRORS if self.summed else TO_THE_COEFFICIENTS)(estimate, self.target)

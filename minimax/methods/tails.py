@@ -158,3 +158,18 @@ BOUNDED_PRODUCT = Tail(
 )
 """A = b W, b centred and sub-Gaussian(1) given the signs, W a sum of signs of unit variance: the
 score of logistic regression, in units of |V|/2. Variance at most one; Chernoff as above."""
+
+
+def _variance_reach(epsilon: Array) -> Array:
+    return np.asarray(np.sinh(np.minimum(epsilon, 400.0) / 2) + 3.0)
+
+
+VARIANCE = Tail(
+    "known variance",
+    _log_variance_excess,
+    _variance_shortfall,
+    _variance_reach,
+    transport=False,
+)
+"""Centred, variance at most one, and nothing else: the best shift under pure privacy is
+sinh(eps/2)."""

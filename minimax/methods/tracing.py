@@ -31,6 +31,7 @@ from minimax.methods.tails import BOUNDED_PRODUCT as BOUNDED_PRODUCT
 from minimax.methods.tails import GAUSSIAN as GAUSSIAN
 from minimax.methods.tails import GAUSSIAN_PRODUCT as GAUSSIAN_PRODUCT
 from minimax.methods.tails import SUBGAUSSIAN as SUBGAUSSIAN
+from minimax.methods.tails import VARIANCE as VARIANCE
 from minimax.methods.tails import Tail as Tail
 
 Array = NDArray[np.float64]

@@ -100,7 +100,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     ],
     "StableSparseMean": [{"privacy": LOUD, "s": 2, "R": "quantile"}, {"privacy": LOUD, "R": 1.0}],
     "NoisyGradientRegression": [
-        {"privacy": LOUD, "radius": 10.0},
+        {"privacy": LOUD, "radius": 10.0, "L": 1.0},
         {"privacy": LOUD, "R": "quantile"},
         {"steps": 8, "composition": "basic"},
         {"schedule": "theorem"},

@@ -55,6 +55,9 @@ class VisibleLeastSquares:
         return self
 
 
+TABLE = attacks.TablePopulation(
+    "mean", np.random.default_rng(3).exponential([1.0, 10.0, 100.0], size=(500, 3))
+)
 LOGIT = LogisticRegression(C=10.0, fit_intercept=False)
 EXAMPLES = [
     Example(SIGNS, attacks.SignAttack(SIGNS), SampleMean()),
@@ -68,6 +71,7 @@ EXAMPLES = [
     ),
     Example(LOGISTIC, attacks.ScoreAttack(LOGISTIC), LOGIT, "coef_"),
     Example(LOGISTIC, attacks.ScoreResidualAttack(LOGISTIC), LOGIT, "coef_"),
+    Example(TABLE, attacks.TableAttack(TABLE), SampleMean()),
     Example(
         attacks.PublicDesignPrior(LINEAR, N), attacks.LabelAttack(LINEAR), LeastSquares(), "coef_"
     ),

@@ -349,7 +349,7 @@ def test_the_command_writes_json_and_plots(tmp_path: Path) -> None:
     assert (tmp_path / "plots" / "bounded-mean-tracing-GDP.png").stat().st_size > 10_000
     assert {p.name for p in tmp_path.iterdir()} == {"new", "plots", "kept"}
     assert [p.name for p in path.parent.iterdir()] == [path.name]  # no leftovers
-    assert len({cell["seed"] for cell in found["cells"]}) == len(found["cells"])
+    assert len({cell["seed"] for cell in found["cells"]}) == 1  # that of their claim
 
 
 def test_jobs_do_not_change_the_numbers() -> None:

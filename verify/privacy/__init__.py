@@ -8,7 +8,8 @@
 
 The flow: `neighbours` are asked for releases (`outcomes`), `statistics` tell the two sides apart,
 `budget` says what their chances prove, and `blackbox` goes through it in stages. What an estimator
-did is seen by `whitebox` and `hygiene`. `controls` are what all of it is tried on.
+did is seen by `whitebox`, `hygiene` and `floats`; `one_run` asks with a single fit. `controls` are
+what all of it is tried on.
 """
 
 from importlib import import_module
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         replaced_labels,
         replaced_records,
     )
+    from verify.privacy.one_run import OneRun, one_run_audit
     from verify.privacy.outcomes import CannotAudit
 
 __all__ = [
@@ -31,9 +33,11 @@ __all__ = [
     "CannotAudit",
     "Case",
     "Neighbours",
+    "OneRun",
     "Verdict",
     "audit",
     "histograms",
+    "one_run_audit",
     "query_answers",
     "replaced_labels",
     "replaced_records",
@@ -43,9 +47,11 @@ _HOMES = {
     "CannotAudit": "outcomes",
     "Case": "cases",
     "Neighbours": "neighbours",
+    "OneRun": "one_run",
     "Verdict": "auditing",
     "audit": "auditing",
     "histograms": "neighbours",
+    "one_run_audit": "one_run",
     "query_answers": "neighbours",
     "replaced_labels": "neighbours",
     "replaced_records": "neighbours",

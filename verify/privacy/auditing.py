@@ -28,7 +28,7 @@ from verify.privacy.outcomes import CannotAudit, subject
 from verify.privacy.rows import Check
 from verify.privacy.whitebox import whitebox_checks
 
-RELEASES = 200_000
+RELEASES, MOST_RELEASES = 200_000, 1_000_000
 CONFIDENCE = 0.999
 COMMON, RARE = 0.5, 0.01
 """Chances of the events for which the power is told."""
@@ -158,7 +158,7 @@ def audit(
     responses: Any = None,
     values: Sequence[Any] | None = None,
     neighbours: Sequence[Neighbours | tuple[Any, Any]] | None = None,
-    releases: int = RELEASES,
+    releases: int | None = None,
     confidence: float = CONFIDENCE,
     seed: int = 0,
     seconds: float = math.inf,
@@ -181,12 +181,14 @@ def audit(
     responses : (low, high) of y, or the list of classes
     values : all that an entry of the data may be, if it is one of a few
     neighbours : pairs (X, X') of one's own instead, or `query_answers(...)`, `histograms(...)`
-    releases : drawn at most, in all
+    releases : drawn at most, in all; None: 200,000, and up to five times as many for claims below
+        1/2, whose events are closer
     confidence : that no claim is refuted which holds, and that `lower` is below the real number
     seconds : after which the audit stops (at the next look at the clock)
     tell : is called with a line about progress
     """
     check_claim(claim)
+    releases = enough_releases(claim) if releases is None else releases
     for number, count, least in (("releases", releases, 1), ("seed", seed, 0)):
         check_count(number, count, least)
     check_confidence(confidence)
@@ -216,6 +218,12 @@ def audit(
         )
     spent = time.monotonic() - started
     return Audit(asked.name, claim, tuple(checks), found, confidence, seed, spent)
+
+
+def enough_releases(claim: Privacy) -> int:
+    """How many releases a claim is given unless told otherwise."""
+    more = 0.5 / max(stated(claim), 1e-9)
+    return min(int(RELEASES * max(more, 1.0)), MOST_RELEASES)
 
 
 def neighbours_for(

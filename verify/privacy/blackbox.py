@@ -41,7 +41,8 @@ from verify.privacy.statistics import Event, Layout, Pair, joined, learned, prom
 FIRST_SHARE = 0.1
 """Of all releases, for the first look at every pair."""
 LEAST_BATCH = 40
-FEWEST_PAIRS = 2
+LAST_PAIRS = 2
+"""About as many pairs are left when it matters."""
 EVENTS = 2
 """Events of each pair that are tested."""
 CURVE = 80
@@ -124,7 +125,7 @@ def plan(pairs: int, releases: int) -> list[tuple[int, int]]:
     batch = max(LEAST_BATCH, int(FIRST_SHARE * releases / (2 * pairs)))
     stages, used = [(pairs, batch)], 2 * pairs * batch
     while True:
-        pairs = max(min(pairs, FEWEST_PAIRS), (pairs + 1) // 2)
+        pairs = (pairs + 1) // 2
         batch *= 2
         left = (releases - used) // (2 * pairs)
         if left < batch:
@@ -275,5 +276,5 @@ def _learn(
             for rows in (slice(None, half), slice(half, None))
         )
         statistics = learned(first, layout.names())
-        share = level / (FEWEST_PAIRS * EVENTS)
+        share = level / (LAST_PAIRS * EVENTS)
         each.events = promising_events(statistics, second, claim, drawn, share)[:EVENTS]

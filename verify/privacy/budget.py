@@ -41,6 +41,7 @@ from minimax.core.privacy import (
     ZeroConcentrated,
     check_privacy,
 )
+from verify.privacy.ratio import least_ratio
 
 Array = NDArray[np.float64]
 LETTERS: dict[type[Privacy], str] = {
@@ -147,8 +148,18 @@ class Counts(NamedTuple):
         return low, high
 
     def budget(self, claim: Privacy, level: float) -> float:
-        """A lower bound on the claim's number, wrong with chance at most `level`."""
-        return float(least_budget(claim, *self.chances(level)))
+        """A lower bound on the claim's number, wrong with chance at most `level`.
+
+        For pure and (epsilon, delta) claims the level is shared with the exact test of a ratio,
+        of the event and of its complement (`verify.privacy.ratio`), from the claim's number on.
+        """
+        if not isinstance(claim, (Pure, Approximate)):
+            return float(least_budget(claim, *self.chances(level)))
+        k, j, m = self
+        delta = claim.delta if isinstance(claim, Approximate) else 0.0
+        sides = ((k, j), (m - j, m - k))
+        found = [least_ratio(*side, m, delta, level / 3, claim.epsilon) for side in sides]
+        return max(float(least_budget(claim, *self.chances(level / 3))), *found)
 
 
 def refutes(claim: Privacy, budget: float) -> bool:

@@ -10,10 +10,10 @@ is not, or your own claim is refuted. 2: bad usage.
 from __future__ import annotations
 
 import argparse
-import difflib
-import fnmatch
 import math
+import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ import joblib
 from minimax.core.loading import CannotLoad
 from minimax.core.privacy import SCOPES, Privacy, from_parameters
 from verify.console import Terminal, command_parser, track
-from verify.files import folder_problems, write_json, write_problems
+from verify.files import write_json
+from verify.options import check_common, matching, numbers_of
 from verify.privacy.auditing import CONFIDENCE, RELEASES, Audit, audit
 from verify.privacy.cases import Case
 from verify.privacy.outcomes import CannotAudit
@@ -32,6 +33,7 @@ from verify.privacy.report import Row, Run, print_run
 from verify.seeds import cell_seed
 
 SECONDS = 60.0
+NUMBERS = ("epsilon", "delta", "alpha", "rho", "mu")
 EXAMPLES = """\
 examples:
   python -m verify.privacy                         everything, plots in out/
@@ -47,8 +49,11 @@ def _parser(prog: str | None) -> argparse.ArgumentParser:
     parser.add_argument("own", nargs="?", metavar="MODULE:NAME", help="a mechanism of your own")
     parser.add_argument("--only", metavar="PATTERN", help="mechanisms whose name matches")
     parser.add_argument("--list", action="store_true", help="list what would be audited and stop")
+    parser.add_argument(
+        "--twins", type=int, metavar="N", default=0, help="audit each correct twin N times"
+    )
     claim = parser.add_argument_group("the claim of your own mechanism")
-    for name in ("epsilon", "delta", "alpha", "rho", "mu"):
+    for name in NUMBERS:
         claim.add_argument(f"--{name}", type=float)
     claim.add_argument("--scope", choices=SCOPES, default="central")
     claim.add_argument(
@@ -59,7 +64,9 @@ def _parser(prog: str | None) -> argparse.ArgumentParser:
         help="of its records (default: any finite record is allowed)",
     )
     effort = parser.add_argument_group("effort")
-    effort.add_argument("--releases", type=int, help=f"of each mechanism (default {RELEASES:,})")
+    effort.add_argument(
+        "--releases", type=int, help=f"of each mechanism (default {RELEASES:,} or more)"
+    )
     effort.add_argument(
         "--seconds", type=float, default=SECONDS, help="for each mechanism (default %(default)g)"
     )
@@ -80,10 +87,7 @@ def main(argv: list[str] | None = None, prog: str | None = None) -> int:
         cases = _cases(args)
     except (CannotLoad, ValueError, TypeError) as error:
         parser.error(str(error))
-    chosen = [case for case in cases if fnmatch.fnmatch(case.name, args.only or "*")]
-    if not chosen:
-        near = difflib.get_close_matches(args.only, [c.name for c in cases], n=3, cutoff=0.0)
-        parser.error(f"--only {args.only!r} matches nothing; nearest: {', '.join(near)}")
+    chosen = matching(parser, cases, args.only, lambda case: case.name)
     console = Terminal()
     if args.list:
         for case in chosen:
@@ -91,41 +95,28 @@ def main(argv: list[str] | None = None, prog: str | None = None) -> int:
         return 0
     rows = tuple(track(_audited(chosen, args), console, "auditing", len(chosen)))
     found = Run(rows, args.seed, args.confidence)
-    print_run(found, console)
+    print_run(found, console, failures_only=bool(args.twins))
     if args.json:
         write_json(args.json, found.to_dict())
         console.note(f"JSON in {args.json}")
-    plots = [write_plot(args.plots, row.audit) for row in rows if row.audit is not None]
+    drawn = [row.audit for row in rows if row.audit is not None and not (args.twins and row.well)]
+    plots = [write_plot(args.plots, each) for each in drawn]
     console.note(f"{len(plots)} plots in {args.plots}/")
     return found.exit_code
 
 
 def _check_options(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     """Refuse what could not be run or written before anything is."""
-    if args.jobs == 0 or args.jobs < -1:
-        parser.error(f"--jobs must be positive, or -1 for all cores; got {args.jobs}")
+    check_common(parser, args)
     if not args.seconds > 0:
         parser.error(f"--seconds must be positive, got {args.seconds:g}")
-    if args.seed < 0:
-        parser.error(f"--seed must not be negative, got {args.seed}")
-    if not 0 < args.confidence < 1:
-        parser.error(f"--confidence must lie between 0 and 1, got {args.confidence:g}")
-    if args.own is None and (_numbers(args) or args.bounds):
+    if args.own is None and (numbers_of(args, NUMBERS) or args.bounds):
         parser.error("--epsilon and its like, and --bounds, go with MODULE:NAME")
-    for problem in write_problems(args.json):
-        parser.error(f"--json: {problem}")
-    for problem in folder_problems(args.plots):
-        parser.error(f"--plots: {problem}")
-
-
-def _numbers(args: argparse.Namespace) -> dict[str, float]:
-    names = ("epsilon", "delta", "alpha", "rho", "mu")
-    return {n: getattr(args, n) for n in names if getattr(args, n) is not None}
 
 
 def _cases(args: argparse.Namespace) -> list[Case]:
     if args.own is not None:
-        numbers = _numbers(args)
+        numbers = numbers_of(args, NUMBERS)
         claim: Privacy | None = None
         if numbers:
             claim = from_parameters(**numbers, scope=args.scope, prefix="--")
@@ -133,7 +124,12 @@ def _cases(args: argparse.Namespace) -> list[Case]:
     from verify.privacy.controls import CONTROLS  # not needed for a mechanism of one's own
     from verify.privacy.toolkit import estimator_cases, mechanism_cases
 
-    return [*mechanism_cases(), *estimator_cases(), *CONTROLS]
+    if args.twins:
+        sound = [case for case in CONTROLS if case.keeps]
+        return [replace(case, name=f"{case.name} {k}") for k in range(args.twins) for case in sound]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of budgets and plans
+        return [*mechanism_cases(), *estimator_cases(), *CONTROLS]
 
 
 def _audited(cases: Sequence[Case], args: argparse.Namespace) -> Iterator[Row]:
@@ -151,7 +147,9 @@ def audited(case: Case, seed: int, effort: dict[str, Any]) -> Row:
     """One row, whatever happens."""
     options = {"seconds": math.inf, **case.options, **effort}
     try:
-        found: Audit = audit(case.mechanism, case.claim, name=case.name, seed=seed, **options)
+        with warnings.catch_warnings():  # releases are drawn with an eye of their own on warnings
+            warnings.simplefilter("ignore")
+            found: Audit = audit(case.mechanism, case.claim, name=case.name, seed=seed, **options)
     except CannotAudit as error:
         return Row(case, None, str(error))
     return Row(case, found)

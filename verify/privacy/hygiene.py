@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from verify.privacy.neighbours import Neighbours
-from verify.privacy.outcomes import CannotAudit, Data, fresh_copy
+from verify.privacy.outcomes import CannotAudit, Data, fresh_copy, is_hardened
 from verify.privacy.rows import Check
 
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.RandomState)
@@ -73,10 +73,10 @@ def records_held(fit: Any, X: np.ndarray) -> list[Any]:
 
 
 def fitted(estimator: Any, data: Data, seed: int | None) -> Any:
-    """A copy fitted with this seed, or with none."""
+    """A copy fitted with this seed, or with none. A seed makes a study: noise is then ordinary."""
     made = fresh_copy(estimator, None)
     if seed is not None and hasattr(made, "set_params"):
-        made.set_params(random_state=seed)
+        made.set_params(random_state=seed, **({"noise": "ordinary"} if is_hardened(made) else {}))
     return made.fit(*(data if isinstance(data, tuple) else (data,)))
 
 

@@ -7,7 +7,6 @@ everything else makes the `form`, a text.
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from attacks.release import fresh_estimator
+from attacks.release import fresh_estimator, positional_arguments
 
 Array = NDArray[np.float64]
 Mechanism = Callable[..., Any]
@@ -90,21 +89,9 @@ def subject(mechanism: Any, name: str | None = None) -> Subject:
             f" got {mechanism!r}"
         )
     own = getattr(mechanism, "__name__", type(mechanism).__name__)
-    if _arguments(mechanism) == 1:
+    if positional_arguments(mechanism) == 1:
         return Subject(name or own, lambda data, rng: mechanism(data), takes_generator=False)
     return Subject(name or own, mechanism)
-
-
-def _arguments(mechanism: Mechanism) -> int:
-    """How many positional arguments it takes, two at most; two if nobody knows."""
-    try:
-        given = inspect.signature(mechanism).parameters.values()
-    except (TypeError, ValueError):
-        return 2
-    if any(each.kind is each.VAR_POSITIONAL for each in given):
-        return 2
-    positional = [e for e in given if e.kind in (e.POSITIONAL_ONLY, e.POSITIONAL_OR_KEYWORD)]
-    return min(len(positional), 2)
 
 
 def _fitting(estimator: Any) -> Mechanism:
@@ -123,9 +110,14 @@ def fresh_copy(estimator: Any, rng: np.random.Generator | None) -> Any:
     if not hasattr(estimator, "get_params"):
         return fresh_estimator(estimator, rng or np.random.default_rng())
     made = clone(estimator)
-    if "random_state" in made.get_params(deep=False):
+    if "random_state" in made.get_params(deep=False) and not is_hardened(made):
         made.set_params(random_state=rng)
     return made
+
+
+def is_hardened(estimator: Any) -> bool:
+    """Whether its noise cannot be drawn again."""
+    return getattr(estimator, "noise", "ordinary") == "hardened"
 
 
 def released_attributes(fitted: Any) -> dict[str, Any]:

@@ -78,19 +78,23 @@ class Run:
         if broken:
             parts.append(f"{sum(r.well for r in broken)} of {len(broken)} broken claims refuted")
         if sound:
-            parts.append(f"{sum(not r.well for r in sound)} of {len(sound)} sound ones refuted")
+            refuted = sum(r.audit is not None and r.audit.refuted for r in sound)
+            parts.append(f"{refuted} of {len(sound)} sound ones refuted")
         if others:
             parts.append(f"{sum(not r.well for r in others)} of {len(others)} of your own refuted")
+        unheard = sum(row.audit is None for row in self.rows)
+        parts += [f"{unheard} not audited"] if unheard else []
         return f"{'; '.join(parts)}; confidence {self.confidence:g} each, seed {self.seed}"
 
 
-def print_run(found: Run, console: Console) -> None:
-    """A table for each group, and the sum."""
-    for group in dict.fromkeys(row.case.group for row in found.rows):
+def print_run(found: Run, console: Console, failures_only: bool = False) -> None:
+    """A table for each group, of all rows or of those that are wrong, and the sum."""
+    shown = [row for row in found.rows if not (failures_only and row.well)]
+    for group in dict.fromkeys(row.case.group for row in shown):
         table = new_table(
             group, ("mechanism / why",), ("claimed", "at least", "releases", "s", "verdict")
         )
-        for row in (row for row in found.rows if row.case.group == group):
+        for row in (row for row in shown if row.case.group == group):
             table.add_row(_named(row), *_figures(row), _verdict(row))
         console.print(table)
     console.print(found.summary(), highlight=False)

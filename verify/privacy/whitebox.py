@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -42,9 +42,10 @@ from minimax.core.privacy import (
     ZeroConcentrated,
 )
 from verify.privacy.budget import letter, refutes
+from verify.privacy.floats import floating_point_check
 from verify.privacy.hygiene import differing, fitted
 from verify.privacy.neighbours import Neighbours
-from verify.privacy.outcomes import Data
+from verify.privacy.outcomes import Data, is_hardened
 from verify.privacy.rows import Check
 
 Array = NDArray[np.float64]
@@ -54,6 +55,8 @@ NOISE_FITS, ENOUGH_NOISE = 200, 4000
 FIRST_NOISE_SEED = 1000
 PATHS = 2
 """Seeds with which each pair is replayed."""
+HARDENED_PATHS = 6
+"""Replays of each pair with noise that no seed repeats."""
 NORMS = {"l1": 1, "l2": 2}
 """All others are the largest of the movements."""
 ADDING = ("laplace", "gaussian", "k-norm")
@@ -124,6 +127,10 @@ class Replay:
     there: Any
     calls: list[tuple[Call, Call]]
 
+    def up_to(self, count: int) -> Replay:
+        """Its first calls."""
+        return replace(self, calls=self.calls[:count])
+
     def movements(self) -> list[tuple[LedgerEntry, float]]:
         """Each entry and how far its value moved."""
         return [(e, a.moved(b, e)) for a, b in self.calls for e in a.entries]
@@ -133,7 +140,7 @@ class Replay:
         return math.sqrt(sum((moved / entry.scale) ** 2 for entry, moved in self.movements()))
 
 
-def recorded(estimator: Any, data: Data, seed: int) -> tuple[Any, list[Call]]:
+def recorded(estimator: Any, data: Data, seed: int | None) -> tuple[Any, list[Call]]:
     """A fit and its calls."""
     recorder = Recorder()
     with seen_by(recorder):
@@ -141,7 +148,7 @@ def recorded(estimator: Any, data: Data, seed: int) -> tuple[Any, list[Call]]:
     return fit, recorder.calls
 
 
-def replayed(estimator: Any, pair: Neighbours, seed: int) -> Replay:
+def replayed(estimator: Any, pair: Neighbours, seed: int | None) -> Replay:
     """The fit on X, and the one on its neighbour that follows it."""
     here, calls = recorded(estimator, pair.first, seed)
     replayer = Replayer(path=calls)
@@ -172,10 +179,13 @@ def whitebox_checks(
     checks = [_paid(replays), _sensitivity(replays), _nothing_else(replays)]
     if unseen:  # the fits were not made to release the same by those that show no call
         told = f"{unseen} of {_counted(ledger).total()} entries show no call: no verdict from this"
-        checks = [Check(c.name, c.passed or None, told) for c in checks]
+        first = [replay.up_to(_leading(ledger, calls)) for replay in replays]
+        sure = [c for c in (_named(ledger, calls), _sensitivity(first)) if c.passed is False]
+        checks = sure + [Check(c.name, c.passed or None, told) for c in checks]
     else:
         checks.append(_exact(replays, ledger, claim))
-    return [composed, *checks, _noise(estimator, neighbours[0].first, level)]
+    floats = _floats(estimator, neighbours, replays)
+    return [composed, *checks, _noise(estimator, neighbours[0].first, level), floats]
 
 
 def _replays(estimator: Any, pair: Neighbours) -> list[Replay]:
@@ -186,6 +196,27 @@ def _replays(estimator: Any, pair: Neighbours) -> list[Replay]:
         raise OtherPath(f"{error}: {pair.about}") from None
     except Exception:
         return []
+
+
+def _leading(ledger: Sequence[LedgerEntry], calls: Sequence[Call]) -> int:
+    """How many calls come before the first entry that shows none: they are replayed surely."""
+    seen = [_key(entry) for call in calls for entry in call.entries]
+    count = 0
+    for entry, key in zip(ledger, seen, strict=False):
+        if _key(entry) != key:
+            break
+        count += 1
+    return count
+
+
+def _floats(estimator: Any, neighbours: Sequence[Neighbours], replays: Sequence[Replay]) -> Check:
+    """What releases give away as doubles; hardened ones are drawn anew, as no seed repeats them."""
+    hardened = is_hardened(estimator)
+    if hardened:
+        pairs = [pair for pair in neighbours for _ in range(HARDENED_PATHS)]
+        drawn = (replayed(estimator, pair, None) for pair in pairs)
+        return floating_point_check((c for replay in drawn for c in replay.calls), True)
+    return floating_point_check((c for replay in replays for c in replay.calls), False)
 
 
 def _counted(entries: Iterable[LedgerEntry]) -> Counter[str]:
@@ -208,6 +239,14 @@ def _paid(replays: Sequence[Replay]) -> Check:
             told = "; ".join(f"{count} x {key}" for key, count in missing.items())
             return Check("ledger", False, f"released and not in it: {told}: {replay.pair}")
     return Check("ledger", True)
+
+
+def _named(ledger: Sequence[LedgerEntry], calls: Sequence[Call]) -> Check:
+    """Every mechanism that was called stands in the ledger, whatever its numbers."""
+    called = {entry.mechanism for call in calls for entry in call.entries}
+    missing = called - {entry.mechanism for entry in ledger}
+    told = f"called and not in it: {', '.join(sorted(missing))}"
+    return Check.of("ledger", not missing, told)
 
 
 def _key(entry: LedgerEntry) -> str:
@@ -287,8 +326,10 @@ def _law(call: Call) -> tuple[tuple[str, float], NoiseLaw, Array]:
 def _noise(estimator: Any, data: Data, level: float) -> Check:
     """The noise of many fits, each law apart; the level is shared."""
     drawn: dict[tuple[str, float], tuple[NoiseLaw, list[Array]]] = {}
+    hardened = is_hardened(estimator)
     for seed in range(NOISE_FITS):
-        for call in recorded(estimator, data, FIRST_NOISE_SEED + seed)[1]:
+        own = None if hardened else FIRST_NOISE_SEED + seed
+        for call in recorded(estimator, data, own)[1]:
             if len(call.entries) == 1 and call.entries[0].mechanism in ADDING:
                 key, law, noise = _law(call)
                 drawn.setdefault(key, (law, []))[1].append(noise)

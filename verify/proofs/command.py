@@ -28,6 +28,7 @@ from verify.proofs.document import (
     summary,
 )
 from verify.proofs.entry import Entry, Finding, Form, Result, Status, run_entry
+from verify.proofs.theorems import Carried, background, bounds_of, place, proofs_of
 from verify.statements import entries
 
 EXAMPLES = """\
@@ -88,13 +89,43 @@ def _plain(entry: Entry, finding: Finding) -> dict[str, object]:
         "status": finding.status.value,
         "expected": entry.expected.value,
         "severity": entry.severity,
+        "method": entry.method,
+        "statement": entry.statement,
         "summary": entry.summary,
+        "wrong": entry.wrong,
+        "not_checkable": entry.not_checkable,
+        "corrected": entry.corrected.words if entry.corrected else None,
         "finding": entry.finding,
+        "same_as": entry.same_as,
+        "uses": list(entry.uses),
+        "proof_uses": list(entry.proof_uses),
+        "despite": entry.despite,
+        "code": [_plain_place(name) for name in entry.code],
+        "proofs": proofs_of(entry),
+        "bounds": [_plain_bound(each) for each in bounds_of(entry)],
         "evidence": {
             role: _plain_form(entry.forms[role], found) for role, found in finding.results.items()
         },
         "mutant_fails": finding.mutant_fails,
         "seconds": finding.seconds,
+    }
+
+
+def _plain_place(name: str) -> dict[str, object]:
+    found = place(name)
+    return {"name": name, "file": found.path, "line": found.line}
+
+
+def _plain_bound(carried: Carried) -> dict[str, object]:
+    bound = carried.bound
+    return {
+        "problem": carried.problem,
+        "name": bound.name,
+        "kind": bound.kind,
+        "side": bound.side,
+        "source": bound.source,
+        "assumptions": carried.assumptions,
+        "at": carried.point,
     }
 
 
@@ -104,6 +135,7 @@ def _plain_form(form: Form, found: Result) -> dict[str, object]:
         "holds": found.holds,
         **found.evidence,
         "check": form.check,
+        "module": form.module,
         "arguments": {name: _plain_value(value) for name, value in form.arguments.items()},
     }
 
@@ -252,7 +284,13 @@ def _show(parser: argparse.ArgumentParser, identifier: str, seed: int, console: 
         parser.error(f"no entry {identifier!r}; nearest: {_nearest(identifier)}")
     finding = run_entry(entry, seed)
     console.print(entry.id, style="bold underline", highlight=False, markup=False)
-    for label, text in paragraphs(entry, finding):
+    links = (
+        ("Stated with", ", ".join(entry.uses)),
+        ("Proved with", ", ".join(entry.proof_uses)),
+        ("Why it stands although not all of that does", entry.despite),
+    )
+    known_of = [(label, text) for label, text in links if text]
+    for label, text in (*paragraphs(entry, finding), *known_of, *background(entry)):
         console.print()
         if label:
             console.print(f"{label}:", style="bold", highlight=False, markup=False)

@@ -24,6 +24,7 @@ from typing import Literal, TypedDict, TypeVar
 
 import numpy as np
 
+from minimax.papers import PAPERS, THIS_WORK
 from verify.seeds import cell_seed
 
 Value = float | int | str | bool
@@ -95,6 +96,8 @@ class Form:
     check: str
     """The name of the check that `run` calls, and with which arguments."""
     arguments: Mapping[str, object] = field(default_factory=dict)
+    module: str = ""
+    """Where the check stands."""
 
 
 class Case:
@@ -127,7 +130,7 @@ class Case:
             first = (rng,) if random else ()
             return check(*first, *self.args, **self.arguments)
 
-        return Form(self.words, run, check.__name__, shown)
+        return Form(self.words, run, check.__name__, shown, check.__module__)
 
 
 FORMS = ("printed", "step", "corrected", "mutant", "relaxed")
@@ -171,6 +174,12 @@ class Entry:
     """The entry of another paper's statement that this one repeats."""
     echoes: str = ""
     """The entry whose finding this one shows again, in another place of the text."""
+    uses: tuple[str, ...] = ()
+    """The statements in whose terms this one is stated, by id."""
+    proof_uses: tuple[str, ...] = ()
+    """The statements that its proof calls on and it does not itself."""
+    despite: str = ""
+    """Why it stands although something that it uses does not."""
     slow: bool = False
     """Left out by --fast."""
 
@@ -258,9 +267,14 @@ class Chapter:
         code: tuple[str, ...] = (),
         same_as: str = "",
         echoes: str = "",
+        uses: tuple[str, ...] = (),
+        proof_uses: tuple[str, ...] = (),
+        despite: str = "",
         slow: bool = False,
     ) -> Callable[[AnyCheck], AnyCheck]:
         """Put a statement above the function that checks it; the fields are those of `Entry`.
+
+        `uses` and `proof_uses` name statements of the same paper by their number alone.
 
         The function is returned as it is, and may stand below several statements. Where it stands
         elsewhere (as the order of the text asks) it is named instead: ``states(...)(check)``.
@@ -285,6 +299,9 @@ class Chapter:
                 code=code,
                 same_as=same_as,
                 echoes=echoes,
+                uses=self._ids(uses),
+                proof_uses=self._ids(proof_uses),
+                despite=despite,
                 slow=slow,
                 not_checkable="",
                 **forms,
@@ -309,6 +326,11 @@ class Chapter:
     def add(self, entry: Entry) -> None:
         """Append an entry that is whole."""
         self._slots[self._reserve()] = entry
+
+    def _ids(self, numbers: tuple[str, ...]) -> tuple[str, ...]:
+        """The ids of statements, which without a paper's key are of this one."""
+        keys = tuple(f"{key}:" for key in (*PAPERS, THIS_WORK))
+        return tuple(n if n.startswith(keys) else f"{self.paper}:{n}" for n in numbers)
 
     def _reserve(self) -> int:
         self._slots.append(None)

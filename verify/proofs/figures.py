@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
+Draw = Callable[["Axes", int], None]
 CONFIDENCE = 0.99
 FALSE, TRUE, OTHER = "tab:red", "tab:blue", "tab:green"
 
@@ -30,13 +32,23 @@ FALSE, TRUE, OTHER = "tab:red", "tab:blue", "tab:green"
 def findings_figure(seed: int = 0) -> Figure:
     """Six panels, each a statement of a paper against what is true."""
     figure = new_figure(15.5, 9.2)
-    draws = (_lemma_3_2, _theorem_3_3, _algorithm_3_1, _label_noise, _ascent, _halving)
-    for axis, draw in zip(figure.subplots(2, 3).ravel(), draws, strict=True):
-        draw(axis, seed)
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=8, frameon=False)
+    for axis, draw in zip(figure.subplots(2, 3).ravel(), PANELS.values(), strict=True):
+        _drawn(axis, draw, seed)
     figure.suptitle("What the papers state (red) and what is true (blue)")
     return figure
+
+
+def panel_figure(identifier: str, seed: int = 0) -> Figure:
+    """The panel of one entry alone."""
+    figure = new_figure(6.4, 4.4)
+    _drawn(figure.subplots(), PANELS[identifier], seed)
+    return figure
+
+
+def _drawn(axis: Axes, draw: Draw, seed: int) -> None:
+    draw(axis, seed)
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8, frameon=False)
 
 
 def _lemma_3_2(axis: Axes, seed: int) -> None:
@@ -129,3 +141,14 @@ def _halving(axis: Axes, seed: int) -> None:
     axis.plot(x, alone, "^--", color=OTHER, label="without interaction: lower bound")
     axis.set(xlabel="log p", ylabel="n R / p", ylim=(0, None))
     axis.set_title("WX21: Remark 1\ninteraction does remove the log p", fontsize=10)
+
+
+PANELS: dict[str, Draw] = {
+    "CWZ19:Lemma 3.2": _lemma_3_2,
+    "CWZ19:Theorem 3.3": _theorem_3_3,
+    "CWZ19:Algorithm 3.1": _algorithm_3_1,
+    "WX21:Theorem 6, privacy": _label_noise,
+    "WX21:Algorithm 2": _ascent,
+    "WX21:Remark 1": _halving,
+}
+"""The panels of the figure, by the entry that each shows."""

@@ -90,6 +90,8 @@ class Claim:
     """Where the claim is checked; a claim without a sweep is refused."""
     upper: Callable[[Point], UpperBound | float] | None = None
     """The upper bound at a point, as a theorem or as a number."""
+    unproved: str = ""
+    """Why there is none, where there is none."""
     noise_factor: float = 20.0
     """How much more noise must push the risk above the upper bound: 2 where the bound is an
     equality up to the statistical term, more where its proof loses constants."""

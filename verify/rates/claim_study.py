@@ -8,7 +8,7 @@ from functools import partial
 from minimax.core.privacy import at_point
 from verify.rates.grid import Cell, Series
 from verify.rates.judge import ZeroRelease, fit_slope, slope_shares
-from verify.rates.measure import interval, zero_losses
+from verify.rates.measure import Measurement, correlations, interval, zero_losses
 from verify.rates.rows import LevelControl, Row, SlopeControl, SlopeRow
 from verify.rates.sequential import LOOKS, Check, Seen
 from verify.rates.tasks import ClaimTask, noisier_label, twin_label
@@ -36,7 +36,7 @@ class ClaimStudy:
         priors = {task.label: task.prior for task in tasks}
         self._zero = {}
         for cell in cells:
-            own = cell_seed(seed, cell.label)
+            own = cell_seed(seed, cell.claim.name)
             drawn = interval(zero_losses(priors[cell.label], ZERO_DRAWS, own), alpha, own)
             self._zero[cell.label] = ZeroRelease(cell.claim.zero_release_risk(cell.point), drawn)
         self._rows = {cell.label: self._row(cell) for cell in cells}
@@ -46,9 +46,12 @@ class ClaimStudy:
 
     def checks(self, seen: Seen) -> list[Check]:
         """Every cell, every exponent, every control."""
-        rows = {label: row(measured=seen.risk(label)) for label, row in self._rows.items()}
+        rows = {
+            cell.label: self._rows[cell.label](measured=_risk(cell, cell.label, seen))
+            for cell in self.cells
+        }
         slopes = [
-            self._slope(series, expected, rows, seen.alpha)
+            self._slope(series, expected, rows, seen)
             for series, expected in zip(self.series, self._expected, strict=True)
         ]
         return [
@@ -71,29 +74,36 @@ class ClaimStudy:
             privacy=str(at_point(claim.model, cell.point, claim.problem.scope)),
             lower=claim.lower.value(**cell.point),
             lower_source=claim.lower.source,
-            upper=claim.ceiling(cell.point),
+            upper=cell.ceiling,
             zero=self._zero[cell.label],
         )
 
     def _slope(
-        self, series: Series, expected: float, rows: Mapping[str, Row], alpha: float
+        self, series: Series, expected: float, rows: Mapping[str, Row], seen: Seen
     ) -> tuple[SlopeRow, tuple[str, ...]]:
         """The fitted exponent, and the cells whose trials make it surer."""
         fitted = tuple(rows[cell.label] for cell in series.cells)
         x = [row.point[series.variable] for row in fitted]
         measured = [row.measured for row in fitted]
+        shared = correlations([seen.values[cell.label] for cell in series.cells])
+        states = len(LOOKS) ** (len(fitted) - 1)
         slope = SlopeRow(
             claim=series.claim.name,
             regime=series.regime,
             variable=series.variable,
-            slope=fit_slope(x, measured, alpha, states=len(LOOKS) ** (len(fitted) - 1)),
+            slope=fit_slope(x, measured, seen.alpha, states, shared),
             expected=expected,
             expected_source=series.claim.lower.source,
             rows=fitted,
         )
-        shares = slope_shares(x, measured, alpha)
+        shares = slope_shares(x, measured, seen.alpha)
         wide = shares >= LEVERAGE * shares.max()
         return slope, tuple(row.label for row, grow in zip(fitted, wide, strict=True) if grow)
+
+
+def _risk(cell: Cell, label: str, seen: Seen) -> Measurement:
+    """What a task of a cell measured: all of them have the draws of their claim."""
+    return seen.risk(label, cell.claim.name)
 
 
 def _level_controls(cell: Cell, rows: Mapping[str, Row], seen: Seen) -> Iterator[Check]:
@@ -102,9 +112,10 @@ def _level_controls(cell: Cell, rows: Mapping[str, Row], seen: Seen) -> Iterator
         return
     row, name, point = rows[cell.label], cell.claim.name, cell.point
     twin, noisier = twin_label(cell), noisier_label(cell)
-    below = LevelControl(name, "non-private twin", point, seen.risk(twin), "lower", row.lower)
+    risk = _risk(cell, twin, seen)
+    below = LevelControl(name, "non-private twin", point, risk, "lower", row.lower)
     yield Check(below, (twin,))
     if row.upper is not None and noisier in seen.values:
         kind = f"noise x {cell.claim.noise_factor:g}"
-        risk = seen.risk(noisier)
+        risk = _risk(cell, noisier, seen)
         yield Check(LevelControl(name, kind, point, risk, "upper", row.upper.value), (noisier,))

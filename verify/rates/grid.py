@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from minimax.core.bound import Point
 from verify.files import JSON
-from verify.rates.claim import BadClaim, Claim, Regime, Sweep
+from verify.rates.claim import BadClaim, Ceiling, Claim, Regime, Sweep
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ class Cell:
     @property
     def label(self) -> str:
         return cell_label(self.claim.name, self.point)
+
+    @cached_property
+    def ceiling(self) -> Ceiling | None:
+        """The upper bound here, which may take a search."""
+        return self.claim.ceiling(self.point)
 
     @property
     def has_controls(self) -> bool:

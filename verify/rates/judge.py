@@ -19,6 +19,9 @@ MARGIN = 0.1
 interval that stays within 10 % of the bound on the wrong side counts as consistent."""
 SLOPE_TOLERANCE = 0.3
 """How far a fitted exponent may be from the bound's (log factors, finite sizes)."""
+TRUSTED = 0.9
+"""How much of the measured covariance of two risks counts: a tenth of the variance of independent
+ones stays whatever the correlation, for what so few trials may not have shown."""
 
 ROOM = 10.0
 """How far the risk of releasing 0 under a prior must be above the lower bound for a comparison
@@ -167,20 +170,34 @@ class Slope:
         return Slope(exponent, self.ci_low + by, self.ci_high + by, self.intercept)
 
 
-def fit_slope(x: list[float], measured: list[Measurement], alpha: float, states: int = 1) -> Slope:
+def fit_slope(
+    x: list[float],
+    measured: list[Measurement],
+    alpha: float,
+    states: int = 1,
+    correlations: NDArray[np.float64] | None = None,
+) -> Slope:
     """Weighted least squares of log risk on log x; the interval propagates the cells' intervals.
 
     Those have the level 1 - alpha. Where each cell may have been measured to one of several
     numbers of trials, `states` is how many combinations of them there are for each of its own:
-    the level is that of all of them together.
+    the level is that of all of them together. The fitted exponent is the sum of c_k log risk_k, and
+    has the variance c' V c: with `correlations` of the measured risks, whose trials may share their
+    draws, V has a part `TRUSTED` of the covariances that these give.
     """
     log_x = np.log(x)
     log_y = np.log([m.risk for m in measured])
-    weights = 1 / _log_variances(measured, alpha)
+    variances = _log_variances(measured, alpha)
+    weights = 1 / variances
     centre = float(np.average(log_x, weights=weights))
-    denominator = float(np.sum(weights * (log_x - centre) ** 2))
-    fitted = float(np.sum(weights * (log_x - centre) * log_y)) / denominator
-    half = float(stats.norm.isf(alpha / states / 2)) / math.sqrt(denominator)
+    parts = weights * (log_x - centre)
+    shares = parts / float(np.sum(parts * (log_x - centre)))
+    fitted = float(np.sum(shares * log_y))
+    scaled = shares * np.sqrt(variances)
+    variance = float(scaled @ scaled)
+    if correlations is not None:
+        variance += TRUSTED * (float(scaled @ correlations @ scaled) - variance)
+    half = float(stats.norm.isf(alpha / states / 2)) * math.sqrt(variance)
     intercept = float(np.average(log_y, weights=weights)) - fitted * centre
     return Slope(fitted, fitted - half, fitted + half, intercept)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.intervals import clopper_pearson, student_half_width
-from minimax.core.bound import Point, Prior, fit_arguments
-from verify.seeds import streams
+from minimax.core.bound import Point, Prior
+from verify.rates.draws import given
+from verify.seeds import stream, streams
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -43,17 +46,17 @@ def losses(
     """Losses of independent trials, from the `first` on: draw theta, draw data, fit, compare.
 
     With several fits, each with noise of its own, a trial's loss is their mean: trials are
-    independent all the same, and the mean of all is the risk.
+    independent all the same, and the mean of all is the risk. Every fit has a stream of its own, so
+    that at another point, where data take more or fewer draws, its noise comes from the same ones.
     """
     out = np.zeros(trials)
     for t, rng in enumerate(streams(seed, first, first + trials)):
-        instance = prior.draw(rng)
-        sample = fit_arguments(instance.sample(int(point["n"]), rng))
-        for _ in range(fits):
-            estimator = make(point)
-            if "random_state" in estimator.get_params():
-                estimator.set_params(random_state=rng)
-            out[t] += instance.loss(released(estimator.fit(*sample))) / fits
+        instance, estimator = prior.draw(rng), make(point)
+        arguments = given(estimator, instance, int(point["n"]), rng)
+        for k in range(fits):
+            if hasattr(estimator, "random_state"):
+                estimator.random_state = stream(seed, first + t, k)
+            out[t] += instance.loss(released(estimator.fit(*arguments))) / fits
     return out
 
 
@@ -73,6 +76,22 @@ def interval(values: NDArray[np.float64], alpha: float, seed: int) -> Measuremen
     """Mean and two-sided Student interval of level 1 - alpha, of values that are not negative."""
     mean, half = float(np.mean(values)), student_half_width(values, alpha)
     return Measurement(mean, max(mean - half, 0.0), mean + half, len(values), seed)
+
+
+def correlations(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Of the means of several tasks whose t-th trials share their draws.
+
+    Means over the first n_j and n_k trials, of which m are common, have the correlation
+    r m/sqrt(n_j n_k) if the losses of a common trial have r.
+    """
+    out = np.eye(len(values))
+    for j, k in itertools.combinations(range(len(values)), 2):
+        common = min(len(values[j]), len(values[k]))
+        first, second = (values[place][:common] - values[place][:common].mean() for place in (j, k))
+        size = math.sqrt(float(first @ first) * float(second @ second))
+        share = common / math.sqrt(len(values[j]) * len(values[k]))
+        out[j, k] = out[k, j] = share * float(first @ second) / size if size else 0.0
+    return out
 
 
 def proportion(successes: int, trials: int, alpha: float, seed: int) -> Measurement:

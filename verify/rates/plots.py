@@ -39,8 +39,7 @@ def write_plots(folder: Path, found: Run) -> list[Path]:
     for claim, slopes in by_claim.items():
         cases = [r for r in found.cells if r.claim == claim and isinstance(r, WorstCaseRow)]
         figure = _worst_case_figure(cases, slopes[0]) if cases else _claim_figure(claim, slopes)
-        name = re.sub(r"[^A-Za-z0-9]+", "-", claim).strip("-") + ".png"
-        written.append(write_figure(folder / name, figure))
+        written.append(write_figure(folder / plot_name(claim), figure))
     contrast = dimension_figure(found.slopes)
     if contrast is not None:
         written.append(write_figure(folder / "local-contrast.png", contrast))
@@ -52,6 +51,11 @@ def write_plots(folder: Path, found: Run) -> list[Path]:
     if covered is not None:
         written.append(write_figure(folder / "coverage.png", covered))
     return written
+
+
+def plot_name(claim: str) -> str:
+    """The file of a claim's figure."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", claim).strip("-") + ".png"
 
 
 def _claim_figure(claim: str, slopes: Sequence[SlopeRow]) -> Figure:

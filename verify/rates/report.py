@@ -49,7 +49,8 @@ def list_claims(claims: Sequence[Claim], extras: Sequence[Extra], console: Conso
     table = new_table("claims", ("claim / estimator", "lower bound / upper bound"))
     for claim in claims:
         lower = f"{escape(claim.lower.name)} [dim]({escape(claim.lower.source)})[/dim]"
-        upper = "upper bound: proven" if claim.upper else "no upper bound"
+        why = f": {escape(claim.unproved)}" if claim.unproved else ""
+        upper = "upper bound: proven" if claim.upper else f"no upper bound{why}"
         table.add_row(_named(claim.name, claim.estimator), f"{lower}\n{upper}")
     for extra in extras:
         table.add_row(_named(extra.name, extra.by), extra.against)

@@ -10,7 +10,7 @@ has the level 1 - alpha if its interval has 1 - alpha/K^m at each of the K^m com
 fixed in advance. The chance that any of these misses is at most the sum of theirs. (The levels of
 single intervals are nominal where they are Student's: losses of few coordinates are skewed, and
 their upper ends miss more often than they say, by orders of magnitude at 16 trials of one
-coordinate. So the first look is not early.)
+coordinate. So the first look is not early, and is the full number where that is `FEWEST` or less.)
 
 **Rule.** A task goes on while something that rests on it is open: a level or an exponent that is
 not consistent, a control that has not broken, a risk that may be larger than that of releasing 0.
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-LOOKS = tuple(2 ** (k / 2) for k in range(-4, 5))
+LOOKS = tuple(2 ** (k / 2) for k in range(-4, 7))
 """When it is looked at, in units of a task's full number of trials."""
 FEWEST = 32
-"""Trials of a first look, at least."""
+"""Trials of a first look, at least, where the full number is not smaller."""
 PIECE = 3e7
 """Numbers that a piece of work draws at the most: about a second."""
 OVERHEAD = 5e4
@@ -99,9 +99,11 @@ class Seen:
     alpha: float
     """Error budget of an interval at one look."""
 
-    def risk(self, label: str) -> Measurement:
-        """The mean of a task's losses, with Student's interval."""
-        return interval(self.values[label], self.alpha, cell_seed(self.seed, label))
+    def risk(self, label: str, drawn_as: str | None = None) -> Measurement:
+        """The mean of a task's losses, with Student's interval; `drawn_as` names its seed if the
+        label does not."""
+        own = cell_seed(self.seed, drawn_as or label)
+        return interval(self.values[label], self.alpha, own)
 
     def share(self, label: str, column: int) -> Measurement:
         """In how many trials of a task something was so, with the exact interval."""
@@ -143,8 +145,7 @@ class Study(Protocol):
 
 def number(task: Task, look: float) -> int:
     """How many trials a task has had by a look."""
-    most = math.ceil(LOOKS[-1] * task.trials)
-    return min(max(math.ceil(look * task.trials), FEWEST), most)
+    return max(math.ceil(look * task.trials), min(FEWEST, task.trials))
 
 
 class Piece(NamedTuple):

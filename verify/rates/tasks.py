@@ -31,6 +31,9 @@ class ClaimTask:
     """
 
     label: str
+    drawn_as: str
+    """Names its draws. Those of all tasks of a claim are the same as far as their points allow:
+    exponents rest on ratios, which such losses have with less scatter."""
     make: Factory
     prior: Prior
     point: Point
@@ -44,13 +47,13 @@ class ClaimTask:
         return self.point["n"] * self.point.get("d", self.point.get("p", 1.0))
 
     def values(self, seed: int, first: int, last: int) -> NDArray[np.float64]:
-        """The losses of some trials, with the seed that the label determines."""
+        """The losses of some trials."""
         return losses(
             lambda _: self.make(self.estimator_point),
             self.prior,
             self.point,
             last - first,
-            cell_seed(seed, self.label),
+            cell_seed(seed, self.drawn_as),
             first,
             self.fits,
         )
@@ -60,6 +63,7 @@ class ClaimTask:
         estimator and the prior are written out as well."""
         key: dict[str, object] = {
             "task": self.label,
+            "drawn_as": self.drawn_as,
             "point": dict(self.point),
             "estimator_point": dict(self.estimator_point),
             "fits": self.fits,
@@ -91,19 +95,21 @@ def tasks_of(cells: Sequence[Cell], profile: Profile) -> list[ClaimTask]:
 
 def _cell_tasks(cell: Cell, profile: Profile) -> Iterator[ClaimTask]:
     claim, point = cell.claim, cell.point
-    prior = claim.lower.prior(**point)
+    prior, drawn_as = claim.lower.prior(**point), claim.name
     full = round(profile.trials * cell.weight)
-    yield ClaimTask(cell.label, claim.estimator_at, prior, point, point, full, cell.fits)
+    make = claim.estimator_at
+    yield ClaimTask(cell.label, drawn_as, make, prior, point, point, full, cell.fits)
     if not cell.has_controls:
         return
     trials = max(profile.trials // 2, LEAST_CONTROL_TRIALS)
     few = round(trials * min(cell.weight, 1))
-    yield ClaimTask(twin_label(cell), claim.non_private, prior, point, point, few)
-    ceiling = claim.ceiling(point)
+    twin = twin_label(cell)
+    yield ClaimTask(twin, drawn_as, claim.non_private, prior, point, point, few)
+    ceiling = cell.ceiling
     if ceiling and not ceiling.vacuous:
         noisier, many = weakened(point, claim.noise_factor), round(trials * cell.loud_weight)
         label = noisier_label(cell)
-        yield ClaimTask(label, claim.estimator_at, prior, point, noisier, many, cell.fits)
+        yield ClaimTask(label, drawn_as, make, prior, point, noisier, many, cell.fits)
 
 
 def twin_label(cell: Cell) -> str:

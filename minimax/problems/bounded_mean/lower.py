@@ -111,7 +111,7 @@ def tracing_signs(model: type[Privacy]) -> LowerBound:
 
     return LowerBound(
         name="tracing: sign data",
-        source=f"{THIS_WORK}: tracing_signs (for CWZ19: §2.3)",
+        source=f"{THIS_WORK}: tracing_signs (for CWZ19: Lemma 2.1)",
         parameters=("n", "d", "sigma", *parameter_names(model)),
         optimise=optimise,
         formula=formula,

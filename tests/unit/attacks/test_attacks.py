@@ -25,6 +25,7 @@ from attacks.sparse_mean import _derivative, claimed_sum
 from estimators.controls.mean import HardThresholdedMean, SampleMean
 from estimators.mean import NoisyMean
 from minimax import Approximate, Pure, ZeroConcentrated
+from minimax.methods.antipodal_gain import average_pair_gain
 from minimax.methods.priors import CosinePrior, GaussianInstance, SignPrior
 from minimax.methods.tracing import GAUSSIAN, gain
 
@@ -258,7 +259,8 @@ def test_memory_is_bounded(monkeypatch):
 
 def test_ceiling_is_the_tracing_lemma():
     result = small_game()
-    G = gain(ZeroConcentrated(0.5), GAUSSIAN)
+    G = average_pair_gain(ZeroConcentrated, {"rho": 0.5})
+    assert gain(ZeroConcentrated(0.5), GAUSSIAN) > G
     expected = 7 * G * 0.7 * math.sqrt(result.spread.value)
     assert result.ceiling().value == pytest.approx(expected)
     plain = result.ceiling(Pure(0.5)).value

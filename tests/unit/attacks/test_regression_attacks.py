@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -24,6 +25,7 @@ from minimax.methods.priors import (
     LogisticPrior,
     RegressionPrior,
 )
+from minimax.methods.resampled_sign import concentrated_contraction
 from minimax.methods.tracing import BOUNDED_PRODUCT, GAUSSIAN, GAUSSIAN_PRODUCT
 from minimax.methods.van_trees import ball_exponent, ball_information
 
@@ -314,7 +316,12 @@ def test_game_plays_regression():
         LINEAR, 20, LeastSquares(), RegressionAttack(LINEAR), trials=4, seed=1, attribute="coef_"
     )
     assert result.spread.value == pytest.approx(result.loss.value)
+    contraction = math.sqrt(concentrated_contraction(0.5))  # least: few records, of one scalar each
     assert result.ceiling(ZeroConcentrated(0.5)).value == pytest.approx(
+        20 * contraction * math.sqrt(result.member_second.value)
+    )
+    without = replace(result, symmetric=False)
+    assert without.ceiling(ZeroConcentrated(0.5)).value == pytest.approx(
         20 * math.sqrt(math.expm1(1.0)) * 0.7 * math.sqrt(result.spread.value)
     )
 
@@ -353,9 +360,10 @@ def test_mismatched_records_are_refused():
 
 
 def test_the_prior_of_another_model_is_refused():
-    for kind in (RegressionAttack, RegressionResidualAttack):
-        with pytest.raises(TypeError, match="prior must be a RegressionPrior"):
-            kind(LOGISTIC)
+    with pytest.raises(TypeError, match="prior must be a RegressionPrior"):
+        RegressionResidualAttack(LOGISTIC)
+    with pytest.raises(ValueError, match="noise must be given"):
+        RegressionAttack(LOGISTIC)
     for kind in (ScoreAttack, ScoreResidualAttack):
         with pytest.raises(TypeError, match="prior must be a LogisticPrior"):
             kind(LINEAR)

@@ -147,7 +147,7 @@ def test_rate_of_outsiders_is_not_understated_where_positions_differ():
     rng = np.random.default_rng(0)
     offset = np.array([10.0, 0.0])
     shares = [accepted(offset + rng.random(2), offset + rng.random(2)) for _ in range(20_000)]
-    fpr, tpr, _ = averaged(shares, 2, 0.99)
+    fpr, tpr = averaged(shares, 2, 0.99)[:2]
     true = np.mean(shares, axis=0)
     np.testing.assert_allclose(true, [1 / 4, 3 / 4], atol=0.02)
     assert np.all(fpr[1:] >= true)
@@ -158,9 +158,9 @@ def test_rate_of_outsiders_is_not_understated_where_positions_differ():
 def test_advantage_is_measured_where_it_was_not_chosen():
     """Level 0 wins the first half by chance and is worth nothing in the second."""
     shares = [np.array([0.9, 0.5, 1.0])] * 2 + [np.array([0.3, 0.8, 1.0])] * 2
-    advantage = averaged(shares, 3, 0.99)[2]
+    advantage = averaged(shares, 3, 0.99).advantage
     assert advantage.value == pytest.approx(0.3 - 1 / 3)
-    one = averaged(shares[:1], 3, 0.99)[2]
+    one = averaged(shares[:1], 3, 0.99).advantage
     assert (one.low, one.high) == (-math.inf, math.inf)
 
 

@@ -20,15 +20,13 @@ from estimators import (
 from estimators.core.error_laws import (
     Descent,
     LastPhase,
-    Step,
     iterate_error,
     last_phase_error,
     solved_error,
-    unsure_newton_error,
-    unsure_steps,
 )
 from estimators.core.intervals import ErrorLaw, NormalNoise, chi_square_rule, noise_law
 from estimators.core.second_moment import SecondMoment
+from estimators.core.unsure_moment import ErrorsOnAxes, Step
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 ALPHA = 1e-6
@@ -38,7 +36,9 @@ ISOTROPIC: dict[str, Any] = {**KNOWN, "second_moment": "isotropic"}
 LOUD = ZeroConcentrated(1e3)
 ESTIMATORS: dict[str, Any] = {
     "NoisyMean": NoisyMean(Pure(1.0), sigma=1.0, radius=1.0),
-    "NoisyGradientRegression": NoisyGradientRegression(ZeroConcentrated(1.0), radius=5.0, **KNOWN),
+    "NoisyGradientRegression": NoisyGradientRegression(
+        ZeroConcentrated(1.0), radius=5.0, L=1.0, **KNOWN
+    ),
     "ResidualClippedRegression": ResidualClippedRegression(
         Approximate(1.0, 1e-6), radius=1.0, second_moment="private", **KNOWN
     ),
@@ -96,17 +96,17 @@ def test_the_law_of_clipped_residuals_is_made_of_releases() -> None:
     tau = of_moment.scale
     moment = SecondMoment.of(fit.second_moment_, math.sqrt(6) * tau, tau)
     releases = zip(fit.plan_.phases, of_phases, strict=True)
-    steps = unsure_steps(
-        moment,
-        [Step(phase.clip, phase.slope, entry.scale) for phase, entry in releases],
-        n=400,
-        sigma=NOISE,
-        reach=1.0,
-        stretch=max(fit.plan_.row_length**2 / moment.trace, 1.0),
+    errors = ErrorsOnAxes(
+        moment, 400, reach=1.0, stretch=max(fit.plan_.row_length**2 / moment.trace, 1.0)
     )
+    for phase, entry in releases:
+        step = Step(phase.clip, phase.slope, entry.scale)
+        gain = errors.step(step, errors.residual_deviation(NOISE))
+    mapped = errors.mapped(gain) * (fit.noise_scale_ / step.slope)
+    assert np.allclose(mapped @ mapped.T, fit.noise_covariance_, rtol=1e-12)
     noise = noise_law(fit.ledger_[-1], 3)
-    assert same(unsure_newton_error(moment, steps, noise, fit.noise_covariance_), fit.error_law_)
-    assert fit.plan_.risk >= steps[-1].risk
+    assert same(errors.error_law(noise, fit.noise_covariance_), fit.error_law_)
+    assert fit.plan_.risk >= errors.risk
 
 
 # Simulations
@@ -128,7 +128,12 @@ def inflation(estimator: Any, trials: int, target: float, n: int = 1000) -> tupl
     "estimator",
     [
         NoisyGradientRegression(
-            ZeroConcentrated(0.2), radius=2.0, steps=2, start=np.array([0.8, -0.2, 0.1]), **KNOWN
+            ZeroConcentrated(0.2),
+            radius=2.0,
+            L=1.0,
+            steps=2,
+            start=np.array([0.8, -0.2, 0.1]),
+            **KNOWN,
         ),
         AdaptiveSufficientStatistics(ZeroConcentrated(0.05), R=2.0, **KNOWN),
         AdaptiveSufficientStatistics(ZeroConcentrated(0.2), R=2.0, release="three", **KNOWN),
@@ -215,7 +220,12 @@ LABELS = data()[1] > 0
     ("estimator", "y", "reason"),
     [
         (AdaptiveSufficientStatistics(ZeroConcentrated(1e-4)), data()[1], "noise on X'X"),
-        (NoisyGradientRegression(LOUD, radius=0.1), data()[1], "coef_ was moved to the border"),
+        (
+            NoisyGradientRegression(LOUD, radius=0.1, L=1.0),
+            data()[1],
+            "coef_ was moved to the border",
+        ),
+        (NoisyGradientRegression(LOUD, radius=5.0), data()[1], "the rows' second moment"),
         (NoisyGradientRegression(schedule="theorem"), data()[1], "schedule='theorem'"),
         (
             PlannedLogisticRegression(radius=1.0, row_bound=1.0),

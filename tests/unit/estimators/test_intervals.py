@@ -32,7 +32,7 @@ KNOWN = {"sigma": 1.0, "radius": 1.0}
 RESPONSES = {"sigma": 0.3, "row_bound": 1.0, "radius": 1.0}
 ESTIMATORS: dict[str, Any] = {
     "NoisyMean": NoisyMean(**KNOWN, random_state=0),
-    "NoisyGradientRegression": NoisyGradientRegression(**RESPONSES, random_state=0),
+    "NoisyGradientRegression": NoisyGradientRegression(**RESPONSES, L=1.0, random_state=0),
     "ResidualClippedRegression": ResidualClippedRegression(**RESPONSES, random_state=0),
 }
 
@@ -242,9 +242,10 @@ def test_intervals_have_a_place_for_each_coordinate_and_cost_nothing(name: str) 
         (NoisyMean(Pure(1e3), R="quantile"), "R='quantile'"),
         (NoisyMean(R="theory", clip="ball", **KNOWN), "clip='ball'"),
         (NoisyGradientRegression(Approximate(1e3, 1e-6), R="quantile"), "R='quantile'"),
-        (NoisyGradientRegression(L=2.0), "L > 1"),
+        (NoisyGradientRegression(L=2.0), "the rows' second moment"),
+        (NoisyGradientRegression(), "the rows' second moment"),
         (SparseMean(**KNOWN), "coordinates were chosen"),
-        (NoisyGradientRegression(step_size=1e9), "step_size"),
+        (NoisyGradientRegression(L=1.0, step_size=1e9), "step_size"),
     ],
 )
 def test_where_the_law_is_not_public_the_error_says_why(estimator: Any, reason: str) -> None:
@@ -285,7 +286,7 @@ def squared_errors(estimator: Any, trials: int) -> tuple[np.ndarray, np.ndarray]
 
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_the_law_of_the_last_iterate(steps: int) -> None:
-    options = {**RESPONSES, "steps": steps}
+    options = {**RESPONSES, "L": 1.0, "steps": steps}
     found, bare = squared_errors(
         NoisyGradientRegression(ZeroConcentrated(0.1), **options, random_state=0), 300
     )

@@ -109,12 +109,12 @@ def test_a_search_is_one_line_of_the_ledger_and_costs_its_share() -> None:
 def test_ranges_are_medians_and_normal_reaches() -> None:
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.normal(0.3, 0.01, 50_000), rng.normal(-0.5, 0.1, 50_000)])
-    y = rng.exponential(0.05, 50_000) - 0.9
+    y = np.abs(rng.normal(0, 0.05, 50_000)) - 0.9
     found = ranges.found_ranges(records_of(X, y), purse(), 0.2, 0.05, centred=True)
-    assert found.middle == pytest.approx([0.3, -0.5, -0.9 + 0.05 * math.log(2)], abs=2e-3)
+    assert found.middle == pytest.approx([0.3, -0.5, -0.9 + 0.05 * 0.6745], abs=2e-3)
     assert found.half[:2] == pytest.approx([0.0196, 0.196], rel=0.2)  # a quarter of an octave
     assert -1 <= found.lowest < y.min()
-    assert np.quantile(y, 0.995) < found.highest < y.max()
+    assert np.quantile(y, 0.995) < found.highest < -0.6
 
 
 def test_bounds_a_thousand_times_too_wide_change_little() -> None:
@@ -179,6 +179,22 @@ def test_predictions_of_a_long_tail_are_not_clamped(spread: float, free: bool) -
     X = rng.uniform(-1, 1, (50_000, 1))
     found = ranges.found_ranges(records_of(X, y), purse(Gaussian(0.5)), 0.2, 0.05, centred=True)
     assert (found.highest == 1.0) == free
+
+
+def highest_of(y: Array) -> float:
+    X = np.random.default_rng(0).uniform(-1, 1, (len(y), 1))
+    found = ranges.found_ranges(records_of(X, y), purse(Gaussian(0.3)), 0.2, 0.05, centred=True)
+    return found.highest
+
+
+def test_predictions_end_where_responses_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scale with a largest value, and the same without one."""
+    free = np.random.default_rng(7).normal(0, 0.05, 20_000)
+    coded = np.minimum(free, 0.08)
+    assert 0.08 <= highest_of(coded) < 0.08 * 1.08
+    assert highest_of(free) > 0.08 * 1.3
+    monkeypatch.setattr(ranges, "ENDED", -math.inf)
+    assert highest_of(coded) > 0.08 * 1.2
 
 
 def test_the_finest_median_is_below_the_least_size() -> None:

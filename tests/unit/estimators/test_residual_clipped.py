@@ -37,6 +37,7 @@ def records(n: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         ({"sigma": -0.1}, "sigma must be positive"),
         ({"second_moment": "known"}, "second_moment must be 'private', 'isotropic' or a matrix"),
         ({"second_moment": np.eye(2)}, r"second_moment must be a finite matrix of shape \(3, 3\)"),
+        ({"second_moment": [["a"]]}, r"second_moment must be a finite matrix of shape \(3, 3\)"),
         ({"second_moment": -np.eye(3)}, "second_moment must be positive definite"),
         ({"second_moment": np.triu(np.ones((3, 3)))}, "second_moment must be symmetric"),
         (

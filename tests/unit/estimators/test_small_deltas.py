@@ -333,16 +333,22 @@ def test_the_search_for_epsilon_is_short_tight_and_on_the_safe_side(
         assert optimize.brentq(gap, 0.0, high, rtol=1e-12) == pytest.approx(found, rel=1e-9)
 
 
+def forget() -> None:
+    """What was composed before."""
+    accounting._composed.cache_clear()
+    accounting._total_approximate.cache_clear()
+
+
 def test_the_floor_is_searched_for_only_where_it_is_above(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = (LedgerEntry("any", 1.0, "l2", 1.0, (Pure(0.1),), count=30),)
-    accounting._total_approximate.cache_clear()
+    forget()
     found = compose(ledger, Approximate, 1e-6).parameters["epsilon"]
     assert accounting._least_epsilon(ledger, 1e-6) <= found
     # With every route broken the floor is what is reported, as a search for it gives it.
     monkeypatch.setattr(loss_law, "epsilon", lambda *_: 1e-3)
-    accounting._total_approximate.cache_clear()
+    forget()
     broken = compose(ledger, Approximate, 1e-6).parameters["epsilon"]
-    accounting._total_approximate.cache_clear()
+    forget()
     assert 1e-3 < broken == accounting._least_epsilon(ledger, 1e-6)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -13,6 +14,7 @@ from scipy import special
 from estimators import PrivateClassifier
 from estimators.core.base import PlanWarning
 from estimators.core.two_classes import PUBLIC_LABELS
+from estimators.tables import classifier_steps
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 LOUD = Gaussian(1e4)
@@ -57,6 +59,34 @@ def test_without_noise_coefficients_are_those_of_the_law_in_the_units_of_the_tab
     shuffled = np.random.default_rng(1).permutation(y)
     control = PrivateClassifier(LOUD, BOUNDS, (0, 1), random_state=0).fit(X, shuffled)
     assert np.abs(control.coef_[0] / TRUE).max() < 0.2
+
+
+def lost_to_noise(seed: int) -> float:
+    """Log loss beyond that of the classes' shares, where the columns tell nothing."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(0, 1, (3000, 20)), rng.integers(0, 2, 3000)
+    fit = PrivateClassifier(USUAL, (-10, 10), (0, 1), random_state=seed).fit(X[:1000], y[:1000])
+    return log_loss(fit, X[1000:], y[1000:]) - math.log(2)
+
+
+def test_where_nothing_can_be_learnt_the_constant_is_nearly_what_is_released(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert np.mean([lost_to_noise(seed) for seed in range(12)]) < 0.02
+    monkeypatch.setattr(classifier_steps, "guarded", lambda found, *told: found)
+    assert np.mean([lost_to_noise(seed) for seed in range(12)]) > 0.03
+
+
+def test_echoes_are_what_noise_becomes_in_the_average() -> None:
+    """A unit in one slope alone, followed step by step."""
+    pace, bend = classifier_steps.Pace(6, 2, 0.4, 0.5), 0.7
+    for at, echo in enumerate(pace.echoes(bend)):
+        coef = way = total = 0.0
+        for t in range(6):
+            way = 0.5 * way - 0.4 * ((t == at) + bend * coef)
+            coef += way
+            total += coef if t >= 2 else 0.0
+        assert echo == pytest.approx(total / 4)
 
 
 def test_a_usual_budget_loses_little() -> None:

@@ -15,11 +15,12 @@ from estimators import PrivateRegression
 from estimators.core.base import PlanWarning
 from estimators.core.intervals import ErrorLaw
 from estimators.core.purse import Purse
-from estimators.tables import constant, regression_steps
+from estimators.tables import constant, regression_kernels
 from estimators.tables.frame import Image
 from estimators.tables.regression_guard import guarded
+from estimators.tables.regression_kernels import Lens, View
 from estimators.tables.regression_plan import plan_of
-from estimators.tables.regression_steps import Lens, Run, View
+from estimators.tables.regression_steps import Run
 from minimax import Approximate, Gaussian, Pure, ZeroConcentrated
 
 Array = np.ndarray
@@ -55,11 +56,11 @@ def r2(model: PrivateRegression, X: Any, y: Array) -> float:
 # --- Sensitivity ----------------------------------------------------------------------------------
 
 KERNELS: dict[str, tuple[Callable[[Array, Array], Array], float]] = {
-    "joint": (lambda Z, y: regression_steps.joint_gram(Z, y, lens(0).view, 1.3), math.sqrt(2)),
-    "step": (lambda Z, y: regression_steps.step_gram(Z, y, lens(0), WEIGHTS[0.5]), math.sqrt(2)),
-    "rows": (lambda Z, y: regression_steps.step_gram(Z, y, lens(1), WEIGHTS[0.7]), math.sqrt(2)),
-    "vector": (lambda Z, y: regression_steps.step_vector(Z, y, lens(2)), 2.0),
-    "sandwich": (lambda Z, y: regression_steps.sandwich_gram(Z, y, lens(3)), math.sqrt(2)),
+    "joint": (lambda Z, y: regression_kernels.joint_gram(Z, y, lens(0).view, 1.3), math.sqrt(2)),
+    "step": (lambda Z, y: regression_kernels.step_gram(Z, y, lens(0), WEIGHTS[0.5]), math.sqrt(2)),
+    "rows": (lambda Z, y: regression_kernels.step_gram(Z, y, lens(1), WEIGHTS[0.7]), math.sqrt(2)),
+    "vector": (lambda Z, y: regression_kernels.step_vector(Z, y, lens(2)), 2.0),
+    "sandwich": (lambda Z, y: regression_kernels.last_look(Z, y, lens(3))[1], math.sqrt(2)),
     "mean": (lambda Z, y: constant.clipped_sum(Z, y, 0.3, 0.1), 2.0),
 }
 
@@ -88,7 +89,7 @@ def test_rows_that_are_not_shortened_move_it_by_more(monkeypatch: pytest.MonkeyP
     def undone(columns: Array, length: float) -> Array:
         return columns
 
-    monkeypatch.setattr(regression_steps, "shortened", undone)
+    monkeypatch.setattr(regression_kernels, "shortened", undone)
     assert largest_move(KERNELS["step"][0]) > 2 * math.sqrt(2)
     assert largest_move(KERNELS["joint"][0]) > 2 * math.sqrt(2)
 

@@ -77,7 +77,7 @@ def test_predictions_follow_a_long_tail(monkeypatch: pytest.MonkeyPatch) -> None
         return explained(y, model.predict(x[:, None]))
 
     assert score() > 0.95
-    monkeypatch.setattr(ranges, "SURELY_FAR", math.inf)  # never free: clamped at a quantile
+    monkeypatch.setattr(ranges, "TAIL_FAR", math.inf)  # never free: clamped at a quantile
     assert score() < 0.9
 
 
@@ -157,6 +157,52 @@ def test_long_tails_of_columns_widen_intervals(monkeypatch: pytest.MonkeyPatch) 
     assert coverage() < 0.3
 
 
+def skewed_coverage() -> float:
+    """Of fitted values, where one residual in four is from a long tail on one side."""
+    rng = np.random.default_rng(0)
+    X, late = rng.normal(0, 1, (50_000, 8)), rng.random(50_000) < 0.25
+    y = X[:, 0] + rng.normal(0, 1, 50_000) + np.where(late, rng.exponential(12, 50_000), 0)
+    rows = np.column_stack([np.ones(50_000), X])
+    near = 0.5 * X[:200]
+    fitted = np.column_stack([np.ones(200), near]) @ np.linalg.lstsq(rows, y, rcond=None)[0]
+    held = []
+    for seed in range(6):
+        some = rng.integers(50_000, size=2500)
+        model = PrivateRegression(USUAL, (-6, 6), (-100, 300), random_state=seed)
+        low, high = model.fit(X[some], y[some]).fitted_interval(near, 0.9)
+        held.append(np.mean((low <= fitted) & (fitted <= high)))
+    return float(np.mean(held))
+
+
+def test_intervals_count_what_clips_take_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert skewed_coverage() > 0.85
+    monkeypatch.setattr(regression_error, "tail_loss", lambda *counts: 0.0)
+    assert skewed_coverage() < 0.8
+
+
+def test_what_a_tail_loses() -> None:
+    """In closed form, t^-3 and t^-2: 1/2 and 1 of those beyond 1; and where none is seen."""
+    far = regression_error.FAR_OUT
+    assert regression_error.tail_loss(800.0, 100.0, 1.0) == pytest.approx(far * 800 / 2)
+    assert regression_error.tail_loss(800.0, 200.0, 1.0) == pytest.approx(far * 800)
+    assert regression_error.tail_loss(-5.0, 9.0, 10.0) == pytest.approx(10 / 2)
+    slow = regression_error.tail_loss(800.0, 800.0, 1.0)
+    assert slow == regression_error.tail_loss(800.0, 1e9, 1.0) == pytest.approx(far * 800 * 4)
+
+
+def test_there_are_no_intervals_where_few_responses_decide() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 1, (2000, 5))
+    y = np.where(rng.random(2000) < 0.02, rng.lognormal(8, 1, 2000), 0)
+    model = PrivateRegression(USUAL, (-6, 6), (0, 2e5), random_state=0).fit(X, y)
+    assert model.coef_.any()
+    with pytest.raises(ValueError, match="most responses are nearly equal"):
+        model.confidence_interval(0.9)
+    with pytest.raises(ValueError, match="most responses are nearly equal"):
+        model.fitted_interval(X)
+    assert f"{model.coef_[0]:.4g}" in str(model)
+
+
 # --- Bounds that are far off ----------------------------------------------------------------------
 
 
@@ -179,6 +225,9 @@ def test_bounds_that_hide_a_column_are_told_of() -> None:
     with pytest.warns(ReleasedWarning, match="^0: nearly all values are equal, or their bounds"):
         model.fit(X, X.sum(axis=1))
     assert model.unseen_columns_ == [0]
+    low, high = model.confidence_interval(0.9)
+    assert (low[0], high[0]) == (-math.inf, math.inf)
+    assert np.isfinite([low[1], high[1]]).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.set_params(bounds=(0, 1e7)).fit(X, X.sum(axis=1))

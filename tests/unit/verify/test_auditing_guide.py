@@ -25,5 +25,5 @@ def test_the_guide_runs_and_prints_what_it_says() -> None:
         exec(compile(shortened, "auditing.md", "exec"), names)
     verdicts = re.findall(r"verdict\.value\)+  # (.*)", source)
     lines = [line for line in printed.getvalue().splitlines() if line in ("REFUTED", "NOT REFUTED")]
-    assert lines == verdicts == ["REFUTED", "NOT REFUTED", "REFUTED"]
+    assert lines == verdicts == ["REFUTED", "NOT REFUTED", "REFUTED", "NOT REFUTED"]
     assert "report, claimed pure(epsilon=1): REFUTED" in printed.getvalue()

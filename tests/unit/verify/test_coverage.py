@@ -17,7 +17,7 @@ from verify.rates.judge import Verdict, judge_coverage
 from verify.rates.measure import Measurement
 from verify.rates.sequential import LOOKS
 from verify.rates.special import coverage
-from verify.rates.special.coverage import CELLS, KNOWN, RESPONSES, Cell, fitted_trials
+from verify.rates.special.coverage import CELLS, KNOWN, TOLD, Cell, fitted_trials
 from verify.seeds import streams
 
 SMALL = (
@@ -27,7 +27,7 @@ SMALL = (
         "gradient",
         coverage.responses,
         coverage.GRADIENT,
-        RESPONSES,
+        TOLD,
         ZeroConcentrated(0.5),
         300,
         2,

@@ -78,6 +78,14 @@ def test_bad_usage(
     assert told in usage_error(main, arguments, capsys)
 
 
+def test_twins_are_audited_again_and_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--twins", "2", "--only", "noisy max [01]", *FEW]) == 0
+    assert "0 of 2 sound ones refuted" in capsys.readouterr().out
+    assert not list((folder / "out").iterdir())  # only what is wrong is drawn
+
+
 def test_controls_are_enough_and_named_once() -> None:
     names = [case.name for case in CONTROLS]
     assert len(set(names)) == len(names)

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from tests.commands import usage_error
-from tests.unit.verify.test_ledger import entry, failing, passing
+from tests.unit.verify.test_ledger import LEDGER, entry, failing, passing
 from verify.proofs import command, figures, main
 from verify.proofs.document import anchors, section
 from verify.proofs.entry import (
@@ -37,6 +37,13 @@ def test_the_command_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert only["finding"] == only["id"]
     assert set(only) >= {"id", "paper", "kind", "status", "severity", "summary", "evidence"}
     assert only["mutant_fails"] is True
+    assert "e^{\\epsilon m}" in only["statement"]
+    assert only["method"] == LEDGER["CWZ19:Lemma 8.1"].method
+    assert only["wrong"]
+    assert only["corrected"] == only["evidence"]["corrected"]["form"]
+    assert only["uses"] == ["CWZ19:Definition 1"]
+    assert only["code"][0]["file"] == "minimax/core/closeness.py"
+    assert only["evidence"]["printed"]["module"] == "verify.statements.cwz19.group_privacy"
     assert only["seconds"] >= 0
     assert not only["evidence"]["printed"]["holds"]
     assert only["evidence"]["corrected"]["holds"]
@@ -56,7 +63,18 @@ def test_show_prints_the_whole_entry(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["show", "CWZ19:Lemma 8.1"]) == 0
     out = capsys.readouterr().out
     assert "2.65" in out
+    assert "Stated with:\nCWZ19:Definition 1" in out
     assert "group_delta" in out
+
+
+def test_show_prints_conditions_constants_and_proof(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "CWZ19:Theorem 3.2"]) == 0
+    out = capsys.readouterr().out
+    assert "Proof (minimax.problems.mean.upper.noisy_mean_upper):" in out
+    assert main(["show", "WX21:Theorem 7"]) == 0
+    out = capsys.readouterr().out
+    assert "p >= s (holds at n = 10000, p = 20, s = 5, C = " in out
+    assert "Constants (minimax.problems.label_regression.lower" in out
 
 
 @pytest.mark.parametrize(

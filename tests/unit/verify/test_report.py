@@ -158,3 +158,13 @@ def test_bounds_for_a_person() -> None:
     shown = whole(bound._repr_html_())
     assert bound.name in shown
     assert "\\frac" in shown
+
+
+def test_a_claim_without_an_upper_bound_says_why() -> None:
+    """And few are."""
+    bare = [claim for claim in all_claims() if claim.upper is None]
+    assert 0 < len(bare) <= 5
+    assert all(claim.unproved for claim in bare)
+    assert not any(claim.unproved for claim in all_claims() if claim.upper)
+    shown = " ".join(printed(list_claims, bare, (), width=500).split())
+    assert all(f"no upper bound: {claim.unproved}" in shown for claim in bare)

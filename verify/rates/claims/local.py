@@ -139,6 +139,9 @@ def _interactive_claim(randomiser: Literal["duchi", "privunit"], sweep: Sweep) -
     )
 
 
+LINK_UNPROVED = "what is proved of the link's descent is above 1 until n = 150,000"
+
+
 def _label_claim(
     name: str, model: type[Privacy], lower: LowerBound, *sweeps: Sweep, link: Link | None = None
 ) -> Claim:
@@ -152,6 +155,7 @@ def _label_claim(
         non_private=_plain_labels(link) if link else _pursuit,
         sweeps=sweeps,
         upper=None if link else proven(_labels(model), LabelRegressionProblem.at),
+        unproved=LINK_UNPROVED if link else "",
         projects=True,
     )
 
@@ -309,7 +313,6 @@ def _label_claims() -> list[Claim]:
                 {"n": 20_000, "p": 32, "s": 1, "C": 2.0, "epsilon": 0.5, "delta": 1e-4},
             ),
         ),
-        # No upper bound: what is proved of the link's descent is above 1 until n = 150,000.
         _label_claim(
             "label-regression/Theorem 10/pure",
             Pure,

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from estimators.controls.regression import IterativeHardThresholding
 from estimators.logistic import PlannedLogisticRegression
 from estimators.sparse_erm import NoisyHardThresholdingClassifier
-from minimax.core.bound import LowerBound, Point
-from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated, at_point
+from minimax.core.bound import LowerBound, Point, Setting
+from minimax.core.privacy import (
+    Approximate,
+    Gaussian,
+    Privacy,
+    Pure,
+    SpendablePrivacy,
+    ZeroConcentrated,
+    at_point,
+)
 from minimax.problems.logistic import lower as logistic
 from minimax.problems.logistic.problem import LogisticProblem
 from minimax.problems.logistic.upper import best_descent
@@ -33,10 +44,16 @@ def _classifier(model: type[Privacy]) -> Factory:
 
     def at(p: Point) -> NoisyHardThresholdingClassifier:
         privacy = at_point(model, p)
-        best = best_descent(LogisticProblem.at(p), privacy).keywords()
+        best = _best_settings(LogisticProblem.at(p), privacy)
         return NoisyHardThresholdingClassifier(privacy).set_params(**best)
 
     return at
+
+
+@lru_cache(maxsize=64)
+def _best_settings(problem: LogisticProblem, privacy: SpendablePrivacy) -> Mapping[str, Setting]:
+    """Of the descent of least proven risk: found by a search, and needed in every trial."""
+    return best_descent(problem, privacy).keywords()
 
 
 def _maximum_likelihood(p: Point) -> IterativeHardThresholding:

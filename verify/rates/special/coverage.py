@@ -120,6 +120,8 @@ class Cell:
 KNOWN = {"sigma": 1.0, "radius": 1.0}
 RESPONSES = {"sigma": NOISE, "row_bound": 1.0, "radius": 2.0}
 ISOTROPIC = {**RESPONSES, "second_moment": "isotropic"}
+TOLD = {**RESPONSES, "L": 1.0}
+"""For gradient steps: L = 1 says that rows are isotropic."""
 UNEQUAL = {**RESPONSES, "second_moment": (1 + SHORT**2) / 4 * np.eye(2)}
 UNTOLD = {"row_bound": 1.0, "radius": 2.0}
 """Sigma is found, the second moment released."""
@@ -133,11 +135,12 @@ CELLS = (
     Cell("Gaussian mean", gaussian_records, NoisyMean, KNOWN, Pure(1.5), 300, 3, weight=2),
     Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, ZeroConcentrated(0.01), 300, 3),
     Cell("bounded mean", signs, NoisyMean, {"R": 1.0}, Pure(0.2), 300, 1),
-    Cell("gradient steps", responses, GRADIENT, RESPONSES, Gaussian(1.0), 300, 3),
+    Cell("gradient steps", responses, GRADIENT, TOLD, Gaussian(1.0), 300, 3),
     Cell("clipped residuals", responses, RESIDUALS, ISOTROPIC, ZeroConcentrated(0.002), 1000, 3),
     Cell("clipped residuals", responses, RESIDUALS, ISOTROPIC, Approximate(0.3, 1e-6), 1000, 3),
     Cell("two lengths of rows", two_lengths, RESIDUALS, UNEQUAL, ZeroConcentrated(0.002), 2000, 2),
     Cell("two lengths, untold", two_lengths, RESIDUALS, UNTOLD, ZeroConcentrated(0.005), 4000, 2),
+    Cell("one column, untold", responses, RESIDUALS, UNTOLD, ZeroConcentrated(0.003), 4000, 1),
     Cell(
         "AdaSSP",
         responses,

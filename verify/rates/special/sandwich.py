@@ -17,6 +17,7 @@ the estimator with more noise must rise above the upper bound, where one is prov
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ from estimators.sparse_residual_clipped import SparseResidualClippedRegression
 from minimax.core.bound import Prior
 from minimax.core.calibration import budget_of
 from minimax.core.privacy import Gaussian, Pure, SpendablePrivacy
-from minimax.methods.priors import SignInstance
+from minimax.methods.summaries import column_sums
 from verify.figures import new_figure
 from verify.rates.claim import Ceiling
 from verify.rates.grid import Profile
@@ -64,11 +65,8 @@ LOUDER = "more noise"
 
 
 def _average(instance: Any, n: int, rng: np.random.Generator) -> Array:
-    """The mean of n records; of sign data the counts are drawn, not the records."""
-    if isinstance(instance, SignInstance):
-        ups = rng.binomial(n, (1 + instance.target / instance.sigma) / 2)
-        return np.asarray(instance.sigma * (2 * ups / n - 1))
-    return np.asarray(instance.sample(n, rng).mean(axis=0))
+    """The mean of n records, drawn without them."""
+    return column_sums(instance, n, math.inf, rng) / n
 
 
 def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.Generator) -> float:

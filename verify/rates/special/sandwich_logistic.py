@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.logistic import PlannedLogisticRegression
-from minimax.core.bound import Labelled, LowerBound, Prior
+from minimax.core.bound import LowerBound, Prior
 from minimax.core.calibration import budget_of
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.logistic.problem import LogisticProblem
 from verify.rates.claim import Ceiling
 from verify.rates.claims.logistic import CAUTION
+from verify.rates.draws import given
 from verify.rates.grid import Profile
 from verify.rates.results import Key
 from verify.rates.rows import LevelControl
@@ -143,10 +144,9 @@ class LogisticTask:
 
         def loss(rng: np.random.Generator) -> float:
             instance = self.prior.draw(rng)
-            sample = instance.sample(self.cell.n, rng)
-            assert isinstance(sample, Labelled)
             estimator = self.cell.estimator(self.privacy).set_params(random_state=rng)
-            return instance.loss(estimator.fit(*sample).coef_)
+            records = given(estimator, instance, self.cell.n, rng)
+            return instance.loss(estimator.fit(*records).coef_)
 
         own = cell_seed(seed, self.label)
         return np.array([loss(rng) for rng in streams(own, first, last)])

@@ -38,6 +38,7 @@ CHAPTER = Chapter("CWZ19")
     ),
     code=("estimators.regression.NoisyGradientRegression",),
     slow=True,
+    uses=("Algorithm 4.1", "Theorem 4.2"),
     expected=Status.CORRECTED,
 )
 def better_than_nothing(
@@ -112,6 +113,7 @@ def small_delta(*, factor: float, power: float) -> Result:
     kind="experiment",
     found="Entries of size 1/√d break (D2'): L must exceed 3d/s, 300 at d = 2000.",
     by="exact",
+    uses=("(D2')",),
     expected=Status.CORRECTED,
     severity="constants",
     printed=Case("entries up to 1/√d", power=1.0),
@@ -186,6 +188,7 @@ def knowable(*, ratio: float, scaled: bool, s: int = 20) -> Result:
     kind="experiment",
     found="s between s*/2 and 2s*; the proof of Theorem 4.4 needs s = 73,728 s* at L = 1.",
     by="exact",
+    uses=("Theorem 4.4",),
     expected=Status.CORRECTED,
     severity="constants",
     printed=Case("s = 2s*", multiple=2.0),
@@ -229,6 +232,7 @@ def _over(a: float) -> float:
     kind="experiment",
     found="R = 4σ√log n is 8.6 at n = 100 and cuts means up to 10: squared bias 12.7/n.",
     by="quadrature",
+    uses=("Algorithm 3.3", "Theorem 3.4"),
     expected=Status.CORRECTED,
     severity="constants",
     printed=Case("R = 4√log n", centre=0.0),

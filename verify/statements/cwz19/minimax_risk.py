@@ -106,6 +106,7 @@ def one_record(epsilon: float) -> float:
     mutant=Case("the supremum outside", exchanged=True),
     by="optimisation",
     code=("minimax.core.bound.Bound",),
+    uses=("Definition 1",),
     expected=Status.HOLDS,
 )
 def private_minimax(*, exchanged: bool) -> Result:
@@ -134,6 +135,7 @@ def private_minimax(*, exchanged: bool) -> Result:
     mutant=Case("the sample mean, 1/4n", best=False),
     by="optimisation",
     code=("minimax.core.bound.Bound",),
+    uses=("(2.1)",),
     expected=Status.HOLDS,
 )
 def cost_of_privacy(*, best: bool) -> Result:

@@ -147,6 +147,15 @@ def small_noise_cases(printed: str) -> Cases:
     kind="theorem",
     found="For σ of the order of c₀cₓ only: for small σ, R cuts off ⟨x, β⟩ and B stays.",
     by="execution",
+    uses=("Algorithm 4.1", "(4.1)", "(4.4)", "(D1)", "(D2)", "(P1)"),
+    proof_uses=(
+        "Theorem 4.2, truncation",
+        "Section A.5, event E1",
+        "Section A.5, smoothness",
+        "(A.5)",
+        "(A.6)",
+        "Lemma A.2",
+    ),
     expected=Status.CORRECTED,
     severity="constants",
     slow=True,
@@ -182,6 +191,7 @@ def theorem_4_2(rng: np.random.Generator, *, R: str, rate: str) -> Result:
     kind="theorem",
     found="P(some |y| > σ√(2 log n)) is .18, .16, .14 at n = 10³, 10⁴, 10⁶: no power of n.",
     by="exact",
+    uses=("(4.1)",),
     expected=Status.CORRECTED,
     severity="constants",
     printed=Case(

@@ -95,6 +95,14 @@ def _known(n: int, d: int, epsilon: float) -> tuple[float, float]:
         "minimax.problems.regression.upper.best_upper",
     ),
     slow=True,
+    uses=("(4.3)", "(4.1)", "Definition 1"),
+    proof_uses=(
+        "Lemma 4.1",
+        "Lemma 4.1(2)",
+        "Lemma B.2",
+        "Section B.5, tail",
+        "Section B.5, delta",
+    ),
     expected=Status.CORRECTED,
 )
 def theorem_4_1(*, capped: bool, power: float = 0.0) -> Result:
@@ -137,6 +145,7 @@ def theorem_4_1(*, capped: bool, power: float = 0.0) -> Result:
         "minimax.problems.regression.lower.tracing",
         "minimax.problems.regression.lower.claimed_theorem_4_1",
     ),
+    uses=("(2.1)",),
     expected=Status.RATE,
 )
 def certified_exponents(*, size: float) -> Result:
@@ -186,6 +195,7 @@ def _exponent(place: dict[str, float], name: str) -> float:
         " paper's convention; no loss, as M may be projected.)"
     ),
     code=("minimax.problems.regression.lower.RegressionLeak",),
+    uses=("(4.2)",),
     expected=Status.CORRECTED,
 )
 def tail_step(*, factor: float, least_d: int = 1) -> Result:

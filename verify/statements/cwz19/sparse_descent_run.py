@@ -109,6 +109,8 @@ def along_the_run(rng: np.random.Generator, *, above: float) -> Result:
     mutant=Case("ρ = 2", rho=2.0),
     by="execution",
     code=("estimators.sparse_regression.PrivateHardThresholding", "minimax.methods.recursion"),
+    uses=("Algorithm 4.2",),
+    proof_uses=("(8.1)",),
     expected=Status.HOLDS,
 )
 def contraction_along_the_run(rng: np.random.Generator, *, rho: float) -> Result:
@@ -146,6 +148,7 @@ def noise_left(n: float, s: float, log_d: float, epsilon: float, log_term: float
     by="exact",
     rate=True,
     code=("minimax.problems.sparse_regression.upper.claimed_theorem_4_4",),
+    uses=("Algorithm 4.2",),
     expected=Status.RATE,
 )
 def displayed_rate(*, log_n: float) -> Result:

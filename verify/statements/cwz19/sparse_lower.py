@@ -98,6 +98,17 @@ def private_mean(n: int, d: int, s: int) -> Sums:
         " between 0 and 1."
     ),
     code=("estimators.mean.NoisyMean", "minimax.problems.sparse_mean.lower.refuted_lemma_3_2"),
+    uses=("Definition 1", "(3.2)"),
+    proof_uses=(
+        "Lemma B.1",
+        "(B.1)",
+        "(B.2)",
+        "Section B.2, any M",
+        "Section B.2, order statistic",
+        "Mills ratio",
+        "Section B.2, top entries",
+        "Binomial tail",
+    ),
     expected=Status.REFUTED,
 )
 @CHAPTER.states(
@@ -113,6 +124,14 @@ def private_mean(n: int, d: int, s: int) -> Sums:
     wrong="It rests on (B.1), whose right side is no lower bound for a private clipped mean.",
     code=("estimators.mean.NoisyMean",),
     echoes="CWZ19:Lemma 3.2",
+    uses=("(3.2)",),
+    proof_uses=(
+        "(B.1)",
+        "Section B.2, order statistic",
+        "Mills ratio",
+        "Section B.2, top entries",
+        "Binomial tail",
+    ),
     expected=Status.REFUTED,
 )
 def every_prior(*, power: int) -> Result:
@@ -130,6 +149,7 @@ def every_prior(*, power: int) -> Result:
     mutant=Case("constant .79", factor=0.79),
     by="quadrature",
     code=("attacks.sparse_mean.SupportAttack", "minimax.methods.tracing.GAUSSIAN"),
+    uses=("(3.2)",),
     expected=Status.HOLDS,
 )
 def outsider_mean(*, factor: float) -> Result:
@@ -178,6 +198,8 @@ def displayed_sums(d: int, *, selected: bool = True) -> tuple[float, float]:
     ),
     code=("estimators.mean.NoisyMean", "attacks.sparse_mean.TopNormalPrior"),
     echoes="CWZ19:Lemma 3.2",
+    uses=("(3.2)",),
+    proof_uses=("Lemma B.1",),
     expected=Status.REFUTED,
 )
 def selection(*, selected: bool, scale: float = 1.0) -> Result:
@@ -208,6 +230,7 @@ def selection(*, selected: bool, scale: float = 1.0) -> Result:
     ),
     code=("attacks.sparse_mean.lemma_3_2_counterexample",),
     echoes="CWZ19:Lemma 3.2",
+    uses=("(B.1)",),
     expected=Status.REFUTED,
 )
 def proof_prior(rng: np.random.Generator, *, with_log: bool) -> Result:
@@ -267,6 +290,8 @@ def _cases(seed: int) -> tuple[WorstCase, ...]:
         "minimax.problems.sparse_mean.lower.packing",
     ),
     slow=True,
+    uses=("(3.3)", "Definition 1", "Section 3, sub-Gaussian"),
+    proof_uses=("Lemma 3.2", "Lemma 3.2(1)", "(B.2)", "Lemma B.2"),
     expected=Status.REFUTED,
 )
 def worst_risk(rng: np.random.Generator, *, bound: Literal["claimed", "lower"]) -> Result:
@@ -307,6 +332,7 @@ def worst_risk(rng: np.random.Generator, *, bound: Literal["claimed", "lower"]) 
     ),
     code=("minimax.problems.sparse_mean.lower.refuted_theorem_3_3",),
     echoes="CWZ19:Theorem 3.3",
+    uses=("(2.1)",),
     expected=Status.REFUTED,
 )
 def zero_estimator(*, records: float) -> Result:

@@ -104,6 +104,7 @@ def _advanced(epsilon: float, delta: float, s: int) -> float:
     kind="lemma",
     found="Proved for ε ≤ .418 log(1/δ), which covers the theorems; false far outside.",
     by="optimisation",
+    uses=("Algorithm 3.2", "Definition 1"),
     expected=Status.CORRECTED,
     severity="harmless",
     printed=Case("every ε (up to 100)", longest=100.0, most=math.inf),
@@ -153,8 +154,8 @@ class GivenNoise:
     def __init__(self, rows: Iterable[Array]) -> None:
         self._rows = iter(rows)
 
-    def laplace(self, scale: float, size: int) -> Array:
-        return np.array(next(self._rows)[:size])
+    def laplace(self, scale: float, size: int | tuple[int, ...]) -> Array:
+        return np.array(next(self._rows)[: int(np.prod(size))])
 
 
 # --- Lemma 3.4 -----------------------------------------------------------------------------------
@@ -168,6 +169,7 @@ class GivenNoise:
     kind="lemma",
     found="Holds, with equality at v = (1, 3), c = 2; its proof has c and 1/c exchanged.",
     by="brute force",
+    uses=("Algorithm 3.2",),
     expected=Status.HOLDS,
     printed=Case("factor 4", factor=4.0),
     mutant=Case("factor 3.9", factor=3.9),
@@ -211,6 +213,8 @@ def peeling_accuracy(rng: np.random.Generator, *, factor: float) -> Result:
     kind="algorithm",
     found="Private as printed where the theorems are: the ledger's δ is below a thousandth of it.",
     by="execution",
+    uses=("Algorithm 3.2", "Definition 1"),
+    proof_uses=("Lemma 3.3", "Section 3.2, sensitivity"),
     expected=Status.HOLDS,
     printed=Case("as printed", asked=1.0),
     mutant=Case("half the noise", asked=2.0),
@@ -264,6 +268,17 @@ def _privacy_risk(n: float, s: float, log_d: float, log_term: float) -> float:
     kind="theorem",
     found="The risk proven in expectation has these exponents: s², log² d, log(1/δ), log n.",
     by="optimisation",
+    uses=("Algorithm 3.3", "Section 3, sub-Gaussian"),
+    proof_uses=(
+        "Lemma 3.4",
+        "Theorem 3.4, truncation",
+        "(A.1)",
+        "(A.2)",
+        "(A.3)",
+        "(A.4)",
+        "Section A.3, maxima",
+        "Lemma A.1",
+    ),
     expected=Status.RATE,
     rate=True,
     printed=Case("log n", log_n_exponent=1.0),
@@ -341,11 +356,11 @@ class Reused:
         self._rng = rng
         self._drawn: Array | None = None
 
-    def laplace(self, scale: float, size: int) -> Array:
+    def laplace(self, scale: float, size: int | tuple[int, ...]) -> Array:
         if self._drawn is None:
             self._drawn = self._rng.laplace(scale=scale, size=size)
             return self._drawn.copy()
-        return np.sort(self._drawn)[-size:]
+        return np.sort(self._drawn)[-int(np.prod(size)) :]
 
 
 @CHAPTER.states(
@@ -358,6 +373,7 @@ class Reused:
     mutant=Case("the noise that chose the value", reused=True),
     by="simulation",
     code=("estimators.core.mechanisms.peeling",),
+    uses=("Algorithm 3.2",),
     expected=Status.HOLDS,
 )
 def fresh_noise(rng: np.random.Generator, *, reused: bool) -> Result:
@@ -395,6 +411,10 @@ def fresh_noise(rng: np.random.Generator, *, reused: bool) -> Result:
     code=(
         "minimax.problems.sparse_mean.lower.refuted_theorem_3_3",
         "minimax.problems.sparse_mean.upper.sparse_mean_upper",
+    ),
+    uses=("Theorem 3.3", "Theorem 3.4"),
+    despite=(
+        "It compares two formulas, which differ by (1 + ω) log² n whether or not (3.3) is a bound."
     ),
     expected=Status.HOLDS,
 )

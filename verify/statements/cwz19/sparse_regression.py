@@ -98,6 +98,14 @@ def noisy_correlation(n: int, d: int, s: int) -> Sums:
         "minimax.problems.sparse_regression.lower.refuted_lemma_4_3",
     ),
     echoes="CWZ19:Lemma 3.2",
+    uses=("(4.5)", "Definition 1"),
+    proof_uses=(
+        "Lemma B.1",
+        "(B.5)",
+        "(B.6)",
+        "Section B.6, indicator",
+        "Section B.2, top entries",
+    ),
     expected=Status.REFUTED,
 )
 @CHAPTER.states(
@@ -113,6 +121,8 @@ def noisy_correlation(n: int, d: int, s: int) -> Sums:
     wrong="It rests on (B.5), whose right side is no lower bound for a private correlation.",
     code=("attacks.sparse_regression.TopRegressionPrior",),
     echoes="CWZ19:Lemma 3.2",
+    uses=("(4.5)",),
+    proof_uses=("(B.5)", "Section B.2, top entries"),
     expected=Status.REFUTED,
 )
 def every_prior(*, power: int) -> Result:
@@ -129,6 +139,7 @@ def every_prior(*, power: int) -> Result:
     mutant=Case(".65 of the bound", factor=0.65),
     by="exact",
     code=("attacks.sparse_regression.SupportRegressionAttack",),
+    uses=("(4.5)",),
     expected=Status.HOLDS,
 )
 def soundness(*, factor: float) -> Result:
@@ -205,6 +216,8 @@ def blind_to_d() -> bool:
     code=("attacks.sparse_regression.VisibleColumnsRegression",),
     echoes="CWZ19:Lemma 3.2",
     slow=True,
+    uses=("Lemma 4.3",),
+    proof_uses=("(B.6)", "Lemma B.2", "Lemma 4.3(1)"),
     expected=Status.REFUTED,
 )
 def revealed_support(rng: np.random.Generator, *, power: int) -> Result:
@@ -252,6 +265,8 @@ def revealed_support(rng: np.random.Generator, *, power: int) -> Result:
         "minimax.problems.sparse_regression.lower.known_support",
         "minimax.problems.regression.lower.packing",
     ),
+    uses=("(4.6)", "(4.1)", "Definition 1"),
+    proof_uses=("Lemma 4.3", "Lemma 4.3(1)", "(B.6)", "Lemma B.2", "Section B.7, design"),
     expected=Status.UNPROVED,
 )
 def stein_step(*, selected: bool) -> Result:
@@ -292,6 +307,7 @@ def stein_step(*, selected: bool) -> Result:
         "minimax.problems.sparse_regression.lower.known_support",
     ),
     slow=True,
+    uses=("(2.1)",),
     expected=Status.CORRECTED,
 )
 def display_4_6(*, logarithm: bool, capped: bool) -> Result:
@@ -339,6 +355,8 @@ def display_4_6(*, logarithm: bool, capped: bool) -> Result:
     ),
     code=("attacks.sparse_regression.TopRegressionPrior",),
     echoes="CWZ19:Lemma 3.2",
+    uses=("(4.5)",),
+    proof_uses=("Lemma B.1", "Section B.6, indicator"),
     expected=Status.REFUTED,
 )
 def revealed(*, selected: bool, scale: float = 1.0) -> Result:

@@ -54,6 +54,7 @@ def bracket(*, power: int, half: bool) -> Result:
         " S_1 has s − s* places outside S*. Taking for S_t any s places that hold the support"
         " repairs it."
     ),
+    uses=("Algorithm 4.2",),
     expected=Status.CORRECTED,
 )
 def exchange(rng: Rng, *, padded: bool, missing: int = 0) -> Result:
@@ -86,6 +87,8 @@ def exchange(rng: Rng, *, padded: bool, missing: int = 0) -> Result:
         "Lemma 3.4 is applied twice and its noise counted once; the inequality then fails by the"
         " factor 1 + 1/(c³ + c² + c). The constant is hidden in c₃."
     ),
+    uses=("Algorithm 3.2",),
+    proof_uses=("Lemma 3.4",),
     expected=Status.CORRECTED,
 )
 def swapped_mass(*, share: Fraction) -> Result:

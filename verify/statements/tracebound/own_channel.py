@@ -209,6 +209,7 @@ BUDGETS = [Approximate(e, delta) for e in (0.05, 0.5, 1.5) for delta in (1e-6, 1
     kind="lemma",
     found="Above the best channels of 27 linear programs, which reach 97 % of it.",
     by="optimisation",
+    proof_uses=("Own channel, Gaussian score",),
     expected=Status.HOLDS,
     printed=Case("own and leak", factor=1.0),
     mutant=Case("half of both", factor=0.5),

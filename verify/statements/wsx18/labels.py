@@ -45,6 +45,7 @@ CHAPTER.states(
     printed=Case("c = 1,000", constant=1000.0),
     mutant=Case("c = 1/10", constant=0.1),
     code=("minimax.methods.recursion.chernoff_interval",),
+    uses=("Assumption 1",),
     same_as="WX19:Assumption 1, rows",
 )(rows_for_isometry)
 

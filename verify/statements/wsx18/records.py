@@ -103,6 +103,7 @@ LOWER_BOUNDS.repeats(
     kind="theorem",
     found="(e^ε − 1)² ≤ 2ε² up to ε = .6573: where 23/35 comes from. No bound needs it.",
     by="exact",
+    uses=("Theorem 1",),
     expected=Status.HOLDS,
     printed=Case("23/35", largest=Fraction(23, 35)),
     mutant=Case("2/3", largest=Fraction(2, 3)),

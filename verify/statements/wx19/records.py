@@ -100,6 +100,7 @@ EPSILON = 0.5
     kind="theorem",
     found="The upper bound, dropped in WX21, needs E[σ|x] = 0; then pure ε is enough.",
     by="exact",
+    uses=("Definition 2", "(1)", "(2)"),
     expected=Status.CORRECTED,
     severity="breaks a claim",
     slow=True,
@@ -155,6 +156,7 @@ def upper_rate(*, centred: bool, constant: float) -> Result:
     kind="theorem",
     found="1 − exp(−Ω(p)) is impossible as δ → 0: a coordinate is missed w.p. p^(−O(1)).",
     by="exact",
+    uses=("Theorem 1",),
     expected=Status.CORRECTED,
     severity="constants",
     printed=Case("but for chance exp(−p/1000)", exponential=True, constant=1000.0),
@@ -225,6 +227,7 @@ LOWER_BOUNDS.states(
         " claim may be true; it does not follow.)"
     ),
     code=("minimax.problems.local_regression.lower.wx21_theorem_2",),
+    uses=("Theorem 2",),
     same_as="WX21:Corollary 1",
 )(blow_up)
 
@@ -236,6 +239,8 @@ LOWER_BOUNDS.states(
     kind="remark",
     found="The cited lower bounds are quoted rightly, without the log(1/δ) that WX21 adds.",
     by="exact",
+    uses=("Theorem 1", "CWZ19:Theorem 4.1", "CWZ19:Theorem 4.3"),
+    despite=("It quotes the cited bounds, and quotes them rightly."),
     expected=Status.HOLDS,
     printed=Case("without log(1/δ)", power=0.0),
     mutant=Case("with it, as in WX21", power=1.0),

@@ -36,6 +36,7 @@ def _best_sparse(H: Array, c: Array, k: int) -> Array:
     kind="lemma",
     found="Holds; the worst case found is .85 of the bound, and the constant 8 cannot be 4.",
     by="brute force",
+    uses=("(22)", "Definition 7"),
     expected=Status.HOLDS,
     printed=Case("constant 8", constant=8.0),
     mutant=Case("constant 4", constant=4.0),

@@ -46,6 +46,7 @@ def lone_rate(p: int) -> float:
     kind="remark",
     found="The conjecture is false: halving the candidates has risk p/(nε²) without log p.",
     by="brute force",
+    uses=("Theorem 1", "Theorem 2"),
     expected=Status.REFUTED,
     severity="harmless",
     printed=Case(
@@ -123,6 +124,8 @@ def _halved(seed: int) -> tuple[Measurement, float]:
     kind="remark",
     found="Run at the worst θ, p = 8: the risk is nine tenths of the bound proved for it.",
     by="simulation",
+    uses=("Remark 1", "Theorem 2"),
+    despite=("It is the counterexample to the conjecture, and holds because that one fails."),
     expected=Status.HOLDS,
     slow=True,
     printed=Case("at most the proven bound", share=1.0),
@@ -155,6 +158,7 @@ def halved(rng: np.random.Generator, *, share: float) -> Result:
     kind="corollary",
     found="The O(k) blow-up at k = p eats the whole p: n ≥ 1/ε² is all that follows.",
     by="symbolic",
+    uses=("Theorem 2",),
     expected=Status.UNPROVED,
     severity="breaks a claim",
     step=Case("k = p leaves a power of p", exponent=Fraction(1)),
@@ -187,6 +191,11 @@ def blow_up(exponent: Fraction) -> Result:
     kind="remark",
     found="The cited lower bounds for regression have no log(1/δ); the upper ones have it.",
     by="exact",
+    uses=("Theorem 1", "CWZ19:Theorem 4.1", "CWZ19:Theorem 4.3"),
+    despite=(
+        "It quotes the cited bounds; what it concludes, p against s log p, needs CWZ19's "
+        "upper bounds only."
+    ),
     expected=Status.CORRECTED,
     severity="harmless",
     printed=Case("with log(1/δ)", power=1.0),

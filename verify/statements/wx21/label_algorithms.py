@@ -49,6 +49,7 @@ Slope = Callable[[Array, Array], Array]
     kind="algorithm",
     found="A misprinted sign in step 5: it climbs, to a relative error of 2.2; fixed, 0.07.",
     by="simulation",
+    uses=("(8)",),
     expected=Status.CORRECTED,
     severity="harmless",
     printed=Case("(ỹ − ⟨x,θ⟩)x", link=IDENTITY, slope=climbing, size=0.8, C=0.05, eta=1.0),
@@ -117,6 +118,7 @@ LARGE_NOISE = [(1, 1.0), (4, 2.0), (8, 3.0)]
     kind="theorem",
     found="Noise 32C² ln(1.25/δ)/ε² supposes |y| ≤ 2C: at s* = 8, C = .05 the real ε is 52.",
     by="execution",
+    uses=("Algorithm 2", "Definition 1"),
     expected=Status.CORRECTED,
     severity="breaks a claim",
     printed=Case("noise from C, any C", link=IDENTITY, cases=SMALL_NOISE, calibration="paper"),
@@ -216,6 +218,8 @@ def _error(
     kind="theorem",
     found="Needs E σ = 0: σ = −⟨x,θ*⟩ makes the labels those of θ = 0, error 1 at every n.",
     by="simulation",
+    uses=("Algorithm 2", "Assumption 2", "(8)", "(9)"),
+    proof_uses=("Theorem 11",),
     expected=Status.CORRECTED,
     severity="harmless",
     slow=True,
@@ -282,6 +286,7 @@ CHAPTER.states(
     kind="algorithm",
     found="The loss printed before it has no f: at f = 8x + cos x it ends on the sphere.",
     by="simulation",
+    uses=("Algorithm 2", "(11)"),
     expected=Status.CORRECTED,
     severity="harmless",
     printed=Case("L with ⟨x,θ⟩", link=PAPER_LINK, slope=falling, size=0.5, C=0.5, eta=1.0),
@@ -318,6 +323,21 @@ CHAPTER.states(
     kind="theorem",
     found="Δ ≤ (9a²−5b²)/14 does not halve errors (f = 3x); (9a²−5b²)/(9a²+5b²) does.",
     by="execution",
+    uses=("Algorithm 5", "Assumption 1", "Definition 9"),
+    proof_uses=(
+        "Theorem 9",
+        "Lemma 2",
+        "Lemma 6",
+        "(32)",
+        "(33)",
+        "(33), noise",
+        "Assumption 1, range of Delta",
+    ),
+    despite=(
+        "As corrected it is shown for the linear model, where (32) and (33) are true "
+        "because f′ is constant; for other f only with fresh users, or with the gradient "
+        "without f′."
+    ),
     expected=Status.CORRECTED,
     severity="breaks a claim",
     printed=Case("Δ ≤ (9a² − 5b²)/14", isometry=lambda f: (9 * f.a**2 - 5 * f.b**2) / 14),
@@ -340,6 +360,12 @@ CHAPTER.states(
     kind="theorem",
     found="Needs E σ = 0: σ = f(0) − f(⟨x,θ*⟩) hides θ*. Proved for the gradient without f′.",
     by="simulation",
+    uses=("Theorem 11", "(11)"),
+    proof_uses=("(32)", "(33)"),
+    despite=(
+        "As corrected it has the gradient without f′, whose noise does not depend on the "
+        "iterate, so that (32) and (33) are not needed."
+    ),
     expected=Status.CORRECTED,
     severity="harmless",
     slow=True,
@@ -373,6 +399,8 @@ CHAPTER.states(
     kind="theorem",
     found="The proof forgets f as well: f = 8x + cos x, s* = 1, C = .05 has a real ε of 292.",
     by="execution",
+    uses=("Algorithm 5", "Definition 1"),
+    proof_uses=("Theorem 6, privacy",),
     expected=Status.CORRECTED,
     severity="breaks a claim",
     printed=Case("noise from C", link=PAPER_LINK, cases=SMALL_NOISE, calibration="paper"),

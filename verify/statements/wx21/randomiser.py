@@ -55,6 +55,7 @@ def _coordinate(p: int, epsilon: float, share: float, angle: float) -> tuple[flo
     kind="equation",
     found="ε-LDP for |x| ≤ r, but the length must carry coth(ε/2): O(r√p) alone is biased.",
     by="quadrature",
+    uses=("Definition 1",),
     expected=Status.CORRECTED,
     severity="harmless",
     printed=Case("length c r√p with one c", printed=True),
@@ -105,6 +106,7 @@ def _grid() -> list[tuple[int, float, float, float]]:
     kind="lemma",
     found="Unbiased; the variance proxy is 2r² coth²(ε/2), which is r²/ε² only for ε = O(1).",
     by="quadrature",
+    uses=("(6)",),
     expected=Status.CORRECTED,
     severity="constants",
     printed=Case(

@@ -18,6 +18,7 @@ CHAPTER = Chapter("WX21")
     kind="equation",
     found="(23) gives (4κ−1)/(1+32κ²) < 1/(8κ): 0.091, not 0.125, at κ = 1; → 0 as k grows.",
     by="symbolic",
+    uses=("(23)",),
     expected=Status.UNPROVED,
     severity="constants",
     step=Case("|g|² dropped", keep_gradient=False),
@@ -69,6 +70,12 @@ def contraction(*, keep_gradient: bool) -> Result:
     kind="equation",
     found="True up to a constant (45 κk* log p σ²/ρ is proved), but not because of (24).",
     by="exact",
+    uses=("Algorithm 3",),
+    proof_uses=("(24)", "(25), step", "Lemma 13"),
+    despite=(
+        "Two slips cancel: 37ℓ/ρ² is κ² times too large and |I| is κ²k*, not k*; the "
+        "proven noise term has κ."
+    ),
     expected=Status.RATE,
     rate=True,
     printed=Case("the proven noise term grows like κ", largest=45.0),
@@ -82,6 +89,8 @@ def contraction(*, keep_gradient: bool) -> Result:
     kind="equation",
     found="(24) gives κ³, not κ: |I| ≤ 2k+k* is of order κ²k*. The proven noise term has κ.",
     by="exact",
+    uses=("(24)",),
+    proof_uses=("Lemma 13",),
     expected=Status.UNPROVED,
     severity="constants",
     step=Case("37ℓ/ρ² |I| E|z|²_∞ grows like κ", largest=2.1e4, by_24=True),
@@ -132,6 +141,7 @@ def noise_term(largest: float, *, power: float = 1.0, by_24: bool = False) -> Re
     kind="equation",
     found="A rearrangement of (25).",
     by="symbolic",
+    uses=("(25)",),
     expected=Status.HOLDS,
     printed=Case("1 − ρ/(8ℓ)", part=1),
     mutant=Case("1 − ρ/(4ℓ)", part=2),

@@ -1,0 +1,73 @@
+"""Records that are given by what is read of them: for simulations, in place of arrays of records.
+
+Estimators that read records through sums alone take them in place of X. What comes after, clipping
+included, is the code that arrays of records pass through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from estimators.core.design import Design
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """n records by the sums of their columns, and a bound on their entries: no clip that is wider
+    changes a record."""
+
+    n: int
+    total: Array
+    largest: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As the records' array would have it."""
+        return self.n, len(self.total)
+
+    def __len__(self) -> int:
+        return self.n
+
+    def clipped(self, low: ArrayLike, high: ArrayLike) -> Array:
+        """The sum of the records, clipped; raises if the clip might change one."""
+        if np.max(low) > -self.largest or np.min(high) < self.largest:
+            raise ValueError(
+                f"sums of records with entries of up to {self.largest:g} do not tell what a clip to"
+                f" [{np.max(low):g}, {np.min(high):g}] would leave"
+            )
+        return self.total
+
+
+class Repeated(Design):
+    """Rows that occur many times: each stands for so many records, whose labels are the same too.
+
+    Predictions, weights and labels are those of the distinct rows; sums are over all records.
+    """
+
+    def __init__(self, rows: Array, counts: Array) -> None:
+        super().__init__(rows)
+        self.counts = counts
+        self.n = int(counts.sum())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As the records' array would have it."""
+        return self.n, self.d
+
+    def correlate(self, weights: Array) -> Array:
+        """sum_i weights_i x_i."""
+        return super().correlate(self.counts * weights)
+
+    def squared_length(self, coef: Array) -> float:
+        """|X coef|^2."""
+        return float(np.sum(self.counts * self.predict(coef) ** 2))
+
+
+def as_design(X: Design | Array) -> Design:
+    """X, if it is a design already, or that of its rows."""
+    return X if isinstance(X, Design) else Design(X)

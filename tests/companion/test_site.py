@@ -1,0 +1,283 @@
+"""The pages that are written: all of them, none with a dead link, none too large; bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import urllib.request
+from collections.abc import Callable
+from functools import cache
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import attacks
+import estimators
+from minimax.catalogue import PROBLEMS
+from tests.commands import usage_error
+from tests.companion.conftest import RUN
+from verify.companion.addresses import bound_address, exported, name_address, sources
+from verify.companion.addresses import statement_address as address_of
+from verify.companion.command import main
+from verify.companion.prose import left_raw
+from verify.companion.server import answer, server
+from verify.companion.site import MARK
+from verify.companion.stored import Unreadable, load, rerun
+from verify.proofs.theorems import carried_bounds
+from verify.statements import entries
+
+LEDGER = entries()
+LARGEST_PAGE, LARGEST_SITE = 400_000, 30_000_000
+
+
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def ids_of(path: Path) -> frozenset[str]:
+    return frozenset(re.findall(r'\bid="([^"]*)"', text_of(path)))
+
+
+def dead_links(path: Path) -> list[str]:
+    """Links and sources of a page that lead nowhere, or out of the folder."""
+    dead = []
+    for found in re.findall(r'(?:href|src)="([^"]*)"', text_of(path)):
+        link = urlsplit(unescape(found))
+        if link.scheme in ("data", "https"):
+            continue
+        target = (path.parent / unquote(link.path)).resolve() if link.path else path
+        if link.scheme or not target.is_file():
+            dead.append(found)
+        elif link.fragment and target.name != "calculator.html":  # which reads a problem's name
+            dead += [found] if link.fragment not in ids_of(target) else []
+    return dead
+
+
+def test_everything_has_a_page_and_no_link_is_dead(site: Path) -> None:
+    wanted = {address_of(name) for name in LEDGER}
+    wanted |= {bound_address(carried) for carried in carried_bounds()} | set(exported().values())
+    pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+    assert wanted <= pages
+    assert len(wanted) == (
+        len(LEDGER)
+        + len(carried_bounds())
+        + len(estimators.__all__)
+        + len(attacks.__all__)
+        + len(PROBLEMS)
+    ), "every address is its own"
+    assert len(pages) > len(wanted) + len(sources())
+    dead = {page: found for page in pages if (found := dead_links(site / page))}
+    assert dead == {}
+
+
+def test_a_dead_link_is_seen(tmp_path: Path) -> None:
+    page, other = tmp_path / "page.html", tmp_path / "other.html"
+    other.write_text('<p id="here">')
+    page.write_text('<a href="other.html#here"><a href="other.html#there"><a href="none.html">')
+    assert dead_links(page) == ["other.html#there", "none.html"]
+
+
+def test_pages_are_small_and_hold_no_raw_formula(site: Path) -> None:
+    sizes = {path: path.stat().st_size for path in site.rglob("*") if path.is_file()}
+    assert max(size for path, size in sizes.items() if path.suffix == ".html") < LARGEST_PAGE
+    assert sum(sizes.values()) < LARGEST_SITE
+    told = [path for path in sizes if path.suffix == ".html" and "source" not in path.parts]
+    raw = {path.name: found for path in told if (found := left_raw(_main(text_of(path))))}
+    assert raw == {}
+
+
+def _main(page: str) -> str:
+    """A page's text without names: of the checks' numbers, of pages, of measured points."""
+    kept = re.sub(r'<td class="numbers">.*?</td>', "", page, flags=re.DOTALL)
+    kept = re.sub(r"<(small|option|label|h1|a)\b.*?</\1>", "", kept, flags=re.DOTALL)
+    kept = re.sub(r'<table class="cells">.*?</table>', "", kept, flags=re.DOTALL)
+    return kept.partition("<main")[2].partition("</main>")[0]
+
+
+def test_nothing_is_loaded_from_the_network(site: Path) -> None:
+    for path in site.rglob("*"):
+        if path.suffix in (".html", ".css") and "source" not in path.parts:
+            text = text_of(path)
+            assert not re.search(r'(?:src|url\()\s*=?\s*["\']?(?:https?:)?//', text), path
+            assert not re.search(r'<link[^>]*href="(?:https?:)?//', text), path
+
+
+def test_what_was_run_is_shown_and_what_was_not_says_so(site: Path) -> None:
+    run, other = text_of(site / address_of(RUN)), text_of(site / address_of("CWZ19:Lemma 3.3"))
+    assert "largest sum over stated at d 1e2" in run
+    assert "finding-cwz19-lemma-3-2.png" in run
+    assert "recorded status; not run" not in run
+    assert "recorded status; not run" in other
+    assert '<td class="numbers">not run</td>' in other
+    assert "CONSISTENT" in text_of(site / "estimators" / "NoisyMean.html")
+    assert '<p class="not-run">not run</p>' in text_of(site / "estimators" / "SparseMean.html")
+
+
+def test_a_statement_tells_all_that_is_known_of_it(site: Path) -> None:
+    lemma, theorem = (text_of(site / address_of(n)) for n in (RUN, "CWZ19:Theorem 3.1"))
+    for told in (
+        "refuted",
+        "breaks a claim",
+        "checked by quadrature",
+        "every_prior",
+        "its proof uses",
+    ):
+        assert told in lemma
+    assert 'rel="prev" href="../cwz19/eq-3-2.html"' in lemma
+    assert 'rel="next" href="../cwz19/eq-b-2.html"' in lemma
+    assert 'href="../cwz19/theorem-3-3.html"' in lemma
+    assert "Assumptions as conditions" in theorem
+    assert "minimax.problems.mean.lower.tracing_gaussian" in theorem
+    assert "mean/tracing/approximate" in theorem
+    stands = text_of(site / address_of("WX21:Theorem 4"))
+    assert "Why it stands although not all that it uses does." in stands
+
+
+def test_a_name_leads_to_its_page_or_its_line() -> None:
+    assert name_address("NoisyMean") == "estimators/NoisyMean.html"
+    assert name_address("van_trees", "x.py").startswith("source/minimax/methods/van_trees.html#L")
+    assert name_address("tracing") is None, "several files define it"
+    near = name_address("tracing", "minimax/problems/logistic/lower.py")
+    assert near.startswith("source/minimax/problems/logistic/lower.html#L")
+
+
+# --- bad input ---------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_not_ours_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "letter.txt").write_text("dear")
+    said = usage_error(main, ["--out", str(tmp_path / "theirs")], capsys)
+    assert "is not empty, and not made by this command" in said
+    assert (tmp_path / "theirs" / "letter.txt").read_text() == "dear"
+    (tmp_path / "file").write_text("")
+    assert "is no folder" in usage_error(main, ["--out", str(tmp_path / "file")], capsys)
+    assert "cannot write to" in usage_error(main, ["--out", "/proc/no/site"], capsys)
+
+
+def test_a_folder_of_ours_is_written_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "site"
+    only = ["--only", "cwz19:lemma 3.2", "--results", str(tmp_path / "none"), "--out", str(out)]
+    assert main(only) == 0
+    assert "1 pages in" in capsys.readouterr().out
+    assert [path.name for path in out.rglob("*.html")] == ["lemma-3-2.html"]
+    (out / "old.html").write_text("old")
+    assert main(only) == 0
+    assert not (out / "old.html").exists()
+    assert (out / MARK).is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "CWZ19:Lemma 99"], "matches no statement; nearest: "),
+        (["--serve", "70000"], "--serve must be a port"),
+        (["--jobs", "0"], "--jobs must be positive"),
+        (["--seed", "-1"], "--seed must not be negative"),
+        (["--out", "x", "--results", "x"], "must not be the same folder"),
+    ],
+)
+def test_bad_usage(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    here = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        assert message in usage_error(main, arguments, capsys)
+        assert not list(tmp_path.iterdir()), "nothing is written"
+    finally:
+        os.chdir(here)
+
+
+def test_damaged_results_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "proofs.json").write_text("{}")
+    with pytest.raises(Unreadable, match=r"cannot read .*proofs\.json"):
+        load(tmp_path)
+    (tmp_path / "proofs.json").write_text('{"entries": 3}')
+    with pytest.raises(Unreadable, match="no list"):
+        load(tmp_path)
+
+
+def test_run_writes_what_the_pages_are_made_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: dict[str, list[str]] = {}
+
+    def standing_for(name: str) -> Callable[[list[str]], int]:
+        return lambda arguments: called.setdefault(name, arguments) is None
+
+    monkeypatch.setattr("verify.proofs.command.main", standing_for("proofs"))
+    monkeypatch.setattr("verify.rates.command.main", standing_for("rates"))
+    monkeypatch.setattr(
+        "verify.proofs.figures.PANELS", {RUN: lambda axis, seed: axis.plot([seed], label="x")}
+    )
+    folder, told = tmp_path / "new", []
+    rerun(folder, jobs=2, seed=5, tell=told.append)
+    assert called["proofs"][-2:] == ["--json", str(folder / "proofs.json")]
+    assert called["rates"][-2:] == ["--json", str(folder / "rates.json")]
+    assert called["rates"][:4] == ["--seed", "5", "--jobs", "2"]
+    assert str(folder) == called["rates"][called["rates"].index("--plots") + 1]
+    assert load(folder).picture("finding-cwz19-lemma-3-2.png")
+    assert len(told) == 2
+
+
+# --- served ------------------------------------------------------------------------------------
+
+ASKED = {"problem": "mean", "n": "10000", "d": "20", "sigma": "1", "radius": "1", "rho": "0.125"}
+
+
+def test_answers_are_those_of_the_calculator() -> None:
+    told = answer({**ASKED, "risk": "0.01"})
+    at = PROBLEMS["mean"].at({"n": 10000, "d": 20})
+    from minimax import ZeroConcentrated
+
+    assert told["lower"] == at.best_lower(ZeroConcentrated(0.125)).risk
+    statistics, private, total = told["values"]["lower: tracing: Gaussian data"]
+    assert total == pytest.approx(statistics + private)
+    assert 1 < told["impossible_below"] <= told["enough_at"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"problem": "x"}, "problem must be one of"),
+        ({"n": "many"}, "n must be a number"),
+        ({"n": "-3"}, "n must be positive"),
+        ({"n": "2.5"}, "whole number"),
+    ],
+)
+def test_wrong_questions_are_answered_in_words(wrong: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        answer({**ASKED, "risk": "0.01", **wrong})
+
+
+def test_the_server_listens_on_this_machine_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "index.html").write_text("the site")
+    with server(tmp_path, 0) as running:
+        assert running.server_address[0] == "127.0.0.1"
+        port = running.server_address[1]
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+
+        def get(address: str) -> str:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/{address}") as found:
+                return found.read().decode()
+
+        assert get("index.html") == "the site"
+        assert "served = true" in get("static/served.js")
+        assert "must be one of" in json.loads(get("api/bounds?problem=x"))["error"]
+        only = ["--only", RUN, "--out", str(tmp_path / "s"), "--results", str(tmp_path / "r")]
+        said = usage_error(main, [*only, "--serve", str(port)], capsys)
+        assert f"--serve: cannot listen on port {port}" in said
+        running.shutdown()

@@ -1,0 +1,283 @@
+"""Sums and counts in place of records: the same law, and the same fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from estimators.controls.mean import HardThresholdedMean, SampleMean
+from estimators.controls.regression import IterativeHardThresholding
+from estimators.core.design import Design
+from estimators.core.summaries import Repeated, Sums
+from estimators.label_regression import LabelHardThresholding, _slope
+from estimators.local_regression import OneShotThreshold
+from estimators.logistic import PlannedLogisticRegression
+from estimators.mean import NoisyMean
+from estimators.randomisers.averages import coordinate_means
+from estimators.randomisers.label_sums import mean_reports
+from estimators.randomisers.labels import BinaryLabels, GaussianLabels, LaplaceLabels
+from estimators.randomisers.signs import HypercubeRandomiser
+from estimators.sparse_erm import NoisyHardThresholdingClassifier
+from estimators.sparse_mean import SparseMean
+from estimators.stable_sparse_mean import StableSparseMean
+from estimators.thresholding import thresholded_descent
+from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
+from minimax.methods.priors import (
+    DilutedInstance,
+    GaussianInstance,
+    LogisticInstance,
+    SignInstance,
+    TwoLabelInstance,
+)
+from minimax.methods.summaries import column_sums, record_counts
+from verify.rates.draws import given
+
+DRAWS = 3000
+SURE = 1e-6
+"""A p-value below it rejects."""
+
+
+def rejects(found: Counter[Any], law: dict[Any, float]) -> bool:
+    """Whether outcomes are not those of a law: Pearson's test, exact outcomes listed in full."""
+    assert sum(law.values()) == pytest.approx(1)
+    if set(found) - set(law):
+        return True
+    expected = DRAWS * np.array(list(law.values()))
+    statistic = float(np.sum((np.array([found[k] for k in law]) - expected) ** 2 / expected))
+    return bool(stats.chi2.sf(statistic, len(law) - 1) < SURE)
+
+
+def multinomial_law(n: int, chances: np.ndarray) -> dict[tuple[int, ...], float]:
+    """The chance of every vector of counts."""
+    vectors = [v for v in np.ndindex(*[n + 1] * len(chances)) if sum(v) == n]
+    return {v: float(stats.multinomial.pmf(v, n, chances)) for v in vectors}
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [
+        LogisticInstance(np.array([1.5]), scale=0.8),
+        TwoLabelInstance(np.array([0.4]), height=2.0),
+        TwoLabelInstance(np.array([0.3]), height=9.0, link=lambda t: 8 * t + np.cos(t)),
+    ],
+)
+def test_counts_have_the_law_of_the_records(instance: Any) -> None:
+    rng, n = np.random.default_rng(0), 2
+    rows = np.array([[-1.0], [1.0]]) * instance.scale
+    high = instance.chance(rows) / 2
+    law = multinomial_law(n, np.concatenate([0.5 - high, high]))
+
+    def counted() -> tuple[int, ...]:
+        drawn = record_counts(instance, n, rng)
+        assert drawn.rows.tolist() == [*rows.tolist()] * 2
+        assert drawn.labels.tolist() == np.repeat(instance.labels, 2).tolist()
+        return tuple(int(count) for count in drawn.counts)
+
+    def recorded() -> tuple[int, ...]:
+        X, y = instance.sample(n, rng)
+        place = 2 * (y == instance.labels[1]) + (X[:, 0] > 0)
+        return tuple(np.bincount(place.astype(int), minlength=4).tolist())
+
+    assert not rejects(Counter(counted() for _ in range(DRAWS)), law)
+    assert not rejects(Counter(recorded() for _ in range(DRAWS)), law)
+    tilted = multinomial_law(n, np.array([0.2, 0.3, 0.3, 0.2]))
+    assert rejects(Counter(counted() for _ in range(DRAWS)), tilted)
+
+
+def test_sums_have_the_law_of_the_records() -> None:
+    rng, n = np.random.default_rng(1), 3
+    signs = SignInstance(np.array([0.5]), sigma=2.0)
+    diluted = DilutedInstance(np.array([[1.0], [3.0]]), alpha=0.4)
+    binomial = {2.0 * (2 * k - n): float(stats.binom.pmf(k, n, 0.625)) for k in range(n + 1)}
+    three: Counter[float] = Counter()
+    for drawn, chance in multinomial_law(n, np.array([0.6, 0.2, 0.2])).items():
+        three[drawn[1] + 3.0 * drawn[2]] += chance
+    for instance, law in ((signs, binomial), (diluted, dict(three))):
+        summed = Counter(float(column_sums(instance, n, 9.0, rng)[0]) for _ in range(DRAWS))
+        recorded = Counter(float(instance.sample(n, rng).sum()) for _ in range(DRAWS))
+        assert not rejects(summed, law)
+        assert not rejects(recorded, law)
+    other = SignInstance(np.array([0.8]), sigma=2.0)
+    assert rejects(
+        Counter(float(column_sums(other, n, 9.0, rng)[0]) for _ in range(DRAWS)), binomial
+    )
+
+
+def test_sums_are_those_of_clipped_records() -> None:
+    """Signs and points exactly; normal columns far inside the clip, and near it."""
+    rng, n = np.random.default_rng(2), 5
+    signs = column_sums(SignInstance(np.array([0.5]), sigma=2.0), n, 0.5, rng)
+    assert (2 * signs + n) % 2 == 0
+    diluted = DilutedInstance(np.array([[4.0, -1.0]]), alpha=1.0)
+    assert column_sums(diluted, n, 3.0, rng).tolist() == [15.0, -5.0]
+    instance, level = GaussianInstance(np.array([0.3, -20.0]), sigma=1.5), 21.0
+    summed = np.array([column_sums(instance, n, level, rng) for _ in range(DRAWS)])
+    records = instance.sample(n * DRAWS, rng).reshape(DRAWS, n, 2)
+    for clip, kept in ((level, True), (np.inf, False)):
+        clipped = np.clip(records, -clip, clip).sum(axis=1)
+        for k, near in enumerate((False, True)):
+            found = stats.ks_2samp(summed[:, k], clipped[:, k]).pvalue
+            assert found > SURE if kept or not near else found < SURE
+    assert abs(np.corrcoef(summed.T)[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        NoisyMean(ZeroConcentrated(0.5), R=4.0, random_state=5),
+        NoisyMean(Pure(1.0), R="theory", sigma=1.0, radius=1.0, random_state=5),
+        SparseMean(ZeroConcentrated(0.5), s=2, R=4.0, random_state=5),
+        StableSparseMean(Approximate(1.0, 1e-6), s=1, R=4.0, random_state=5),
+        SampleMean(),
+        HardThresholdedMean(threshold=0.0, s=2),
+    ],
+)
+def test_a_mean_of_sums_is_that_of_their_records(estimator: Any) -> None:
+    X = np.array([2.0, 0, 1, 0]) + np.random.default_rng(3).uniform(-1, 1, (200, 4))
+    whole = estimator.fit(X).mean_.copy()
+    summed = estimator.fit(Sums(len(X), X.sum(axis=0), 3.0))
+    assert summed.mean_ == pytest.approx(whole, rel=1e-12)
+    assert summed.n_features_in_ == 4
+    if isinstance(estimator, NoisyMean):  # sums do not tell what a narrower clip leaves
+        with pytest.raises(ValueError, match="do not tell"):
+            estimator.fit(Sums(len(X), X.sum(axis=0), 30.0))
+
+
+def expanded(design: Repeated, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All records."""
+    times = design.counts.astype(int)
+    return np.repeat(design.X, times, axis=0), np.repeat(y, times)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PlannedLogisticRegression(ZeroConcentrated(0.1), radius=2.0, row_bound=1.0, random_state=5),
+        NoisyHardThresholdingClassifier(ZeroConcentrated(0.1), s=2, clip=0.5, random_state=5),
+        IterativeHardThresholding(s=3, loss="logistic"),
+        IterativeHardThresholding(s=2),
+    ],
+)
+def test_a_fit_to_repeated_records_is_that_to_all_of_them(estimator: Any) -> None:
+    instance = LogisticInstance(np.array([1.0, -0.5, 0.2]), scale=1 / np.sqrt(3))
+    rows, labels, counts = record_counts(instance, 4000, np.random.default_rng(4))
+    design = Repeated(rows, counts)
+    whole = estimator.fit(*expanded(design, labels)).coef_.copy()
+    assert estimator.fit(design, labels).coef_ == pytest.approx(whole, rel=1e-9)
+    doubled = Repeated(rows, counts * (1 + labels))
+    assert estimator.fit(doubled, labels).coef_ != pytest.approx(whole, rel=1e-3)
+
+
+def test_a_descent_on_mean_reports_is_that_on_all_of_them() -> None:
+    rng = np.random.default_rng(5)
+    model = LabelHardThresholding(Pure(1.0, scope="label"), s=1, C=2.0)
+    rows, labels, counts = record_counts(TwoLabelInstance(np.array([0.9, 0, 0]), 3.0), 900, rng)
+    design = Repeated(rows, counts)
+    X, y = expanded(design, labels)
+    reports = y + rng.laplace(size=len(y))
+    groups = np.repeat(np.arange(len(labels)), counts.astype(int))
+    means = np.bincount(groups, reports, len(labels)) / np.maximum(counts, 1)
+
+    def descended(design: Any, reports: np.ndarray) -> np.ndarray:
+        slope = _slope(model._link, reports, squared=False)
+        return thresholded_descent(design, slope, s=1, radius=1.0, steps=50)[0]
+
+    assert descended(design, means) == pytest.approx(descended(Design(X), reports), rel=1e-9)
+    assert descended(design, means + 1) != pytest.approx(descended(Design(X), reports), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "randomiser", [LaplaceLabels(3.0, 1.0), GaussianLabels(3.0, 2.0), BinaryLabels(3.0, 1.0)]
+)
+def test_mean_reports_have_the_law_of_means_of_reports(randomiser: Any) -> None:
+    rng, y = np.random.default_rng(6), np.full(DRAWS, 1.2)
+    found, entry = mean_reports(randomiser, y, np.full(DRAWS, 3.0), rng)
+    single, one = randomiser.randomise(np.full((DRAWS, 3), 1.2), rng)
+    assert entry == one  # so many users, and the same guarantee
+    means = single.mean(axis=1)
+    if isinstance(randomiser, BinaryLabels):
+        chance = 0.5 + 0.2 * np.tanh(0.5)
+        size = randomiser.size
+        law = {k: float(stats.binom.pmf(k, 3, chance)) for k in range(4)}
+        for values in (found, means):
+            ups = Counter(np.rint((values / size + 1) * 1.5).astype(int).tolist())
+            assert not rejects(ups, law)
+        assert randomiser.chance(-3.0) == special.expit(-1.0)
+        likely = np.exp(randomiser.log_likelihood(np.ones(3), np.array([-3.0, 1.2, 3.0])))
+        assert randomiser.chance([-3.0, 1.2, 3.0]) == pytest.approx(likely, rel=1e-14)
+        return
+    assert stats.ks_2samp(found, means).pvalue > SURE
+    assert stats.ks_2samp(found, single[:, 0]).pvalue < SURE
+
+
+@pytest.mark.parametrize("radius", [1.0, 3.0])
+def test_counted_bits_have_the_law_of_reports(radius: float) -> None:
+    """Three users asked about two coordinates in turn: every pair of means, with its chance, summed
+    over the orders of the records; from counts, and from the records in random order."""
+    rng = np.random.default_rng(8)
+    randomiser = HypercubeRandomiser(1, 1.0, radius, "best")
+    rows, labels, counts = np.array([[1.0, -1], [1, 1]]), np.array([1.0, -0.5]), [2, 1]
+    chances = randomiser.upper_chance(labels[:, None] * rows)
+    law: Counter[tuple[int, int]] = Counter()
+    for order in ((0, 0, 1), (0, 1, 0), (1, 0, 0)):  # users 0 and 2 about the first, 1 the second
+        first = stats.binom.pmf([0, 1], 1, chances[order[0], 0])
+        third = stats.binom.pmf([0, 1], 1, chances[order[2], 0])
+        second = stats.binom.pmf([0, 1], 1, chances[order[1], 1])
+        for a, b, c in np.ndindex(2, 2, 2):
+            law[int(a + b), int(c)] += first[a] * third[b] * second[c] / 3
+
+    def ups(means: np.ndarray) -> tuple[int, int]:
+        first, second = np.rint((means / randomiser.size + 1) / 2 * [2, 1]).astype(int).tolist()
+        return first, second
+
+    def asked(X: Any, weights: np.ndarray) -> tuple[int, int]:
+        mean = coordinate_means(X, weights, range(3), np.arange(2), 1.0, randomiser, rng)
+        assert mean.entry == randomiser.entry(3)
+        return ups(mean.value)
+
+    def recorded() -> tuple[int, int]:
+        order = rng.permutation(np.repeat([0, 1], counts))
+        return asked(rows[order], labels[order])
+
+    design = Repeated(rows, np.array(counts, dtype=float))
+    assert not rejects(Counter(asked(design, labels) for _ in range(DRAWS)), dict(law))
+    assert not rejects(Counter(recorded() for _ in range(DRAWS)), dict(law))
+    assert rejects(Counter(asked(design, -labels) for _ in range(DRAWS)), dict(law))
+
+
+def test_records_are_drawn_where_more_of_them_is_read() -> None:
+    rng = np.random.default_rng(7)
+    signs = SignInstance(np.array([0.5, 0.0]), sigma=1.0)
+    normal = GaussianInstance(np.zeros(2), sigma=1.0)
+    budget = ZeroConcentrated(0.5)
+
+    def is_summed(estimator: Any, instance: Any) -> bool:
+        return isinstance(given(estimator, instance, 100, rng)[0], Sums)
+
+    assert is_summed(NoisyMean(budget, R=1.0), signs)
+    assert is_summed(SampleMean(), normal)
+    assert is_summed(NoisyMean(budget, R=0.9), normal)
+    assert not is_summed(NoisyMean(budget, R=1.5, clip="ball"), signs)
+    assert not is_summed(NoisyMean(budget, R="quantile"), signs)
+    assert not is_summed(NoisyMean(budget, sigma=1.0, radius=1.0), signs)
+
+    class Own(SampleMean):
+        """May do anything with its records."""
+
+    assert not is_summed(Own(), signs)
+    labels = TwoLabelInstance(np.zeros(2), height=2.0)
+    for budget_, counted in (
+        (Pure(1.0, scope="local"), True),
+        (ZeroConcentrated(0.5, "local"), False),
+    ):
+        drawn = given(OneShotThreshold(budget_), labels, 100, rng)[0]
+        assert isinstance(drawn, Repeated) == counted
+    wide = LogisticInstance(np.zeros(12), scale=1.0)
+    few = LogisticInstance(np.zeros(2), scale=1.0)
+    pursuit = IterativeHardThresholding(s=1, loss="logistic")
+    assert isinstance(given(pursuit, few, 100, rng)[0], Repeated)
+    assert not isinstance(given(pursuit, wide, 100, rng)[0], Repeated)

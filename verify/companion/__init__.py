@@ -1,0 +1,1 @@
+"""The companion: a site with a page for every statement, bound, estimator, attack and problem."""

@@ -1,0 +1,1 @@
+COMPANION.served = false;

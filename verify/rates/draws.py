@@ -1,0 +1,80 @@
+"""What an estimator is given in a trial: records, or the little that it reads of them.
+
+Where the law of what an estimator reads of its records is known, that is drawn in place of them and
+goes through the same code (`estimators.core.summaries`). Instances and estimators are compared by
+their exact type: another may do anything with its records.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from estimators.controls.mean import HardThresholdedMean, SampleMean
+from estimators.controls.regression import IterativeHardThresholding
+from estimators.core.summaries import Repeated, Sums
+from estimators.core.truncation import TruncatingEstimator
+from estimators.label_regression import LabelHardThresholding
+from estimators.local_regression import OneShotThreshold
+from estimators.logistic import PlannedLogisticRegression
+from estimators.mean import NoisyMean
+from estimators.sparse_erm import NoisyHardThresholdingClassifier
+from estimators.sparse_mean import SparseMean
+from estimators.stable_sparse_mean import StableSparseMean
+from minimax.core.bound import Instance, fit_arguments
+from minimax.methods.priors import (
+    DilutedInstance,
+    GaussianInstance,
+    LogisticInstance,
+    SignInstance,
+    TwoLabelInstance,
+)
+from minimax.methods.summaries import column_sums, record_counts
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+READ_BY_SUMS = (SampleMean, HardThresholdedMean, NoisyMean, SparseMean, StableSparseMean)
+READ_BY_COUNTS = (
+    PlannedLogisticRegression,
+    NoisyHardThresholdingClassifier,
+    IterativeHardThresholding,
+    LabelHardThresholding,
+    OneShotThreshold,
+)
+COUNTED = (LogisticInstance, TwoLabelInstance)
+SUMMED = (SignInstance, DilutedInstance, GaussianInstance)
+REPEATED = 4
+"""Rows are counted if they occur so often at least, on average."""
+
+
+def given(
+    estimator: BaseEstimator, instance: Instance, n: int, rng: np.random.Generator
+) -> tuple[Any, ...]:
+    """The arguments of `fit` for n records of an instance."""
+    kind, d = type(estimator), len(instance.target)
+    law: Any = instance
+    if kind in READ_BY_COUNTS and type(law) in COUNTED and _few_rows(estimator, n, d):
+        rows, labels, counts = record_counts(law, n, rng)
+        return Repeated(rows, counts), labels
+    if kind in READ_BY_SUMS and type(law) in SUMMED:
+        level = _clip_level(estimator, n, d)
+        if level is not None:
+            return (Sums(n, column_sums(law, n, level, rng), level),)
+    return fit_arguments(instance.sample(n, rng))
+
+
+def _few_rows(estimator: BaseEstimator, n: int, d: int) -> bool:
+    """Whether rows of signs occur often enough, and reports, if there are any, can be summed."""
+    if isinstance(estimator, LabelHardThresholding) and not estimator.sums_reports(n):
+        return False
+    if isinstance(estimator, OneShotThreshold) and not estimator.asks_for_bits(d):
+        return False
+    return n >= REPEATED * 2 ** (d + 1)
+
+
+def _clip_level(estimator: BaseEstimator, n: int, d: int) -> float | None:
+    """To what entries are clipped before they are added up; None if more is read of records."""
+    return estimator.clip_level(n, d) if isinstance(estimator, TruncatingEstimator) else math.inf
