@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 
+import estimators
 from estimators import JohnsonLindenstraussRegression, TwoStageRegression
 from estimators.baselines.mean import stability_threshold
 from estimators.core.mechanisms import _first_above
@@ -18,7 +19,9 @@ from tests.mutation.__main__ import NotPlanted, planted
 from tests.mutation.planted import MUTANTS
 from verify.privacy.whitebox import Recorder
 
-ROOT = Path(__file__).resolve().parents[2]
+TESTS = Path(__file__).resolve().parents[1]
+PACKAGES = Path(estimators.__file__).resolve().parents[1]
+"""Where the packages under test lie: the checkout, or what a wheel has installed."""
 
 
 def test_above_threshold_has_its_law():
@@ -74,11 +77,11 @@ def test_objective_perturbation_is_random_where_selection_is_not():
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_every_bug_can_be_planted(mutant):
-    source = (ROOT / mutant.path).read_text(encoding="utf-8")
+    source = (PACKAGES / mutant.path).read_text(encoding="utf-8")
     changed = planted(source, mutant)
     assert changed != source
     compile(changed, mutant.path, "exec")
-    assert all((ROOT / test).exists() for test in mutant.tests if test.startswith("tests/"))
+    assert all((TESTS.parent / test).exists() for test in mutant.tests if test.startswith("tests/"))
 
 
 def test_there_are_enough_bugs_and_none_twice():
