@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attacks.roc import RocCurve
 from verify.attacks.judge import Row
 from verify.attacks.report import in_letters
-from verify.figures import new_figure, write_figure
+from verify.plotting import new_figure, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -88,7 +88,7 @@ def panel_name(identifier: str) -> str:
 
 def rerun(folder: Path, jobs: int, seed: int, tell: Callable[[str], object]) -> None:
     """Run the ledger and the claims, and draw the findings, into a folder."""
-    from verify.figures import save_figure
+    from verify.plotting import save_figure
     from verify.proofs.command import main as proofs
     from verify.proofs.figures import PANELS, panel_figure
     from verify.rates.command import main as rates

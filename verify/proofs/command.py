@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from verify.console import Terminal, command_parser, track
-from verify.figures import save_figure
 from verify.files import write_json, write_problems, write_whole
+from verify.plotting import save_figure
 from verify.proofs.document import (
     counts,
     distinct,

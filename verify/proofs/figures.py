@@ -14,7 +14,7 @@ from estimators.core.mechanisms import gaussian_scale
 from estimators.randomisers.labels import GaussianLabels, label_bound, paper_label_scale
 from estimators.thresholding import thresholded_descent
 from minimax.core.privacy import Approximate, Gaussian
-from verify.figures import fill_band, new_figure
+from verify.plotting import fill_band, new_figure
 from verify.rates.special.worst_case_log_d import SHOWN, worst_case
 from verify.statements.cwz19.sparse_lower import displayed_sums
 from verify.statements.wx21.interaction import interactive_rate, lone_rate

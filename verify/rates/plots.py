@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.figures import (
+from verify.plotting import (
     AXIS_TITLES,
     fill_band,
     new_figure,

@@ -30,8 +30,8 @@ from minimax.core.privacy import (
     SpendablePrivacy,
     ZeroConcentrated,
 )
-from verify.figures import new_figure
 from verify.files import JSON
+from verify.plotting import new_figure
 from verify.rates.grid import Profile
 from verify.rates.judge import Reason, Verdict, coverage_reason
 from verify.rates.measure import Measurement

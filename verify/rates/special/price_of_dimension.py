@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from verify.figures import AXIS_TITLES, fill_band, new_figure, plain_values, ticks_at
+from verify.plotting import AXIS_TITLES, fill_band, new_figure, plain_values, ticks_at
 from verify.rates.claims.local import LABELS, RECORDS
 from verify.rates.rows import SlopeRow
 

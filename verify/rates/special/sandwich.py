@@ -32,7 +32,7 @@ from minimax.core.bound import Prior
 from minimax.core.calibration import budget_of
 from minimax.core.privacy import Gaussian, Pure, SpendablePrivacy
 from minimax.methods.summaries import column_sums
-from verify.figures import new_figure
+from verify.plotting import new_figure
 from verify.rates.claim import Ceiling
 from verify.rates.grid import Profile
 from verify.rates.measure import Measurement

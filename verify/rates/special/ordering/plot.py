@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.figures import AXIS_TITLES, new_figure, panels, plain_values, ticks_at, write_figure
+from verify.plotting import AXIS_TITLES, new_figure, panels, plain_values, ticks_at, write_figure
 from verify.rates.special.ordering.experiments import (
     CLIPPED,
     DESCENT,
