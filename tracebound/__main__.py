@@ -39,6 +39,7 @@ COMMANDS = {
     "privacy": Command("verify.privacy.command", "is a mechanism as private as it says?"),
     "attacks": Command("verify.attacks.command", "can a release be traced to its records?"),
     "proofs": Command("verify.proofs.command", "every numbered statement of the papers, run"),
+    "figures": Command("verify.figures.command", "the papers' figures and tables, regenerated"),
     "channels": Command("verify.channels", "how private channels contract divergences"),
     "companion": Command("verify.companion.command", "a page for every statement, in the browser"),
 }

@@ -1,0 +1,107 @@
+"""One picture for each figure, in the paper's layout of panels."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verify.figures.judge import PanelRun
+from verify.figures.panel import ZERO
+from verify.figures.report import Run, spent_text
+from verify.plotting import AXIS_TITLES, new_figure, panels, plain_values, ticks_at, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from verify.figures.readings import Curve
+
+MARKERS = {"printed": "s", "private": "o", "best": "D", "peer": "^", "not private": "x"}
+COLUMNS = 2
+
+
+def file_name(figure: str) -> str:
+    """The file of a figure: CWZ19:Figure 1 is in cwz19-figure-1.png."""
+    return figure.lower().replace(":", "-").replace(" ", "-") + ".png"
+
+
+def write_figures(folder: Path, run: Run) -> list[Path]:
+    """The figures of which something was measured."""
+    grouped: dict[str, list[PanelRun]] = {}
+    for panel in run.panels:
+        if panel.curves:
+            grouped.setdefault(panel.panel.figure, []).append(panel)
+    return [_write(folder / file_name(name), name, found) for name, found in grouped.items()]
+
+
+def _write(path: Path, name: str, found: list[PanelRun]) -> Path:
+    columns = min(COLUMNS, len(found))
+    rows = -(-len(found) // columns)
+    figure = new_figure(7.2 * columns, 0.8 + 6.2 * rows)
+    for axis, panel in zip(panels(figure, len(found), columns), found, strict=True):
+        _draw(axis, panel)
+    paper, _, what = name.partition(":")
+    run = found[0]
+    figure.suptitle(
+        f"{paper}, {what}, regenerated: means with 99 % intervals; profile {run.profile},"
+        f" seed {run.seed}; legend: method, variant, ε really spent"
+    )
+    return write_figure(path, figure)
+
+
+def _draw(axis: Axes, run: PanelRun) -> None:
+    panel = run.panel
+    axis.set_yscale("log")
+    if panel.logarithmic:
+        axis.set_xscale("log")
+    shown = [c for c in run.curves.values() if ", median of" not in c.name]
+    for place, curve in enumerate(shown):
+        _draw_curve(axis, curve, f"C{place % 10}")
+    ticks_at(axis, shown[0].x)
+    plain_values(axis, (1.0, 2.0, 5.0))
+    axis.set_xlabel(AXIS_TITLES.get(panel.x, panel.x))
+    axis.set_ylabel(panel.metric)
+    axis.grid(alpha=0.3)
+    letter = panel.id.partition("(")[2]
+    axis.set_title(f"({letter} {panel.title}" if letter else panel.title, fontsize=9)
+    trials = len(shown[0].losses[0])
+    verdicts = "\n".join(_verdict_lines(run))
+    axis.legend(
+        fontsize=6.5,
+        frameon=False,
+        ncols=2,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.13),
+        title=f"{trials} trials\n{verdicts}",
+        title_fontsize=6.5,
+    )
+
+
+def _verdict_lines(run: PanelRun) -> Iterable[str]:
+    for each in run.judged:
+        yield textwrap.shorten(f"{each.verdict.value}: {each.reading.about}", 110)
+
+
+def _draw_curve(axis: Axes, curve: Curve, colour: str) -> None:
+    if curve.name.startswith(ZERO):
+        axis.plot(curve.x, curve.means, color="black", linestyle=":", label=ZERO)
+        return
+    cost = spent_text(curve)
+    told = curve.variant if cost == "–" else f"{curve.variant}, ε = {cost}"
+    above = curve.half_widths()
+    below = np.minimum(above, 0.95 * curve.means)  # the axis is logarithmic
+    axis.errorbar(
+        curve.x,
+        curve.means,
+        yerr=np.array([below, above]),
+        color=colour,
+        marker=MARKERS[curve.variant],
+        markersize=4,
+        linewidth=1,
+        capsize=2,
+        linestyle="--" if ", lowest of" in curve.name else "-",
+        label=f"{curve.name} ({told})",
+    )
