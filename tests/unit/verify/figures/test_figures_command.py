@@ -101,9 +101,8 @@ def test_a_run_tells_curves_verdicts_and_what_is_missing(run, capsys):
     assert [each["scale"] for each in tuned["options"]] == ["0.5", "0.5"]
     assert tuned["edges"] == [[], []]
     assert tuned["epsilon_spent"] == tuned["epsilon_asked"] == [1.0, 1.0]
-    assert all(
-        low < m < high for low, m, high in zip(tuned["ci_low"], tuned["mean"], tuned["ci_high"])
-    )
+    ends = zip(tuned["ci_low"], tuned["mean"], tuned["ci_high"], strict=True)
+    assert all(low < mean < high for low, mean, high in ends)
     assert Path("out/figures", file_name("CWZ19:Figure 9")).stat().st_size > 1000
     assert "ours is ahead" in Path("page.md").read_text()
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
