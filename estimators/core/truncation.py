@@ -119,6 +119,10 @@ def private_window(
     0 outwards: high is the quantile of max(x, 0), and -low that of max(-x, 0). So low < 0 < high,
     whatever the data and the noise; a percentile on the other side of 0 is taken for 0, which makes
     the window wider than it had to be and cuts nothing off.
+
+    Of entries half of which are on either side the counts start at n/2, so that noise may end a
+    search far too early: for standard normal entries at a level below 1/2 in 26, 2.3 and 0.6 per
+    cent (+-0.7, 0.3, 0.2; 4,000 runs, seed 1) at n epsilon = 50, 75 and 90.
     """
     high, upper = private_truncation(
         X, epsilon, quantile, rng, size=above_zero, about="truncation from above"
