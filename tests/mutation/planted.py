@@ -422,7 +422,8 @@ MUTANTS = (
         "stored: the average before noise",
         MEAN,
         "        self.mean_, self.R_ = noisy, self._reported(window)\n",
-        "        self.mean_, self.R_ = noisy, self._reported(window)\n        self.raw_ = average\n",
+        "        self.mean_, self.R_ = noisy, self._reported(window)\n"
+        "        self.raw_ = average\n",
         (HYGIENE, "-k", "NoisyMean"),
     ),
     Mutant(
