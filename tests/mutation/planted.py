@@ -128,15 +128,15 @@ MUTANTS = (
     Mutant(
         "clip: balls that do not shorten",
         BASE,
-        "        out += (1 / np.maximum(norms, 1.0)) @ shifted",
-        "        out += np.ones(len(norms)) @ shifted",
+        "        out += unit * ((short / np.maximum(np.sqrt(squares), short)) @ shifted)",
+        "        out += unit * (np.ones(len(squares)) @ shifted)",
         inside("CoinPressMean"),
     ),
     Mutant(
         "clip: balls that shorten by a root",
         BASE,
-        "        out += (1 / np.maximum(norms, 1.0)) @ shifted",
-        "        out += (1 / np.sqrt(np.maximum(norms, 1.0))) @ shifted",
+        "        out += unit * ((short / np.maximum(np.sqrt(squares), short)) @ shifted)",
+        "        out += unit * (np.sqrt(short / np.maximum(np.sqrt(squares), short)) @ shifted)",
         inside("CoinPressMean"),
     ),
     Mutant(
