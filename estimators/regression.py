@@ -121,8 +121,8 @@ def clipped_gradient(X: Any, y: Array, R: float, row_bound: float, *, gram: bool
     weights = design.shortening(row_bound)
     clipped, n = np.clip(y, -R, R), design.n
     if gram:
-        quadratic, linear = design.gram(weights) / n, design.correlate(weights * clipped) / n
-        return lambda coef: quadratic @ coef - linear
+        quadratic, linear = design.moments(weights, clipped)
+        return lambda coef: (quadratic @ coef - linear) / n
     return lambda coef: design.correlate(weights * (weights * design.predict(coef) - clipped)) / n
 
 

@@ -367,10 +367,8 @@ def joint_gram(X: Any, y: Array, bound: float) -> Array:
     design = Design(X)
     weights = bound / np.maximum(np.hypot(design.norms, y), bound)
     responses = weights * y
-    cross = design.correlate(weights * responses)
-    return np.block(
-        [[design.gram(weights), cross[:, None]], [cross[None, :], np.dot(responses, responses)]]
-    )
+    gram, cross = design.moments(weights, responses)
+    return np.block([[gram, cross[:, None]], [cross[None, :], np.dot(responses, responses)]])
 
 
 def gaussian_sketch(gram: Array, rows: int, rng: np.random.Generator) -> Array:

@@ -36,7 +36,7 @@ def clipped_statistics(X: Any, y: Array, row_bound: float, R: float) -> Statisti
     """X'X and X'y with rows shortened to l2 norm `row_bound` and y clipped to [-R, R]."""
     design = Design(X)
     weights = design.shortening(row_bound)
-    return Statistics(design.gram(weights), design.correlate(weights * np.clip(y, -R, R)))
+    return Statistics(*design.moments(weights, np.clip(y, -R, R)))
 
 
 def least_eigenvalue(gram: Array) -> Array:

@@ -132,12 +132,15 @@ class Design:
 
     def shortening(self, bound: float) -> Array:
         """For each row the factor that brings its l2 norm down to `bound`, or 1."""
+        if self.norms.max(initial=0.0) <= bound:
+            return np.broadcast_to(1.0, self.n)  # one number, however often it is read
         out = np.maximum(self.norms, bound)
         return np.divide(bound, out, out=out)
 
     def mean_square(self, bound: float) -> float:
         """Of the lengths of the rows, shortened to `bound`."""
-        return float(np.mean(np.minimum(self.norms, bound) ** 2))
+        lengths = np.minimum(self.norms, bound)
+        return float(np.dot(lengths, lengths)) / self.n
 
     def energies(self, bound: float) -> Array:
         """Squared lengths of the rows over bound^2, at most 1."""
@@ -169,34 +172,56 @@ class Design:
         for rows in self.chunks(CACHED):
             part = self.X[rows]
             residuals = y[rows] - shorten[rows] * (part @ coef) if moved else y[rows].copy()
-            out += part.T @ (weights[rows] * np.clip(residuals, -clip, clip, out=residuals))
+            np.minimum(residuals, clip, out=residuals)  # twice as fast as np.clip on few rows
+            np.maximum(residuals, -clip, out=residuals)
+            residuals *= weights[rows]
+            out += part.T @ residuals
+        return out
+
+    def correlate_some(self, rows: NDArray[np.intp], weights: Array) -> Array:
+        """sum over these rows of weights_i x_i, weights in the order of `rows`."""
+        out = np.zeros(self.d)
+        for part in _chunks(len(rows), self._rows_of(CACHED)):
+            out += self.X[rows[part]].T @ weights[part]
         return out
 
     def gram(self, weights: Array) -> Array:
-        """sum_i weights_i^2 x_i x_i', without a copy of X.
+        """sum_i weights_i^2 x_i x_i', without a copy of X."""
+        return self.moments(weights)[0]
 
-        A chunk stays in cache between its weighting and its product; it has as many rows as columns
-        at least, so that adding up takes less than multiplying.
+    def moments(self, weights: Array, factors: Array | None = None) -> tuple[Array, Array]:
+        """A'A and, with factors, A'factors for rows weights_i x_i of A: X is read once.
+
+        A chunk stays in cache between its weighting and its products; it has as many rows as
+        columns at least, so that adding up takes less than multiplying.
         """
-        each = max(2 * CACHED // (8 * max(1, self.d)), self.d)
-        out, spare = np.zeros((self.d, self.d)), np.empty((min(self.n, each), self.d))
+        each = max(self._rows_of(CACHED), self.d)
+        spare = np.empty((min(self.n, each), self.d))
+        gram, correlation = np.zeros((self.d, self.d)), np.zeros(self.d)
         for rows in _chunks(self.n, each):
             part = self.X[rows]
             part = part.toarray() if sparse.issparse(part) else part
-            out += _weighted_gram(part, weights[rows], spare)
-        return out
+            part = _weighted(part, weights[rows], spare)
+            gram += part.T @ part
+            if factors is not None:
+                correlation += part.T @ factors[rows]
+        return gram, correlation
 
     def chunks(self, bytes_per_chunk: int = 1 << 22) -> Iterator[slice]:
         """Slices of rows whose dense form has about `bytes_per_chunk` bytes."""
-        return _chunks(self.n, max(1, bytes_per_chunk // (8 * max(1, self.d))))
+        return _chunks(self.n, self._rows_of(bytes_per_chunk))
+
+    def _rows_of(self, size: int) -> int:
+        """How many rows have so many bytes when they are dense: one at least."""
+        return max(1, size // (8 * max(1, self.d)))
 
 
 def _chunks(n: int, rows: int) -> Iterator[slice]:
     return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
 
 
-def _weighted_gram(part: Array, weights: Array, spare: Array) -> Array:
-    """sum_i weights_i^2 x_i x_i'; weighted rows, where there are any, are put into `spare`."""
-    if weights.min() != 1 or weights.max() != 1:
-        part = np.multiply(part, weights[:, None], out=spare[: len(part)])
-    return np.asarray(part.T @ part)
+def _weighted(part: Array, weights: Array, spare: Array) -> Array:
+    """Rows weights_i x_i: `part` itself if no weight is another than 1, else put into `spare`."""
+    if weights.min() == 1 and weights.max() == 1:
+        return part
+    return np.multiply(part, weights[:, None], out=spare[: len(part)])

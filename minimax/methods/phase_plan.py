@@ -20,6 +20,7 @@ from minimax.methods.residual_clip import clipped_normal, predicted_phase
 EARLY_RATIO = 1.5
 """Clip of the phases before the last over the residuals' deviation. A wider one has more noise; a
 smaller one moves far errors too little where <x, e> is not normal."""
+EARLY_CLIP = EARLY_RATIO, clipped_normal(EARLY_RATIO, 1.0)
 WIDE_RATIO = 3.0
 """That where the deviation is found from the residuals: they may follow one large coefficient and
 not a normal law, and a narrower clip would leave an unknown part of it."""
@@ -65,14 +66,15 @@ def predicted_phases(
     """The phases with these shares, their clips and what they are predicted to reach."""
     risk, phases = setting.signal, []
     for k, share in enumerate(shares):
-        ratio = last_ratio if k == len(shares) - 1 else EARLY_RATIO
+        last = k == len(shares) - 1
+        ratio, unit = (last_ratio, clipped_normal(last_ratio, 1.0)) if last else EARLY_CLIP
         noise = setting.unit_noise(share)
         seen = setting.stretch * risk
-        after = predicted_phase(seen, setting.sigma, ratio, setting.spread, noise)
+        after = predicted_phase(seen, setting.sigma, ratio, setting.spread, noise, unit)
         s = math.sqrt(setting.sigma**2 + seen)
         left = min(setting.mismatch, 1.0) ** 2 * risk + after.bias / setting.stretch
         risk = float(after.statistics + after.noise + left)
-        phases.append(PlannedPhase(ratio * s, share, clipped_normal(ratio, 1.0).slope, risk))
+        phases.append(PlannedPhase(ratio * s, share, unit.slope, risk))
     return tuple(phases)
 
 

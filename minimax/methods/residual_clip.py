@@ -160,7 +160,7 @@ def normal_bias(noise: Number, spread: Number, residual: ClippedNormal) -> Numbe
     r"""E f(u)^2 at most, f(u) = u - E[psi_c(xi + u) | u]/slope, u ~ N(0, noise), xi normal.
 
     **Statement.** (noise/s^2)^3 s^2 surplus/slope^2, s^2 = spread^2 = Var(xi + u), with the moments
-    `residual` of N(0, s^2) clipped at c.
+    `residual` of N(0, s^2) clipped at c, or of N(0, 1) clipped at c/s: these two have no unit.
 
     **Proof.** Given u, the mean of psi_c(xi + u) is a projection of psi_c, which multiplies the
     Hermite polynomial of degree k by (noise/s^2)^{k/2}. Degree 1 gives slope u (Stein's identity),
@@ -202,13 +202,19 @@ class Predicted(NamedTuple):
 
 
 def predicted_phase(
-    before: Number, sigma: Number, ratio: Number, spread: Number, unit_noise: Number
+    before: Number,
+    sigma: Number,
+    ratio: Number,
+    spread: Number,
+    unit_noise: Number,
+    unit: ClippedNormal | None = None,
 ) -> Predicted:
     r"""The risk after a phase of clip ratio * s, s^2 = sigma^2 + before, to leading order.
 
     **Statement.** `before` is the risk before it, E<x, e>^2; the release is divided by the slope of
     N(0, s^2). Statistics: spread (= d/n) times the inefficiency. Noise: unit_noise (c/slope)^2,
     where unit_noise is the risk that a release with clip 1 would have. Bias: `normal_bias`.
+    `unit`, the moments of N(0, 1) clipped at `ratio`, spares a search that has them their cost.
 
     **Why.** If <x, e> is normal, y - <x, b> is N(0, s^2) and by Stein's identity the mean of
     psi_c(y - <x, b>) x is -slope Sigma e: the phase removes e but for `normal_bias`. Not a bound,
@@ -216,9 +222,9 @@ def predicted_phase(
     """
     lib = library(before, sigma)
     s = lib.sqrt(sigma**2 + before)
-    residual = clipped_normal(ratio * s, s)
+    unit = unit or clipped_normal(ratio, 1.0)
     return Predicted(
-        spread * residual.inefficiency,
-        unit_noise * (ratio * s / residual.slope) ** 2,
-        normal_bias(before, s, residual),
+        spread * s**2 * unit.inefficiency,
+        unit_noise * (ratio * s / unit.slope) ** 2,
+        normal_bias(before, s, unit),
     )
