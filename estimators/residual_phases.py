@@ -14,7 +14,6 @@ from estimators.core.base import (
     settled_entries,
 )
 from estimators.core.design import Design
-from estimators.core.first_sum import FEW, FirstSum
 from estimators.core.purse import Purse
 from estimators.core.second_moment import (
     SecondMoment,
@@ -120,8 +119,6 @@ class Run:
     moment: SecondMoment
     errors: ErrorsOnAxes | None = None
     """Followed where S is released."""
-    first: FirstSum | None = None
-    """Formed with S where all starts from 0; of no use after the first phase."""
     plan: Plan
     sigma: float
     noise: float
@@ -137,8 +134,7 @@ class Run:
 
     def outlook(self, known: SecondMoment | None, sigma: float | None) -> Outlook:
         """Before any record is read: what share S gets, and what all can be expected to reach."""
-        unknown = UNKNOWN_SIGMA * self.reach * self.row_bound
-        spread = self.supposed_sigma = unknown if sigma is None else float(sigma)
+        spread = UNKNOWN_SIGMA * self.reach * self.row_bound if sigma is None else float(sigma)
         if known is None:
             self.moment_share = min(
                 SECOND_MOMENT_SHARES,
@@ -176,25 +172,12 @@ class Run:
         square = self._released_square()
         self.row_length = math.sqrt(square)
         self.weights = self.design.shortening(self.row_length)
-        gram = self._read_moments()
+        roots = self.weights * self.shorten
+        gram = self.design.gram(np.sqrt(roots, out=roots))
         bound = math.sqrt(self.row_length * self.row_bound)
         self.moment = released_moment(gram, bound, self.moment_share, self.purse)
         self.stretch = row_stretch(square, self.moment, self.row_bound)
         self.errors = ErrorsOnAxes(self.moment, self.n, self.reach, self.stretch)
-
-    def _read_moments(self) -> Array:
-        """n times S before its noise; where it serves, the first phase's sum on the way."""
-        roots = self.weights * self.shorten
-        np.sqrt(roots, out=roots)
-        likely, widest = FirstSum.clips(self.supposed_sigma, self.row_length * self.reach, self.d)
-        if self.coef.any() or np.count_nonzero(np.abs(self.y) > likely) > FEW * self.n:
-            return self.design.gram(roots)
-        factors = np.clip(self.y, -widest, widest)
-        factors *= self.weights
-        factors /= roots  # with which the rows are multiplied
-        gram, total = self.design.moments(roots, factors)
-        self.first = FirstSum(widest, total)
-        return gram
 
     def _released_square(self) -> float:
         """E|x|^2 with noise, between its deviation and row_bound^2."""
@@ -290,20 +273,14 @@ class Run:
         sizes = np.abs(self.y - self.shorten * self.design.predict(self.coef))
         return self.purse.scale(sizes, self.design.energies(self.row_length), low, high, share)
 
-    def _clipped_sum(self, clip: float) -> Array:
-        """sum_i psi_c(residual_i) w_i x_i: X is read once, or was."""
-        first, self.first = self.first, None
-        total = first and first.at(clip, self.y, self.weights, self.design)
-        if total is not None:
-            return total
-        return self.design.clipped_correlation(self.y, self.coef, self.shorten, self.weights, clip)
-
     def step(self, phase: PlannedPhase, sigma: float | None) -> float:
-        """One phase. The risk it leaves, by what is known of S.
+        """One phase: X is read once. The risk it leaves, by what is known of S.
 
         sigma is the deviation of the responses' noise; None: that of the residuals was found.
         """
-        total = self._clipped_sum(phase.clip)
+        total = self.design.clipped_correlation(
+            self.y, self.coef, self.shorten, self.weights, phase.clip
+        )
         noisy = self.purse.release(
             total / self.n, self._sensitivity(phase), phase.share, "clipped residuals"
         )

@@ -178,13 +178,6 @@ class Design:
             out += part.T @ residuals
         return out
 
-    def correlate_some(self, rows: NDArray[np.intp], weights: Array) -> Array:
-        """sum over these rows of weights_i x_i, weights in the order of `rows`."""
-        out = np.zeros(self.d)
-        for part in _chunks(len(rows), self._rows_of(CACHED)):
-            out += self.X[rows[part]].T @ weights[part]
-        return out
-
     def gram(self, weights: Array) -> Array:
         """sum_i weights_i^2 x_i x_i', without a copy of X."""
         return self.moments(weights)[0]

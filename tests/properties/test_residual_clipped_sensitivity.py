@@ -16,11 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimators import ResidualClippedRegression, residual_clipped, residual_phases
+from estimators import ResidualClippedRegression, residual_clipped
 from estimators.core import design, mechanisms
 from estimators.core.base import Array
 from estimators.core.design import Design
-from estimators.core.first_sum import FirstSum
 from estimators.core.mechanisms import bisected_quantile, gaussian
 from estimators.core.purse import Purse
 from minimax.core.calibration import Allowance
@@ -122,13 +121,6 @@ def worst_pairs(n: int, outside: float) -> list[tuple[Data, Data]]:
     return [rows, ((X, y), (np.zeros_like(X), y)), ((X, y), (X, shifted))]
 
 
-@pytest.fixture(params=[False, True], ids=["phases alone", "first sum with S"])
-def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first phase's sum is formed with the second moment always, or never."""
-    monkeypatch.setattr(residual_phases, "FEW", 1.0 if request.param else -1.0)
-
-
-@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("n", [1, 4])
 @pytest.mark.parametrize("outside", [1.0, 1e6, 1e120])
 def test_the_sensitivities_are_reached(n: int, outside: float) -> None:
@@ -162,10 +154,6 @@ def test_each_clip_that_is_left_out_breaks_it() -> None:
         assert not within(movements(responses, **OPTIONS)[2:])
     with patch.object(Design, "clipped_correlation", _unclipped):
         assert not within(movements(responses, **OPTIONS)[2:])
-    with patch.object(residual_phases, "FEW", 1.0):
-        assert within(movements(responses, **OPTIONS))
-        with patch.object(FirstSum, "at", lambda self, *_: self.total):
-            assert not within(movements(responses, **OPTIONS)[2:3])
     assert within([move for pair in worst_pairs(4, 1e6) for move in movements(pair, **OPTIONS)])
 
 

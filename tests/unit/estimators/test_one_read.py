@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from estimators import ResidualClippedRegression, residual_phases
 from estimators.core import design as design_module
 from estimators.core.base import Array
 from estimators.core.design import Design
-from estimators.core.first_sum import DIGITS, FirstSum
-from minimax.core.privacy import Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 pytestmark = pytest.mark.oldest
 
@@ -87,65 +84,3 @@ def test_a_phase_is_the_plain_formula(layout: str, n: int, coef: Array, tmp_path
     assert np.array_equal(y, kept)
     if n > CHUNK:  # the control
         assert not np.allclose(found, X.T @ (weights * residuals), rtol=1e-9)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("clip", [0.1, 0.8, 2.0])
-def test_a_first_sum_serves_a_clip_that_is_told_later(
-    layout: str, clip: float, tmp_path: Path
-) -> None:
-    X, y, weights = table(5 * CHUNK - 3)
-    design, widest = Design(LAYOUTS[layout](X, tmp_path)), 3.0
-    total = design.moments(weights, np.clip(y, -widest, widest))[1]
-    expected = design.clipped_correlation(y, np.zeros(D), weights, weights, clip)
-    first = FirstSum(widest, total)
-    assert first.at(clip, y, weights, design) == pytest.approx(expected, rel=1e-11, abs=1e-9)
-    assert not np.allclose(total, expected, rtol=1e-6)  # the control: nothing taken off
-
-
-@pytest.mark.parametrize("clip", [3.1, 3.0 / DIGITS / 1.01])
-def test_it_is_formed_anew_where_it_would_be_wrong_or_lose_digits(clip: float) -> None:
-    X, y, weights = table(CHUNK)
-    assert FirstSum(3.0, np.zeros(D)).at(clip, y, weights, Design(X)) is None
-
-
-@pytest.mark.filterwarnings(
-    "ignore::estimators.core.base.PlanWarning", "ignore::estimators.core.base.ReleasedWarning"
-)
-@pytest.mark.parametrize("privacy", [ZeroConcentrated(0.5), Gaussian(0.1), Pure(1.0)], ids=str)
-@pytest.mark.parametrize("options", [{"sigma": 0.4}, {}, {"sigma": 0.4, "start": np.eye(D)[0]}])
-@pytest.mark.parametrize("size", [1.0, 1e90])
-def test_a_fit_is_the_same_with_and_without_it(
-    privacy: SpendablePrivacy,
-    options: dict[str, Any],
-    size: float,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    X, y, _ = table(3_000)
-    y[::11] *= size
-
-    def fitted(few: float) -> Array:
-        monkeypatch.setattr(residual_phases, "FEW", few)
-        model = ResidualClippedRegression(privacy, 3.0, 1.0, random_state=1, **options)
-        return model.fit(X, y).unprojected_coef_
-
-    with_it, without = fitted(1.0), fitted(-1.0)
-    assert with_it == pytest.approx(without, rel=1e-9, abs=1e-12)
-
-
-def test_a_first_sum_spares_a_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, _ = table(3_000)
-    reads: list[float] = []
-    whole = Design.clipped_correlation
-
-    def counted(self: Design, *given: Any) -> Array:
-        reads.append(given[-1])
-        return whole(self, *given)
-
-    monkeypatch.setattr(Design, "clipped_correlation", counted)
-    for few, spared in ((-1.0, 0), (1.0, 1)):
-        monkeypatch.setattr(residual_phases, "FEW", few)
-        reads.clear()
-        model = ResidualClippedRegression(ZeroConcentrated(5.0), 3.0, 1.0, 0.4, random_state=1)
-        clips = [phase.clip for phase in model.fit(X, y).plan_.phases]
-        assert reads == clips[spared:]
