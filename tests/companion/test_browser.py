@@ -14,8 +14,9 @@ from minimax.core.bound import Bound, OutsideRegime
 from tests.companion.conftest import Watched
 from tests.companion.test_closed_forms import random_point
 from tests.effort import part
-from verify.companion.closed_forms import bounds_under, clipped_mean_upper, has_closed_form
+from verify.companion.closed_forms import bounds_under, has_closed_form
 from verify.companion.server import server
+from verify.companion.upper_forms import upper_forms
 from verify.proofs.theorems import BUDGETS, PROBLEMS, REFERENCE
 
 KEY_PAGES = (
@@ -131,16 +132,17 @@ def closed_forms() -> list[tuple[str, str, Bound]]:
         for budget in BUDGETS:
             key = type(budget).__name__
             listed = [bound for _, bound in bounds_under(name, budget) if has_closed_form(bound)]
-            clipped = clipped_mean_upper(name, budget)
-            found += [(name, key, bound) for bound in (*listed, *([clipped] if clipped else []))]
+            forms = upper_forms(name, budget)
+            found += [(name, key, bound) for bound in (*listed, *forms)]
     return found
 
 
-def test_the_values_are_those_of_python(watched: Watched) -> None:
-    """50 closed forms, each at a random point of its regime."""
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_the_values_are_those_of_python(watched: Watched, side: str) -> None:
+    """50 closed forms of either side, each at a random point of its regime."""
     page = watched.open("calculator.html")
     rng, checked = random.Random(1), 0
-    forms = closed_forms()
+    forms = [form for form in closed_forms() if form[2].side == side]
     while checked < part(50, of=300):
         name, key, bound = rng.choice(forms)
         at = PROBLEMS[name].at(REFERENCE)
@@ -197,7 +199,7 @@ def test_the_plan_is_where_the_closed_forms_cross(watched: Watched) -> None:
         [point],
     )
     budget = next(each for each in BUDGETS if type(each).__name__ == "ZeroConcentrated")
-    upper = clipped_mean_upper("bounded-mean", budget)
+    (upper,) = upper_forms("bounded-mean", budget)
     assert upper.closed_form(n=found["proven"], **point) <= 0.01
     assert upper.closed_form(n=found["proven"] - 1, **point) > 0.01
     assert 1 < found["possible"] <= found["proven"]
