@@ -246,11 +246,12 @@ def test_faint_text_and_nameless_controls_are_seen(watched: Watched) -> None:
     added = (
         '<p style="color:#aaa;background:#fff">faint</p><input id="x">'
         '<a href="#" tabindex="-1">a</a>'
+        '<div style="overflow-x:auto;width:9em"><p style="width:99em">wide</p></div>'
     )
     page.evaluate(
         "(html) => document.querySelector('main').insertAdjacentHTML('beforeend', html)", added
     )
-    for what in ("faint", "unnamed", "unreached"):
+    for what in ("faint", "unnamed", "unreached", "stuck"):
         assert len(lacking(page, what)) == 1, what
 
 
@@ -278,6 +279,7 @@ def test_a_phone_shows_everything_without_scrolling_sideways(watched: Watched) -
         page = watched.open(address)
         page.wait_for_load_state()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, address
+        assert lacking(page, "stuck") == [], address
 
 
 def test_on_paper_only_the_text_is_left(watched: Watched) -> None:

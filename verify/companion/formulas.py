@@ -8,6 +8,7 @@ of Greek letters their letters. Nothing is rearranged, so that nothing can be se
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 from html import escape
 from typing import NamedTuple
@@ -83,7 +84,22 @@ def from_latex(formula: str, *, display: bool = False) -> str:
     prepared = formula.replace(r"\arg\min", r"\operatorname{arg min}")
     mode = "block" if display else "inline"
     found = convert(prepared, display=mode)
-    return spaced(found.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', ""))
+    found = found.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    return spaced(STYLED.sub(_letter, found))
+
+
+STYLED = re.compile(r'<mi mathvariant="(script|double-struck|bold)">([A-Za-z])</mi>')
+
+
+def _letter(match: re.Match[str]) -> str:
+    """A letter of a style as its own character: browsers know no other way to show one."""
+    style, letter = match[1].upper(), match[2]
+    case = "CAPITAL" if letter.isupper() else "SMALL"
+    name = f"{style} {case} {letter.upper()}"
+    try:
+        return f"<mi>{unicodedata.lookup(f'MATHEMATICAL {name}')}</mi>"
+    except KeyError:  # the characters that were there before the others
+        return f"<mi>{unicodedata.lookup(name)}</mi>"
 
 
 NAMED = "log|exp|sinh|cosh|tanh|coth|min|max|sup|inf|ln|tr|sign|Var|Pr|erf|erfc|arg min"

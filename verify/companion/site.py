@@ -225,13 +225,10 @@ class Site:
         (folder / name).write_text(text, encoding="utf-8")
 
     def _pictures(self) -> None:
-        if self.stored.folder is None:
-            return
-        folder = self.out / "pictures"
-        folder.mkdir(exist_ok=True)
-        for path in sorted(self.stored.folder.glob("*.png")):
-            if self.stored.picture(path.name):
-                shutil.copyfile(path, folder / path.name)
+        for name in self.stored.pictures():
+            path, copy = self.stored.picture(name), self.out / "pictures" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(str(path), copy)
 
 
 def maths_font() -> Path:
