@@ -85,9 +85,12 @@ def from_latex(formula: str, *, display: bool = False) -> str:
     mode = "block" if display else "inline"
     found = convert(prepared, display=mode)
     found = found.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    found = found.replace("<mi>&#x0007E;</mi>", "<mo>∼</mo>").replace(SIDE, "<mo>|</mo>")
     return spaced(STYLED.sub(_letter, found))
 
 
+SIDE = '<mo stretchy="false">&#x0007C;</mo>'
+"""A bar as it is converted."""
 STYLED = re.compile(r'<mi mathvariant="(script|double-struck|bold)">([A-Za-z])</mi>')
 
 
@@ -114,6 +117,7 @@ FLAT = {
     for sign in ("/", "&#x0002F;", "&#x02016;", "&#x02225;", "&#x0007C;", "|", "‖", "⟨", "⟩")
 }
 """Operators as browsers would stretch or set them apart, and as they are to stand."""
+NAME = re.compile(rf"<mo>({NAMED})</mo>(<mspace|)")
 SPACE = '<mspace width="0.17em"></mspace>'
 
 
@@ -121,7 +125,14 @@ def spaced(mathml: str) -> str:
     """Formulas with room around the names of functions, and none around a slash or a bar."""
     for sign, plain in FLAT.items():
         mathml = mathml.replace(f"<mo>{sign}</mo>", plain)
-    return AFTER_NAME.sub(rf"\1{SPACE}", BEFORE_NAME.sub(rf"\1{SPACE}", mathml))
+    mathml = AFTER_NAME.sub(rf"\1{SPACE}", BEFORE_NAME.sub(rf"\1{SPACE}", mathml))
+    return NAME.sub(_named, mathml)
+
+
+def _named(match: re.Match[str]) -> str:
+    """The name of a function without room before it, and with some after it once."""
+    name, space = match.groups()
+    return f'<mo lspace="0" rspace="{0 if space else 0.17}em">{name}</mo>{space}'
 
 
 def tokens(text: str) -> list[Token] | None:
@@ -293,7 +304,12 @@ class _Reader:
         if self.peek().text == "(":
             self.at += 1
             return f"<mrow>{''.join(self.row(')'))}</mrow>"
-        return self.scripted()
+        if self.peek().text not in SURE:
+            return self.scripted()
+        function = self.scripted()
+        while self.peek().kind == "space":
+            self.at += 1
+        return f"<mrow>{function}{self.scripted()}</mrow>"
 
     def name(self, text: str) -> str:
         """A name: Greek, a function, a letter with an accent, a product of letters, or a word."""
