@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from minimax import ZeroConcentrated
 from minimax.core.bound import Bound, OutsideRegime
+from minimax.plan import plan
 from tests.companion.conftest import Watched
 from tests.companion.test_closed_forms import random_point
 from tests.effort import part
@@ -205,19 +207,51 @@ def test_the_plan_is_where_the_closed_forms_cross(watched: Watched) -> None:
     assert 1 < found["possible"] <= found["proven"]
 
 
-def test_served_values_are_exact(browser: Any, site: Path) -> None:
+UPPER_CURVE = "document.querySelector('#calculator-plot path.upper').getAttribute('d')"
+
+
+def test_served_values_and_curves_are_exact(browser: Any, watched: Watched, site: Path) -> None:
+    static = watched.open("calculator.html#mean")
+    static.wait_for_function(f"{UPPER_CURVE}.length > 0")
+    closed, told = static.evaluate(UPPER_CURVE), static.inner_text("#calculator-plan")
+    at, privacy = PROBLEMS["mean"].at(REFERENCE), ZeroConcentrated(0.125)
     with server(site, 0) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{running.server_address[1]}/calculator.html#bounded-mean")
+        page.goto(f"http://127.0.0.1:{running.server_address[1]}/calculator.html#mean")
         page.wait_for_function(
-            "document.querySelector('#calculator-note').textContent.startsWith('values of')"
+            "document.querySelector('#calculator-note').textContent.includes('curves are exact')",
+            timeout=240_000,
         )
-        row = page.locator("#calculator-table tr", has_text="centre, clip to a ball")
+        row = page.locator("#calculator-table tr", has_text="(Gaussian records)")
         assert float(row.locator(".value").inner_text().split()[0]) > 0
         assert "statistics" in row.locator(".value").inner_text()
+        best = page.locator("#calculator-table tr", has_text="best proven: NoisyMean")
+        shown = float(best.locator(".value").inner_text())
+        assert shown == pytest.approx(at.best_upper(privacy).risk, rel=1e-3)
+        found = plan(at, privacy, 0.01)
+        exact = page.inner_text("#calculator-plan")
+        assert f"fewer than {found.impossible_below:,} records" in exact
+        assert f"proven with {found.enough_at:,}" in exact
+        assert exact.split(" (")[0] != told
+        assert page.evaluate(UPPER_CURVE) != closed
+        drawn = page.evaluate(UPPER_CURVE)
+        assert drawn.count("L") == 32, "a point for each n that was asked for"
         page.close()
         running.shutdown()
+
+
+def test_where_no_upper_bound_has_a_closed_form_the_page_says_so(watched: Watched) -> None:
+    page = watched.open("calculator.html#logistic")
+    note = page.locator("#calculator-note")
+    page.wait_for_function(
+        "document.querySelector('#calculator-note').textContent.includes('formulas of the point')"
+    )
+    page.select_option('select[name="budget"]', "Pure")
+    page.wait_for_function(
+        "document.querySelector('#calculator-note').textContent.includes('releasing 0; what')"
+    )
+    assert "python -m minimax" in note.inner_text()
 
 
 # --- reach -------------------------------------------------------------------------------------

@@ -98,6 +98,11 @@ class Site:
         found.globals.update(sections=SECTIONS, serving=False)
         return found
 
+    @property
+    def first(self) -> str:
+        """The page to start with."""
+        return where.statement_address(self.chosen[0]) if self.chosen else "index.html"
+
     def build(self) -> int:
         """Write everything; the number of pages."""
         pages = 0
