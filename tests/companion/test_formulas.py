@@ -45,6 +45,7 @@ def letters(html: str) -> str:
         ("xx'", "<mi>x</mi><msup><mi>x</mi><mrow><mo>′</mo></mrow></msup>"),
         ("s* <= d", "<msup><mi>s</mi><mrow><mo>∗</mo></mrow></msup><mo>≤</mo>"),
         ("<V, y>", ">⟨</mo><mi>V</mi>"),
+        ("<x, theta*>", "<mi>θ</mi><mrow><mo>∗</mo></mrow></msup>"),
         ("Gamma(x + 1)", "<mi>Γ</mi>"),
         ("S\u0303 - 1", '<mover accent="true"><mi>S</mi><mo>~</mo></mover><mo>−</mo>'),
         (

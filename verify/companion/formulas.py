@@ -247,7 +247,8 @@ class _Reader:
     def is_star(self) -> bool:
         """Whether a star is an index, as in s*, and no product."""
         after = self.peek(1)
-        return after.kind in ("end", "space") or after.text in ")],;:/|^_" or after.kind == "script"
+        ended = after.kind in ("end", "space", "script")
+        return ended or after.text in ")]⟩,;:/|^_"
 
     def script(self) -> str:
         """What stands after ^ or _: a group, a signed number or a name."""
