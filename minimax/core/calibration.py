@@ -403,7 +403,7 @@ def paper_gradient_noise(
     raise ValueError(f"calibration='paper' is for Approximate or ZeroConcentrated, not {privacy}")
 
 
-def gradient_sensitivity(n: Number, R: Number, row_bound: float, radius: float) -> Number:
+def gradient_sensitivity(n: Number, R: Number, row_bound: Number, radius: Number) -> Number:
     r"""How far replacing a record can move (1/n) sum_i (<x_i, b> - y_i) x_i; exact for d >= 2.
 
     **Statement.** Over |x|_2 <= c, |y| <= R and |b|_2 <= c0, with A = c0 c, the l2 sensitivity is
@@ -419,24 +419,24 @@ def gradient_sensitivity(n: Number, R: Number, row_bound: float, radius: float) 
     never reached, because for a given b the largest gradients all have one direction.
     """
     reach = radius * row_bound
-    lib = library(n, R)
+    lib = library(n, R, reach)
     s = 2 * reach / (R + lib.sqrt(R * R + 8 * reach * reach))
     return 2 * row_bound * lib.sqrt(1 - s * s) * (reach * s + R) / n
 
 
-def gradient_bound(s: int, entry_bound: float, radius: float, R: Number) -> Number:
+def gradient_bound(s: Number, entry_bound: Number, radius: Number, R: Number) -> Number:
     """Largest |(<x, b> - y) x_j| for |x_j| <= entry_bound, |y| <= R and b with at most s entries
     and l2 norm at most `radius`: there |<x, b>| <= sqrt(s) entry_bound radius."""
-    return (R + FLOATS.sqrt(s) * entry_bound * radius) * entry_bound
+    return (R + library(s).sqrt(s) * entry_bound * radius) * entry_bound
 
 
 def step_scales(
     n: Number,
-    s: int,
-    entry_bound: float,
-    radius: float,
+    s: Number,
+    entry_bound: Number,
+    radius: Number,
     R: Number,
-    step_size: float,
+    step_size: Number,
     privacy: Privacy | Allowance,
     *,
     method: str = "gumbel",

@@ -65,7 +65,12 @@ LETTERS = Letters()
 
 
 def renamed(expression: Expression, old: str, new: str) -> Expression:
-    """A closed form with one parameter's letter in the place of another's.
+    """A closed form with one parameter's letter in the place of another's."""
+    return with_value(expression, old, symbol(new))
+
+
+def with_value(expression: Expression, name: str, value: Number) -> Expression:
+    """A closed form with an expression in the place of a parameter's letter.
 
     The form stays as it was written: sympy would compare the terms of nested minima anew, which
     takes seconds and finds nothing.
@@ -73,7 +78,7 @@ def renamed(expression: Expression, old: str, new: str) -> Expression:
     import sympy
 
     with sympy.evaluate(False):
-        found: Expression = expression.xreplace({symbol(old): symbol(new)})
+        found: Expression = expression.xreplace({symbol(name): value})
     return found
 
 

@@ -7,7 +7,7 @@ numbers, or rules that find them at every point. From both `descent_upper` makes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from minimax.core.bound import (
 )
 from minimax.core.privacy import Privacy
 from minimax.core.problem import Problem
-from minimax.core.symbolic import LETTERS, Letters, Number, library
+from minimax.core.symbolic import LETTERS, Expression, Letters, Number, library
 from minimax.methods.recursion import (
     FAILURES,
     Array,
@@ -106,6 +106,16 @@ class Descent:
         error = hypot(fixed, step_size * spread)
         return functions(error, self.cap).least(error, self.cap)
 
+    def first_step(self, noise: Number) -> Number:
+        """The step at which `first` is least if nothing is clipped, up to 2/(l + h).
+
+        Up to there q = 1 - eta l, and m_1^2 is a quadratic function of eta.
+        """
+        low, high = self.outset.curvature
+        pull = low * self.start**2
+        best = pull / (low * pull + self.outset.variance + self.d * noise**2)
+        return library(self.d).least(best, 2 / (low + high))
+
     def risk(
         self, failure: Number, step_size: Number, steps: int, noise: Number, bias: Number
     ) -> Number:
@@ -173,13 +183,17 @@ def descent_upper(
     source: str,
     problem: Problem,
     privacy: Privacy | None,
-    assumptions: tuple[Assumption, ...],
+    radius: Rule,
+    clips: tuple[str, float],
     estimator: str,
     keywords: Callable[[Optimum], Mapping[str, Setting]],
     R: Rule | None = None,
     bias_at: Callable[[Number, Point], Number] = lambda R, point: 0.0,
 ) -> UpperBound:
-    """The risk of a noisy descent as an upper bound; `bias_at` is that of clipping at R."""
+    """The risk of a noisy descent as an upper bound; `bias_at` is that of clipping at R.
+
+    `radius` is that of the projection, `clips` what gradients or rows are clipped to, by name.
+    """
     defaults = {**problem.point, **({} if privacy is None else privacy.parameters)}
 
     def optimise(point: Point) -> Optimum:
@@ -203,7 +217,7 @@ def descent_upper(
 
     def settings(point: Point, found: Optimum) -> Mapping[str, Setting]:
         taken = {"step_size": found["step_size"], "steps": int(found["steps"])}
-        return {**keywords(found), **taken}
+        return {**keywords(found), "radius": rule_at(radius, point), **taken}
 
     bound = UpperBound(
         name=name,
@@ -213,7 +227,7 @@ def descent_upper(
         optimise=optimise,
         expression=lambda: closed(LETTERS, optimise(defaults)),
         closed_formula=closed,
-        assumptions=assumptions,
+        assumptions=_class_fits(radius, *clips),
         loss=problem.loss,
         defaults=defaults,
         estimator=estimator,
@@ -225,10 +239,36 @@ def descent_upper(
     return with_remark(bound)
 
 
-def class_fits(radius: float, name: str, clip: float) -> tuple[Assumption, ...]:
+def one_step(
+    bound: UpperBound, step_size: Callable[[Point], Number], **found: Number
+) -> UpperBound:
+    """A bound of one step whose settings are formulas: so is its closed form, then, in every
+    parameter. `found` is what else the closed form names."""
+    closed = bound.closed_formula
+    assert closed is not None
+
+    def expression() -> Expression:
+        settings = {"step_size": step_size(LETTERS), "steps": 1, **found}
+        written: Expression = closed(LETTERS, settings)
+        return written
+
+    return replace(
+        bound,
+        name=f"{bound.name}, one step",
+        expression=expression,
+        closed_formula=None,
+        resolve=False,
+        remark="",
+    )
+
+
+def _class_fits(radius: Rule, name: str, clip: float) -> tuple[Assumption, ...]:
     """Nothing of the class is projected or clipped."""
     return (
-        Assumption("coefficients within the projection's radius", lambda p: p["radius"] <= radius),
+        Assumption(
+            "coefficients within the projection's radius",
+            lambda p: bool(p["radius"] <= rule_at(radius, p)),
+        ),
         Assumption(f"{name} >= 1 (nothing of the class is clipped)", lambda p: clip >= 1),
     )
 

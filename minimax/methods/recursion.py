@@ -211,7 +211,7 @@ def contraction(step_size: Number, interval: Interval) -> Number:
 # --- Hard thresholding ---------------------------------------------------------------------------
 
 
-def thresholding_ratio(s: int, s_star: Number, d: Number) -> Number:
+def thresholding_ratio(s: Number, s_star: Number, d: Number) -> Number:
     """Largest |S* without S|/|S without S*| over sets S of size s and S* of size s_star <= s.
 
     With a = |S* without S| <= min(s_star, d - s) it is a/(s - s_star + a), which grows in a. Not
@@ -222,7 +222,7 @@ def thresholding_ratio(s: int, s_star: Number, d: Number) -> Number:
     return missed / lib.largest(s - s_star + missed, 1)
 
 
-def thresholding_factor(s: int, s_star: Number, d: Number) -> Number:
+def thresholding_factor(s: Number, s_star: Number, d: Number) -> Number:
     r"""nu: |H_s(z) - x|^2 <= nu |z - x|^2 for every z in R^d and x with at most s_star entries.
 
     **Statement.** nu = 1 + (r + sqrt(r (4 + r)))/2, r = `thresholding_ratio`, and nu is the best
@@ -241,7 +241,7 @@ def thresholding_factor(s: int, s_star: Number, d: Number) -> Number:
     return 1 + (r + library(r).sqrt(r * (4 + r))) / 2
 
 
-def selection_error(s: int, s_star: Number, d: Number, method: str, scale: Number) -> Number:
+def selection_error(s: Number, s_star: Number, d: Number, method: str, scale: Number) -> Number:
     r"""What choosing the coordinates with noisy scores adds to hard thresholding.
 
     **Statement.** Let S be s coordinates chosen by the scores |z_j| + noise, in one pass of Gumbel

@@ -4,6 +4,12 @@
     .filter((each) => each.tabIndex < 0)
     .map((each) => each.outerHTML.slice(0, 80)),
 
+  /* What scrolls sideways and cannot be focused, so that the keyboard cannot move it. */
+  stuck: () => [...document.querySelectorAll("main *")]
+    .filter((each) => each.scrollWidth > each.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(each).overflowX))
+    .filter((each) => each.tabIndex < 0 && !each.querySelector("a[href], button, input, select"))
+    .map((each) => each.outerHTML.slice(0, 80)),
+
   unnamed: () => [...document.querySelectorAll("a[href], button, input, select, img, svg[role=img]")]
     .filter((each) => each.checkVisibility())
     .filter((each) => !(each.getAttribute("aria-label") || each.textContent.trim() || each.alt || each.labels?.length || each.title))

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from minimax import ZeroConcentrated
 from minimax.core.bound import Bound, OutsideRegime
+from minimax.plan import plan
 from tests.companion.conftest import Watched
 from tests.companion.test_closed_forms import random_point
 from tests.effort import part
-from verify.companion.closed_forms import bounds_under, clipped_mean_upper, has_closed_form
+from verify.companion.closed_forms import bounds_under, has_closed_form
 from verify.companion.server import server
+from verify.companion.upper_forms import upper_forms
 from verify.proofs.theorems import BUDGETS, PROBLEMS, REFERENCE
 
 KEY_PAGES = (
@@ -131,16 +134,17 @@ def closed_forms() -> list[tuple[str, str, Bound]]:
         for budget in BUDGETS:
             key = type(budget).__name__
             listed = [bound for _, bound in bounds_under(name, budget) if has_closed_form(bound)]
-            clipped = clipped_mean_upper(name, budget)
-            found += [(name, key, bound) for bound in (*listed, *([clipped] if clipped else []))]
+            forms = upper_forms(name, budget)
+            found += [(name, key, bound) for bound in (*listed, *forms)]
     return found
 
 
-def test_the_values_are_those_of_python(watched: Watched) -> None:
-    """50 closed forms, each at a random point of its regime."""
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_the_values_are_those_of_python(watched: Watched, side: str) -> None:
+    """50 closed forms of either side, each at a random point of its regime."""
     page = watched.open("calculator.html")
     rng, checked = random.Random(1), 0
-    forms = closed_forms()
+    forms = [form for form in closed_forms() if form[2].side == side]
     while checked < part(50, of=300):
         name, key, bound = rng.choice(forms)
         at = PROBLEMS[name].at(REFERENCE)
@@ -197,25 +201,57 @@ def test_the_plan_is_where_the_closed_forms_cross(watched: Watched) -> None:
         [point],
     )
     budget = next(each for each in BUDGETS if type(each).__name__ == "ZeroConcentrated")
-    upper = clipped_mean_upper("bounded-mean", budget)
+    (upper,) = upper_forms("bounded-mean", budget)
     assert upper.closed_form(n=found["proven"], **point) <= 0.01
     assert upper.closed_form(n=found["proven"] - 1, **point) > 0.01
     assert 1 < found["possible"] <= found["proven"]
 
 
-def test_served_values_are_exact(browser: Any, site: Path) -> None:
+UPPER_CURVE = "document.querySelector('#calculator-plot path.upper').getAttribute('d')"
+
+
+def test_served_values_and_curves_are_exact(browser: Any, watched: Watched, site: Path) -> None:
+    static = watched.open("calculator.html#mean")
+    static.wait_for_function(f"{UPPER_CURVE}.length > 0")
+    closed, told = static.evaluate(UPPER_CURVE), static.inner_text("#calculator-plan")
+    at, privacy = PROBLEMS["mean"].at(REFERENCE), ZeroConcentrated(0.125)
     with server(site, 0) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{running.server_address[1]}/calculator.html#bounded-mean")
+        page.goto(f"http://127.0.0.1:{running.server_address[1]}/calculator.html#mean")
         page.wait_for_function(
-            "document.querySelector('#calculator-note').textContent.startsWith('values of')"
+            "document.querySelector('#calculator-note').textContent.includes('curves are exact')",
+            timeout=240_000,
         )
-        row = page.locator("#calculator-table tr", has_text="centre, clip to a ball")
+        row = page.locator("#calculator-table tr", has_text="(Gaussian records)")
         assert float(row.locator(".value").inner_text().split()[0]) > 0
         assert "statistics" in row.locator(".value").inner_text()
+        best = page.locator("#calculator-table tr", has_text="best proven: NoisyMean")
+        shown = float(best.locator(".value").inner_text())
+        assert shown == pytest.approx(at.best_upper(privacy).risk, rel=1e-3)
+        found = plan(at, privacy, 0.01)
+        exact = page.inner_text("#calculator-plan")
+        assert f"fewer than {found.impossible_below:,} records" in exact
+        assert f"proven with {found.enough_at:,}" in exact
+        assert exact.split(" (")[0] != told
+        assert page.evaluate(UPPER_CURVE) != closed
+        drawn = page.evaluate(UPPER_CURVE)
+        assert drawn.count("L") == 32, "a point for each n that was asked for"
         page.close()
         running.shutdown()
+
+
+def test_where_no_upper_bound_has_a_closed_form_the_page_says_so(watched: Watched) -> None:
+    page = watched.open("calculator.html#logistic")
+    note = page.locator("#calculator-note")
+    page.wait_for_function(
+        "document.querySelector('#calculator-note').textContent.includes('formulas of the point')"
+    )
+    page.select_option('select[name="budget"]', "Pure")
+    page.wait_for_function(
+        "document.querySelector('#calculator-note').textContent.includes('releasing 0; what')"
+    )
+    assert "python -m minimax" in note.inner_text()
 
 
 # --- reach -------------------------------------------------------------------------------------
@@ -244,11 +280,12 @@ def test_faint_text_and_nameless_controls_are_seen(watched: Watched) -> None:
     added = (
         '<p style="color:#aaa;background:#fff">faint</p><input id="x">'
         '<a href="#" tabindex="-1">a</a>'
+        '<div style="overflow-x:auto;width:9em"><p style="width:99em">wide</p></div>'
     )
     page.evaluate(
         "(html) => document.querySelector('main').insertAdjacentHTML('beforeend', html)", added
     )
-    for what in ("faint", "unnamed", "unreached"):
+    for what in ("faint", "unnamed", "unreached", "stuck"):
         assert len(lacking(page, what)) == 1, what
 
 
@@ -276,6 +313,7 @@ def test_a_phone_shows_everything_without_scrolling_sideways(watched: Watched) -
         page = watched.open(address)
         page.wait_for_load_state()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, address
+        assert lacking(page, "stuck") == [], address
 
 
 def test_on_paper_only_the_text_is_left(watched: Watched) -> None:

@@ -8,10 +8,19 @@ from typing import Any
 import pytest
 import sympy
 
-from minimax.core.bound import Bound
+from minimax.catalogue import PROBLEMS
+from minimax.core.bound import Bound, UpperBound
+from minimax.core.privacy import Privacy
 from minimax.core.symbolic import symbol
-from verify.companion.closed_forms import condition, has_closed_form, letter, script_of
-from verify.proofs.theorems import carried_bounds
+from verify.companion.closed_forms import (
+    bounds_under,
+    condition,
+    has_closed_form,
+    letter,
+    script_of,
+)
+from verify.companion.upper_forms import upper_forms
+from verify.proofs.theorems import BUDGETS, REFERENCE, carried_bounds
 
 SIZES = {"n": (1, 9), "d": (0, 4), "p": (0, 3), "s": (0, 2), "epsilon": (-3, 1), "delta": (-9, -1)}
 
@@ -54,6 +63,66 @@ def test_a_condition_that_says_another_thing_is_seen() -> None:
     assert found == (symbol("d") >= 2 * symbol("s"))
     assert condition("Gaussian records") is None
     assert condition("e^(-n eps)/n < delta < 1/n").args
+
+
+# --- upper bounds at settings that are formulas --------------------------------------------------
+
+WITHOUT = {("logistic", "Pure"), ("sparse-logistic", "Pure")}
+"""Where only plans that are searched for have a proof."""
+PROVEN = [
+    pytest.param(name, budget, form, id=f"{name} | {type(budget).__name__} | {form.name}")
+    for name in PROBLEMS
+    for budget in BUDGETS
+    for form in upper_forms(name, budget)
+]
+
+
+def comparable_uppers(name: str, budget: Privacy) -> list[Bound]:
+    """The certified upper bounds of a problem that are curves of the calculator."""
+    listed = [bound for _, bound in bounds_under(name, budget) if has_closed_form(bound)]
+    loss = PROBLEMS[name].at(REFERENCE).loss
+    upper = [bound for bound in (*listed, *upper_forms(name, budget)) if bound.side == "upper"]
+    return [bound for bound in upper if bound.kind == "certified" and bound.loss is loss]
+
+
+def test_every_problem_has_an_upper_curve() -> None:
+    lacking = {
+        (name, type(budget).__name__)
+        for name in PROBLEMS
+        for budget in BUDGETS
+        if not comparable_uppers(name, budget)
+    }
+    assert lacking == WITHOUT
+
+
+@pytest.mark.parametrize(("name", "budget", "form"), PROVEN)
+def test_a_form_is_above_what_is_proved_at_its_settings(
+    name: str, budget: Privacy, form: UpperBound
+) -> None:
+    """Its closed form is no less than its value, its settings meet its conditions at every point,
+    and no lower bound is above it."""
+    assert has_closed_form(form)
+    rng = random.Random(name)
+    for _ in range(12):
+        point = random_point(form, rng)
+        point["s"] = min(point.get("s", 1.0), point["d"])
+        own = {key: point[key] for key in form.parameters}
+        assert form.broken(**own) == []
+        closed = form.closed_form(**own)
+        assert closed >= form.value(**own) * (1 - 1e-8), own
+    at = PROBLEMS[name].at(REFERENCE)
+    whole = {**at.point, **budget.parameters}
+    closed = form.closed_form(**{key: whole[key] for key in form.parameters})
+    assert closed >= at.best_lower(budget).risk
+    assert closed < 3 * at.zero_release_risk()
+
+
+def test_a_form_below_its_value_is_seen() -> None:
+    """Half of the noise would be."""
+    form = upper_forms("regression", BUDGETS[2])[0]
+    point = {**form.defaults, "n": 1e6}
+    louder = form.closed_form(**{**point, "rho": point["rho"] * 4})
+    assert louder < form.value(**point) * (1 - 1e-8)
 
 
 def test_what_occurs_twice_is_computed_once() -> None:

@@ -45,12 +45,14 @@ def letters(html: str) -> str:
         ("xx'", "<mi>x</mi><msup><mi>x</mi><mrow><mo>′</mo></mrow></msup>"),
         ("s* <= d", "<msup><mi>s</mi><mrow><mo>∗</mo></mrow></msup><mo>≤</mo>"),
         ("<V, y>", ">⟨</mo><mi>V</mi>"),
+        ("<x, theta*>", "<mi>θ</mi><mrow><mo>∗</mo></mrow></msup>"),
         ("Gamma(x + 1)", "<mi>Γ</mi>"),
         ("S\u0303 - 1", '<mover accent="true"><mi>S</mi><mo>~</mo></mover><mo>−</mo>'),
         (
             "int_u^inf",
             "<msubsup><mo>∫</mo><mrow><mi>u</mi></mrow><mrow><mi>∞</mi></mrow></msubsup>",
         ),
+        ("sqrt log(1/delta)", "<msqrt><mrow><mi>log</mi>"),
         ("10⁻⁵", "<msup><mn>10</mn><mrow><mn>−5</mn></mrow></msup>"),
     ],
 )
@@ -72,6 +74,7 @@ def test_plain_notation_is_set(text: str, shown: str) -> None:
         ("A user has a record; 3 of 4 do.", []),
         ("Σ E A_i ≤ σ²s at every μ", ["ΣEAi≤σ2s", "μ"]),
         ("so it is (see d >= 2 s) small.", ["d≥2s"]),
+        ("a round has E_0 -log(1 + x/B), half", ["E0−log(1+x/B)"]),
     ],
 )
 def test_a_sentence_keeps_its_words(text: str, formulas: list[str]) -> None:
@@ -111,6 +114,16 @@ def test_every_statement_is_set_without_a_rest() -> None:
     for entry in LEDGER.values():
         for formula in re.findall(r"\$([^$]+)\$", entry.statement):
             assert "\\" not in letters(from_latex(formula)), (entry.id, formula)
+
+
+def test_latex_is_set_with_the_characters_that_browsers_show() -> None:
+    """Styles of letters are characters of their own; a plain letter is none of them."""
+    assert letters(from_latex(r"P\in\mathcal P,\mathbb R,\mathbf x")).endswith("ℝ&#x0002C;𝐱")
+    assert "<mi>𝒫</mi>" in from_latex(r"\mathcal P")
+    assert "mathvariant" not in from_latex(r"\mathcal M")
+    assert "<mo>∼</mo>" in from_latex(r"y\sim N")
+    assert 'lspace="0" rspace="0">|</mo>' in from_latex(r"|x|")
+    assert '<mo lspace="0" rspace="0.17em">sup</mo>' in from_latex(r"\sup_x f")
 
 
 def test_blocks_are_told_apart() -> None:

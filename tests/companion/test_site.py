@@ -8,6 +8,7 @@ import re
 import threading
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -17,7 +18,9 @@ import pytest
 
 import attacks
 import estimators
+from minimax import ZeroConcentrated
 from minimax.catalogue import PROBLEMS
+from minimax.plan import plan
 from tests.commands import usage_error
 from tests.companion.conftest import RUN
 from verify.companion.addresses import bound_address, exported, name_address, sources
@@ -26,7 +29,8 @@ from verify.companion.command import main
 from verify.companion.prose import left_raw
 from verify.companion.server import answer, server
 from verify.companion.site import MARK
-from verify.companion.stored import Unreadable, load, rerun
+from verify.companion.stored import Unreadable, figure_names, load, rerun
+from verify.companion.views import Ledger, Views
 from verify.proofs.theorems import carried_bounds
 from verify.statements import entries
 
@@ -139,6 +143,33 @@ def test_a_statement_tells_all_that_is_known_of_it(site: Path) -> None:
     assert "Why it stands although not all that it uses does." in stands
 
 
+def test_a_figure_shows_its_stored_picture(tmp_path: Path) -> None:
+    """By its name; what is not stored, or is another statement's, is not shown."""
+    assert figure_names("CWZ19:Figure 1, left") == [
+        "figures/cwz19-figure-1-left.png",
+        "figures/cwz19-figure-1.png",
+    ]
+    figure = replace(LEDGER[RUN], id="CWZ19:Figure 1", code=())
+    known = {figure.id: figure, RUN: LEDGER[RUN]}
+    assert Views(Ledger(known, load(tmp_path))).pictures(figure) == []
+    assert Views(Ledger(known, load(tmp_path))).drawn(figure), "the page says that it was not run"
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "cwz19-figure-1.png").write_bytes(b"picture")
+    stored = load(tmp_path)
+    assert stored.pictures() == ["figures/cwz19-figure-1.png"]
+    (shown,) = Views(Ledger(known, stored)).pictures(figure)
+    assert shown["name"] == "figures/cwz19-figure-1.png"
+    assert Views(Ledger(known, stored)).pictures(known[RUN]) == []
+
+
+def test_only_what_can_be_drawn_has_a_place_for_pictures(site: Path) -> None:
+    """A panel that was not run says so; a definition has none to run."""
+    assert "<h2>Picture</h2>" in text_of(site / address_of(RUN))
+    other = text_of(site / address_of("CWZ19:Algorithm 3.1"))
+    assert "not run: no picture of it is stored." in other
+    assert "<h2>Picture</h2>" not in text_of(site / address_of("CWZ19:Definition 1"))
+
+
 def test_a_name_leads_to_its_page_or_its_line() -> None:
     assert name_address("NoisyMean") == "estimators/NoisyMean.html"
     assert name_address("van_trees", "x.py").startswith("source/minimax/methods/van_trees.html#L")
@@ -175,6 +206,27 @@ def test_a_folder_of_ours_is_written_anew(
     assert main(only) == 0
     assert not (out / "old.html").exists()
     assert (out / MARK).is_file()
+
+
+def test_open_shows_the_first_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    out = tmp_path / "site"
+    given = ["--out", str(out), "--results", str(tmp_path / "none"), "--only", RUN]
+    assert main(given) == 0
+    assert opened == []
+    assert main([*given, "--open"]) == 0
+    assert opened == [(out / address_of(RUN)).as_uri()]
+    assert (out / address_of(RUN)).is_file()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tmp_path.chmod(0o500)
+    said = usage_error(main, ["--out", str(tmp_path / "site")], capsys)
+    assert "cannot write to" in said
 
 
 @pytest.mark.parametrize(
@@ -233,18 +285,25 @@ def test_run_writes_what_the_pages_are_made_of(
 
 # --- served ------------------------------------------------------------------------------------
 
+ANSWERS_IN_ORDER = ("/api/bounds", "/api/sides", "/api/plan")
 ASKED = {"problem": "mean", "n": "10000", "d": "20", "sigma": "1", "radius": "1", "rho": "0.125"}
 
 
 def test_answers_are_those_of_the_calculator() -> None:
-    told = answer({**ASKED, "risk": "0.01"})
-    at = PROBLEMS["mean"].at({"n": 10000, "d": 20})
-    from minimax import ZeroConcentrated
-
-    assert told["lower"] == at.best_lower(ZeroConcentrated(0.125)).risk
-    statistics, private, total = told["values"]["lower: tracing: Gaussian data"]
+    asked = {**ASKED, "risk": "0.01"}
+    bounds, sides, records = (answer(path, asked) for path in ANSWERS_IN_ORDER)
+    at, privacy = PROBLEMS["mean"].at({"n": 10000, "d": 20}), ZeroConcentrated(0.125)
+    for told in (bounds, sides):
+        assert told["lower"] == at.best_lower(privacy).risk
+        assert told["upper"] == at.best_upper(privacy).risk
+    assert bounds["estimator"] == "NoisyMean"
+    statistics, private, total = bounds["values"]["lower: tracing: Gaussian data"]
     assert total == pytest.approx(statistics + private)
-    assert 1 < told["impossible_below"] <= told["enough_at"]
+    assert 0 < sides["statistics"] < sides["lower"]
+    assert sides["statistics"] + sides["privacy"] == pytest.approx(sides["lower"])
+    found = plan(at, privacy, 0.01)
+    assert (records["possible"], records["proven"]) == (found.impossible_below, found.enough_at)
+    assert 1 < records["possible"] <= records["proven"]
 
 
 @pytest.mark.parametrize(
@@ -254,11 +313,17 @@ def test_answers_are_those_of_the_calculator() -> None:
         ({"n": "many"}, "n must be a number"),
         ({"n": "-3"}, "n must be positive"),
         ({"n": "2.5"}, "whole number"),
+        ({"d": "0"}, "d must be positive"),
+        ({"delta": "0.1"}, "rho"),
     ],
 )
 def test_wrong_questions_are_answered_in_words(wrong: dict[str, str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        answer({**ASKED, "risk": "0.01", **wrong})
+    told = answer("/api/bounds", {**ASKED, "risk": "0.01", **wrong})
+    assert message in str(told["error"])
+
+
+def test_a_question_without_its_numbers_names_them() -> None:
+    assert answer("/api/sides", {"problem": "mean"}) == {"error": "missing n, d, risk"}
 
 
 def test_the_server_listens_on_this_machine_alone(
@@ -280,4 +345,5 @@ def test_the_server_listens_on_this_machine_alone(
         only = ["--only", RUN, "--out", str(tmp_path / "s"), "--results", str(tmp_path / "r")]
         said = usage_error(main, [*only, "--serve", str(port)], capsys)
         assert f"--serve: cannot listen on port {port}" in said
+        assert not (tmp_path / "s").exists(), "known before anything is written"
         running.shutdown()

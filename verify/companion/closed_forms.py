@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +24,10 @@ from sympy.printing.jscode import JavascriptCodePrinter
 
 from minimax.catalogue import PROBLEMS
 from minimax.core.bound import COUNTS, SHARED, Bound, Point, UpperBound
-from minimax.core.calibration import Allowance, noise_variance
-from minimax.core.symbolic import LETTERS, PLAIN_LETTERS, Number, library, symbol
-from minimax.problems.bounded_mean.problem import BoundedMeanProblem
-from minimax.problems.mean.problem import MeanProblem
-from minimax.problems.mean.upper import noisy_mean_upper
+from minimax.core.symbolic import LETTERS, PLAIN_LETTERS, symbol
 from verify.companion import addresses as where
 from verify.companion.prose import inline
+from verify.companion.upper_forms import upper_forms
 from verify.proofs.theorems import BUDGETS, REFERENCE, Carried, carried_bounds
 
 if TYPE_CHECKING:
@@ -50,7 +46,6 @@ def budget_label(budget: Privacy) -> str:
     return next(str(b["label"]) for b in BUDGET_FORMS if b["key"] == type(budget).__name__)
 
 
-MEAN_PAGE = where.object_address("estimators", "NoisyMean")
 RELATION = re.compile(r"\s*(<=|>=|<|>)\s*")
 REMARK = re.compile(r" \([^()]*[a-z]{3,} [^()]*\)$")
 """Words behind a condition that say what it is for."""
@@ -177,30 +172,6 @@ def _conditions(bound: Bound, point: Point) -> str:
     return f"[{','.join(held)}]"
 
 
-def clipped_mean_upper(name: str, budget: Privacy) -> UpperBound | None:
-    """For means: `noisy_mean_upper`, which is true at every R, at an R that is a formula.
-
-    The bounds that the problem lists have settings that are found by a search, and no closed form.
-    """
-    problem = PROBLEMS[name].at(REFERENCE)
-    if not isinstance(problem, MeanProblem):
-        return None
-
-    def radius(at: Point) -> Number:
-        if isinstance(problem, BoundedMeanProblem):
-            return at["sigma"]
-        lib = library(at["n"])
-        return at["radius"] + at["sigma"] * lib.sqrt(2 * lib.log(at["n"]))
-
-    def noise(at: Point) -> Number:
-        return noise_variance(Allowance(type(budget), at), at["n"], at["d"], radius(at))
-
-    found = noisy_mean_upper(
-        problem, R=radius, noise_variance=noise, privacy=budget, law="sub-Gaussian"
-    )
-    return replace(found, assumptions=(), name=f"{found.name}, R a formula")
-
-
 def _bound_script(page: str, name: str, bound: Bound, budget: Privacy) -> str:
     """A bound under one budget, as an object of the calculator."""
     problem = PROBLEMS[name].at(REFERENCE)
@@ -217,8 +188,7 @@ def _bound_script(page: str, name: str, bound: Bound, budget: Privacy) -> str:
         "loss": str(bound.loss),
         "outward": outward,
     }
-    printed = has_closed_form(bound) or page == MEAN_PAGE
-    closed = _function(bound.parameters, bound.expr) if printed else "null"
+    closed = _function(bound.parameters, bound.expr) if has_closed_form(bound) else "null"
     plain = json.dumps(facts, ensure_ascii=False)
     return f'{plain[:-1]},"conditions":{_conditions(bound, point)},"value":{closed}}}'
 
@@ -241,9 +211,9 @@ def problem_script(name: str) -> str:
             _bound_script(where.bound_address(carried), name, bound, budget)
             for carried, bound in bounds_under(name, budget)
         ]
-        clipped = clipped_mean_upper(name, budget)
-        if clipped is not None:
-            held.append(_bound_script(MEAN_PAGE, name, clipped, budget))
+        for form in upper_forms(name, budget):
+            page = where.object_address("estimators", form.estimator)
+            held.append(_bound_script(page, name, form, budget))
         budgets.append(f'"{type(budget).__name__}":[{",".join(held)}]')
     zero = _function(tuple(at.point), at.zero_release_risk(LETTERS))
     return f'COMPANION.problem("{name}",{{"zero":{zero},"budgets":{{{",".join(budgets)}}}}});\n'

@@ -12,6 +12,7 @@ import argparse
 import difflib
 import fnmatch
 import webbrowser
+from contextlib import nullcontext
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
@@ -62,17 +63,18 @@ def main(argv: list[str] | None = None, prog: str | None = None) -> int:
         parser.error(f"{MISSING} ({error.name} is missing)")
     chosen = _chosen(parser, args.only)
     try:
-        prepare(args.out)
-        if args.run:
-            rerun(args.results, args.jobs, args.seed, console.note)
-        site = Site(args.out, load(args.results), chosen)
-        with console.status("writing the pages"):
-            pages = site.build()
-        console.note(f"{pages} pages in {args.out}; start with {args.out / 'index.html'}")
-        if args.serve is not None:
-            _serve(server(args.out, args.serve), args.open, console)
-        elif args.open:
-            webbrowser.open((args.out / "index.html").resolve().as_uri())
+        with nullcontext() if args.serve is None else server(args.out, args.serve) as running:
+            prepare(args.out)
+            if args.run:
+                rerun(args.results, args.jobs, args.seed, console.note)
+            site = Site(args.out, load(args.results), chosen)
+            with console.status("writing the pages"):
+                pages = site.build()
+            console.note(f"{pages} pages in {args.out}; start with {args.out / site.first}")
+            if running is not None:
+                _serve(running, site.first, args.open, console)
+            elif args.open:
+                webbrowser.open((args.out / site.first).resolve().as_uri())
     except (Refused, Unreadable) as error:
         parser.error(str(error))
     except PortTaken as error:
@@ -106,11 +108,10 @@ def _chosen(parser: argparse.ArgumentParser, pattern: str | None) -> tuple[str, 
     return chosen
 
 
-def _serve(running: ThreadingHTTPServer, browser: bool, console: Terminal) -> None:
+def _serve(running: ThreadingHTTPServer, first: str, browser: bool, console: Terminal) -> None:
     """Serve until the command is interrupted."""
-    address = f"http://{running.server_address[0]!s}:{running.server_address[1]}/index.html"
+    address = f"http://{running.server_address[0]!s}:{running.server_address[1]}/{first}"
     console.note(f"serving on {address}; Ctrl-C ends it")
     if browser:
         webbrowser.open(address)
-    with running:
-        running.serve_forever()
+    running.serve_forever()

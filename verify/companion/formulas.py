@@ -8,6 +8,7 @@ of Greek letters their letters. Nothing is rearranged, so that nothing can be se
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 from html import escape
 from typing import NamedTuple
@@ -83,7 +84,25 @@ def from_latex(formula: str, *, display: bool = False) -> str:
     prepared = formula.replace(r"\arg\min", r"\operatorname{arg min}")
     mode = "block" if display else "inline"
     found = convert(prepared, display=mode)
-    return spaced(found.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', ""))
+    found = found.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+    found = found.replace("<mi>&#x0007E;</mi>", "<mo>∼</mo>").replace(SIDE, "<mo>|</mo>")
+    return spaced(STYLED.sub(_letter, found))
+
+
+SIDE = '<mo stretchy="false">&#x0007C;</mo>'
+"""A bar as it is converted."""
+STYLED = re.compile(r'<mi mathvariant="(script|double-struck|bold)">([A-Za-z])</mi>')
+
+
+def _letter(match: re.Match[str]) -> str:
+    """A letter of a style as its own character: browsers know no other way to show one."""
+    style, letter = match[1].upper(), match[2]
+    case = "CAPITAL" if letter.isupper() else "SMALL"
+    name = f"{style} {case} {letter.upper()}"
+    try:
+        return f"<mi>{unicodedata.lookup(f'MATHEMATICAL {name}')}</mi>"
+    except KeyError:  # the characters that were there before the others
+        return f"<mi>{unicodedata.lookup(name)}</mi>"
 
 
 NAMED = "log|exp|sinh|cosh|tanh|coth|min|max|sup|inf|ln|tr|sign|Var|Pr|erf|erfc|arg min"
@@ -98,6 +117,7 @@ FLAT = {
     for sign in ("/", "&#x0002F;", "&#x02016;", "&#x02225;", "&#x0007C;", "|", "‖", "⟨", "⟩")
 }
 """Operators as browsers would stretch or set them apart, and as they are to stand."""
+NAME = re.compile(rf"<mo>({NAMED})</mo>(<mspace|)")
 SPACE = '<mspace width="0.17em"></mspace>'
 
 
@@ -105,7 +125,14 @@ def spaced(mathml: str) -> str:
     """Formulas with room around the names of functions, and none around a slash or a bar."""
     for sign, plain in FLAT.items():
         mathml = mathml.replace(f"<mo>{sign}</mo>", plain)
-    return AFTER_NAME.sub(rf"\1{SPACE}", BEFORE_NAME.sub(rf"\1{SPACE}", mathml))
+    mathml = AFTER_NAME.sub(rf"\1{SPACE}", BEFORE_NAME.sub(rf"\1{SPACE}", mathml))
+    return NAME.sub(_named, mathml)
+
+
+def _named(match: re.Match[str]) -> str:
+    """The name of a function without room before it, and with some after it once."""
+    name, space = match.groups()
+    return f'<mo lspace="0" rspace="{0 if space else 0.17}em">{name}</mo>{space}'
 
 
 def tokens(text: str) -> list[Token] | None:
@@ -220,7 +247,8 @@ class _Reader:
     def is_star(self) -> bool:
         """Whether a star is an index, as in s*, and no product."""
         after = self.peek(1)
-        return after.kind in ("end", "space") or after.text in ")],;:/|^_" or after.kind == "script"
+        ended = after.kind in ("end", "space", "script")
+        return ended or after.text in ")]⟩,;:/|^_"
 
     def script(self) -> str:
         """What stands after ^ or _: a group, a signed number or a name."""
@@ -277,7 +305,12 @@ class _Reader:
         if self.peek().text == "(":
             self.at += 1
             return f"<mrow>{''.join(self.row(')'))}</mrow>"
-        return self.scripted()
+        if self.peek().text not in SURE:
+            return self.scripted()
+        function = self.scripted()
+        while self.peek().kind == "space":
+            self.at += 1
+        return f"<mrow>{function}{self.scripted()}</mrow>"
 
     def name(self, text: str) -> str:
         """A name: Greek, a function, a letter with an accent, a product of letters, or a word."""

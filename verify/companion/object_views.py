@@ -13,8 +13,8 @@ import estimators
 from minimax.catalogue import PROBLEMS
 from minimax.core.bound import UpperBound
 from verify.companion import addresses as where
-from verify.companion.closed_forms import budget_label
-from verify.companion.formulas import from_latex
+from verify.companion.closed_forms import budget_label, letter
+from verify.companion.formulas import from_latex, from_plain
 from verify.companion.prose import blocks, inline
 from verify.companion.views import Data, Views, claim_tag, code_tag, lead, link_of
 from verify.proofs.theorems import REFERENCE, Carried, carried_bounds, place
@@ -56,7 +56,8 @@ class ObjectViews:
             "source": bound.source,
             "entry": self.views.tag(entry) if entry else None,
             "statements": [self.views.tag(other) for other in users],
-            "parameters": ", ".join(bound.parameters),
+            "parameters": from_plain(", ".join(letter(name) for name in bound.parameters)),
+            "radius": "radius" in bound.parameters,
             "loss": inline(str(bound.loss)),
             "remark": inline(bound.remark),
             "budgets": [budget_label(budget) for budget in carried.budgets],

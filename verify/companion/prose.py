@@ -125,7 +125,7 @@ def _belongs(piece: str, run: list[str]) -> bool:
         return False
     names = [each.text for each in found if each.kind == "name"]
     ending = re.match("-([A-Za-z]{2,})", core)  # of (epsilon, delta)-DP
-    if core in WORD_LIKE or (ending and ending[1] not in GREEK):
+    if core in WORD_LIKE or (ending and ending[1] not in GREEK and ending[1] not in SURE):
         return False
     return all(map(is_symbol, names)) or _holds_words(core, found)
 

@@ -3,52 +3,111 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from minimax.calculator import Row, rows, upper_rows
+from minimax.calculator import bound_row
 from minimax.catalogue import PROBLEMS
-from minimax.core.bound import COUNTS
-from minimax.core.privacy import from_parameters
+from minimax.core.bound import COUNTS, Bound, Point
+from minimax.core.privacy import Privacy, from_parameters
+from minimax.core.problem import Problem
 from minimax.plan import LARGEST_N, plan
 
 LOOPBACK = "127.0.0.1"
 BUDGET = ("epsilon", "delta", "rho", "mu")
+Answer = dict[str, object]
 
 
 class PortTaken(ValueError):
     """A port that cannot be listened on, in a sentence."""
 
 
-def answer(asked: Mapping[str, str]) -> dict[str, object]:
-    """The bounds at a point, and how many records a risk needs."""
+class Question(NamedTuple):
+    """What a page asks about."""
+
+    problem: Problem
+    privacy: Privacy
+    risk: float
+    """The target."""
+
+
+def question(asked: Mapping[str, str]) -> Question:
+    """What the parts of an address ask; raises ValueError, in words, where they ask nothing."""
     problem = PROBLEMS.get(asked.get("problem", ""))
     if problem is None:
         raise ValueError(f"problem must be one of {', '.join(PROBLEMS)}")
     numbers = {name: _number(name, text) for name, text in asked.items() if name != "problem"}
+    missing = [name for name, needed in {**problem.parameters(), "risk": True}.items() if needed]
+    missing = [name for name in missing if name not in numbers]
+    if missing:
+        raise ValueError(f"missing {', '.join(missing)}")
     risk = numbers.pop("risk")
-    given = {name: value for name, value in numbers.items() if name not in BUDGET}
-    at = problem.at(given)
+    at = problem.at({name: value for name, value in numbers.items() if name not in BUDGET})
     epsilon, delta, rho, mu = map(numbers.get, BUDGET)
     privacy = from_parameters(epsilon=epsilon, delta=delta, rho=rho, mu=mu, scope=problem.scope)
-    values = {f"lower: {row.name}": _parts(row) for row in rows(at, privacy)}
-    values |= {f"upper: {row.name}": _parts(row) for row in upper_rows(at, privacy)[1:]}
-    found = plan(at, privacy, risk)
+    return Question(at, privacy, risk)
+
+
+def bounds_at(asked: Question) -> Answer:
+    """Every bound at the point, and the best of either side."""
+    at, privacy, _ = asked
+    point = {**at.point, **privacy.parameters}
+    bounds = (*at.lower(type(privacy)), *at.upper(privacy))
+    best = at.best_upper(privacy)
     return {
-        "values": values,
+        "values": {f"{bound.side}: {bound.name}": _parts(bound, point) for bound in bounds},
         "lower": at.best_lower(privacy).risk,
-        "upper": at.best_upper(privacy).risk,
-        "impossible_below": found.impossible_below,
-        "enough_at": found.enough_at,
-        "with_estimator": found.with_estimator,
+        "upper": best.risk,
+        "upper_by": str(best),
+        "estimator": best.estimator,
     }
 
 
-def _parts(row: Row) -> tuple[float | None, float | None, float | None]:
+def records_for(asked: Question) -> Answer:
+    """How many records the risk needs, and how many are proved to be enough."""
+    found = plan(asked.problem, asked.privacy, asked.risk)
+    return {
+        "possible": found.impossible_below,
+        "possible_by": found.by,
+        "proven": found.enough_at,
+        "proven_by": found.with_estimator,
+    }
+
+
+def sides_at(asked: Question) -> Answer:
+    """A point of each curve: the best lower bound, that of statistics alone, the best upper."""
+    at, privacy, _ = asked
+    lower, statistics = at.best_lower(privacy).risk, 0.0
+    for bound in at.comparable_lower(type(privacy)):
+        if not set(bound.parameters) & set(privacy.parameters):
+            statistics = max(statistics, bound_row(bound, at.point).total or 0.0)
+    parts = {"statistics": statistics, "privacy": lower - statistics}
+    return {"lower": lower, **parts, "upper": at.best_upper(privacy).risk}
+
+
+ANSWERS: dict[str, Callable[[Question], Answer]] = {
+    "/api/bounds": bounds_at,
+    "/api/plan": records_for,
+    "/api/sides": sides_at,
+}
+
+
+def answer(path: str, asked: Mapping[str, str]) -> Answer:
+    """What is answered at an address of the calculator: an error is told in words."""
+    try:
+        return ANSWERS[path](question(asked))
+    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+        return {"error": str(error)}
+
+
+def _parts(bound: Bound, point: Point) -> tuple[float | None, float | None, float | None]:
+    """Statistics, privacy and their sum; nothing outside its regime."""
+    row = bound_row(bound, point)
     return row.statistical, row.privacy, row.total
 
 
@@ -70,19 +129,13 @@ class Handler(SimpleHTTPRequestHandler):
     def do_GET(self) -> None:
         """A file, or an answer."""
         asked = urlsplit(self.path)
-        if asked.path == "/api/bounds":
-            self._answer(dict(parse_qsl(asked.query)))
+        if asked.path in ANSWERS:
+            told = answer(asked.path, dict(parse_qsl(asked.query)))
+            self._send(HTTPStatus.OK, "application/json", json.dumps(told))
         elif asked.path == "/static/served.js":
             self._send(HTTPStatus.OK, "text/javascript", "COMPANION.served = true;\n")
         else:
             super().do_GET()
-
-    def _answer(self, asked: Mapping[str, str]) -> None:
-        try:
-            told = answer(asked)
-        except (ValueError, TypeError, KeyError, ArithmeticError) as error:
-            told = {"error": str(error)}
-        self._send(HTTPStatus.OK, "application/json", json.dumps(told))
 
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode()

@@ -98,6 +98,11 @@ class Site:
         found.globals.update(sections=SECTIONS, serving=False)
         return found
 
+    @property
+    def first(self) -> str:
+        """The page to start with."""
+        return where.statement_address(self.chosen[0]) if self.chosen else "index.html"
+
     def build(self) -> int:
         """Write everything; the number of pages."""
         pages = 0
@@ -225,13 +230,10 @@ class Site:
         (folder / name).write_text(text, encoding="utf-8")
 
     def _pictures(self) -> None:
-        if self.stored.folder is None:
-            return
-        folder = self.out / "pictures"
-        folder.mkdir(exist_ok=True)
-        for path in sorted(self.stored.folder.glob("*.png")):
-            if self.stored.picture(path.name):
-                shutil.copyfile(path, folder / path.name)
+        for name in self.stored.pictures():
+            path, copy = self.stored.picture(name), self.out / "pictures" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(str(path), copy)
 
 
 def maths_font() -> Path:

@@ -1,12 +1,14 @@
 """What earlier runs found, read from a folder: what is not there is shown as not run.
 
 The folder is what the commands write: ``verify.proofs --json proofs.json``, ``verify.rates --json
-rates.json`` with its plots, and the panels of the findings. `rerun` writes it anew.
+rates.json`` with its plots, the panels of the findings, and in ``figures/`` the papers' figures as
+``verify.figures`` draws them. `rerun` writes the former anew.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +21,7 @@ from verify.proofs.entry import Entry, Status
 from verify.rates.claims import all_claims
 from verify.rates.plots import plot_name
 
-PROOFS, RATES = "proofs.json", "rates.json"
+PROOFS, RATES, FIGURES = "proofs.json", "rates.json", "figures"
 LARGEST_PICTURE = 400_000
 """Bytes; a larger picture is left out."""
 
@@ -49,10 +51,18 @@ class Stored:
         return found["evidence"].get(role) if found else None
 
     def picture(self, name: str) -> Path | None:
-        """A stored picture."""
+        """A stored picture, by its name in the folder."""
         path = self.folder / name if self.folder else None
         fits = path is not None and path.is_file() and path.stat().st_size <= LARGEST_PICTURE
         return path if fits else None
+
+    def pictures(self) -> list[str]:
+        """The names of all that are stored."""
+        if self.folder is None:
+            return []
+        found = [*self.folder.glob("*.png"), *self.folder.glob(f"{FIGURES}/*.png")]
+        names = sorted(path.relative_to(self.folder).as_posix() for path in found)
+        return [name for name in names if self.picture(name)]
 
     def cells_of(self, claim: str) -> list[Mapping[str, Any]]:
         """The measured cells of a claim."""
@@ -84,6 +94,20 @@ def panel_name(identifier: str) -> str:
     from verify.companion.addresses import statement_address
 
     return "finding-" + statement_address(identifier).replace("/", "-").replace(".html", ".png")
+
+
+def figure_names(identifier: str) -> list[str]:
+    """The pictures that a figure of a paper may have: its own, or that of all of its panels.
+
+    >>> figure_names("CWZ19:Figure 1"), figure_names("CWZ19:Lemma 3.2")
+    (['figures/cwz19-figure-1.png'], [])
+    """
+    from verify.companion.addresses import slug
+
+    paper, _, number = identifier.partition(":")
+    whole = re.match(r"(?:Figure|Table) \w+", number)
+    parts = dict.fromkeys([number, whole[0]]) if whole else {}
+    return [f"{FIGURES}/{slug(paper)}-{slug(part)}.png" for part in parts]
 
 
 def rerun(folder: Path, jobs: int, seed: int, tell: Callable[[str], object]) -> None:

@@ -13,12 +13,14 @@ from minimax.papers import PAPERS, THIS_WORK
 from verify.companion import addresses as where
 from verify.companion.graph import Edge, Node, picture, status_class
 from verify.companion.prose import blocks, inline
-from verify.companion.stored import Measured, Stored, measured_claims, panel_name
+from verify.companion.stored import Measured, Stored, figure_names, measured_claims, panel_name
 from verify.proofs.document import TITLES, evidence_text
 from verify.proofs.entry import Entry, Status
+from verify.proofs.figures import PANELS
 from verify.proofs.theorems import Carried, bounds_of, place, proofs_of, sections
 
 Data = dict[str, object]
+MOST_PICTURES = 3
 HEADLINES = ("CWZ19:Theorem 3.3", "CWZ19:Algorithm 3.1", "WX21:Remark 1")
 """The findings of the front page."""
 PROVING = ("Statement", "Assumptions", "Proof", "Constants")
@@ -135,6 +137,7 @@ class Views:
             "forms": self._forms(entry),
             "bounds": [self.bound_tag(each) for each in self.ledger.carried[entry.id]],
             "pictures": self.pictures(entry),
+            "drawn": bool(self.drawn(entry)),
             "proofs": self._proofs(entry, root),
             "code": [code_tag(name) for name in entry.code],
             "uses": [self.tag(known[name]) for name in entry.uses],
@@ -173,16 +176,22 @@ class Views:
         return found
 
     def pictures(self, entry: Entry) -> list[Data]:
-        """The finding's panel, and the plots of the claims that are about the statement."""
-        own = self.ledger.stored.picture(panel_name(entry.id))
-        found: list[Data] = [{"name": own.name, "about": f"{entry.id}, measured"}] if own else []
-        carried = {each.bound.name for each in self.ledger.carried[entry.id]}
-        for claim in self.ledger.claims:
-            plotted = self.ledger.stored.picture(claim.picture)
-            if plotted and entry.kind == "theorem" and claim.bound in carried:
+        """Those of `drawn` that are stored, the first few."""
+        drawn = self.drawn(entry).items()
+        found = [(name, about) for name, about in drawn if self.ledger.stored.picture(name)]
+        return [{"name": name, "about": about} for name, about in found[:MOST_PICTURES]]
+
+    def drawn(self, entry: Entry) -> dict[str, str]:
+        """The pictures that a run draws of a statement, and what each shows: the finding's panel,
+        the paper's figure, and the plots of the claims that are about a theorem."""
+        own = [panel_name(entry.id)] if entry.id in PANELS else []
+        found = dict.fromkeys([*own, *figure_names(entry.id)], f"{entry.id}, measured")
+        carried = {(each.problem, each.bound.name) for each in self.ledger.carried[entry.id]}
+        for claim in self.ledger.claims if entry.kind == "theorem" else ():
+            if (claim.problem, claim.bound) in carried:
                 about = f"the claim {claim.name}: risk of {claim.estimator} against the bounds"
-                found.append({"name": plotted.name, "about": about})
-        return found[:3]
+                found[claim.picture] = about
+        return found
 
     def _proofs(self, entry: Entry, root: str) -> list[Data]:
         found = []

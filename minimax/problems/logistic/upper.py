@@ -6,24 +6,24 @@ The class is that of `minimax.problems.logistic.lower`.
 from __future__ import annotations
 
 from minimax.core.best import VACUOUS, Best
-from minimax.core.bound import Point, Rule, UpperBound
+from minimax.core.bound import Point, Rule, UpperBound, rule_at
 from minimax.core.calibration import Allowance, budget_of, repeated_noise
 from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Number, library
 from minimax.methods.noisy_descent import (
     Descent,
     Schedule,
-    class_fits,
     descent_upper,
     logistic_flatness,
     logistic_outset,
+    one_step,
 )
 from minimax.methods.recursion import Interval, chernoff_interval
 from minimax.problems.logistic.planned import planned_logistic_upper
 from minimax.problems.logistic.problem import LogisticProblem
 
 
-def _descent_at(point: Point, L: float, radius: float) -> Descent:
+def _descent_at(point: Point, L: float, radius: Number) -> Descent:
     n, d = point["n"], point["d"]
     flattest = logistic_flatness(library(point["radius"]).largest(point["radius"], radius))
 
@@ -45,7 +45,7 @@ def _descent_at(point: Point, L: float, radius: float) -> Descent:
 def noisy_logistic_upper(
     problem: LogisticProblem,
     *,
-    radius: float,
+    radius: Rule,
     G: float,
     step_size: Rule,
     steps: Rule,
@@ -83,15 +83,16 @@ def noisy_logistic_upper(
     **Source.** WG19: Corollary 5.8 with s = d, projected on the ball.
     """
     return descent_upper(
-        lambda point: _descent_at(point, problem.L, radius),
+        lambda point: _descent_at(point, problem.L, rule_at(radius, point)),
         Schedule(step_size, steps, noise),
         name="noisy gradient descent, logistic loss",
         source="WG19: Corollary 5.8 (s = d)",
         problem=problem,
         privacy=privacy,
-        assumptions=class_fits(radius, "G", G),
+        radius=radius,
+        clips=("G", G),
         estimator="NoisyHardThresholding",
-        keywords=lambda found: {"loss": "logistic", "s": problem.d, "clip": G, "radius": radius},
+        keywords=lambda found: {"loss": "logistic", "s": problem.d, "clip": G},
     )
 
 
@@ -128,3 +129,25 @@ def best_descent(problem: LogisticProblem, privacy: Privacy) -> UpperBound:
         noise=lambda at: repeated_noise(Allowance(model, at), 2 / at["n"], steps),
         privacy=privacy,
     )
+
+
+def one_step_upper(problem: LogisticProblem, privacy: Privacy) -> UpperBound:
+    """`noisy_logistic_upper` for one step, that of `Descent.first_step`, a formula; L = 1."""
+    model = type(privacy)
+
+    def noise(at: Point) -> Number:
+        return repeated_noise(Allowance(model, at), 2 / at["n"], 1)
+
+    def step_size(at: Point) -> Number:
+        return _descent_at(at, 1.0, at["radius"]).first_step(noise(at))
+
+    bound = noisy_logistic_upper(
+        problem,
+        radius=lambda at: at["radius"],
+        G=1.0,
+        step_size=step_size,
+        steps=1,
+        noise=noise,
+        privacy=privacy,
+    )
+    return one_step(bound, step_size)

@@ -150,6 +150,27 @@ def best_noisy_mean(
     return replace(best, settings=_class_settings) if law == "sub-Gaussian" else best
 
 
+def clipped_upper(problem: MeanProblem, privacy: Privacy) -> UpperBound:
+    """`noisy_mean_upper` for the sub-Gaussian class at an R that is a formula of the point:
+    a + sigma sqrt(2 log n), and sigma for bounded records."""
+    model, bounded = type(privacy), isinstance(problem, BoundedMeanProblem)
+
+    def level(at: Point) -> Number:
+        if bounded:
+            return at["sigma"]
+        lib = library(at["n"])
+        return at["radius"] + at["sigma"] * lib.sqrt(2 * lib.log(at["n"]))
+
+    bound = noisy_mean_upper(
+        problem,
+        R=level,
+        noise_variance=lambda at: noise_variance(Allowance(model, at), at["n"], at["d"], level(at)),
+        privacy=privacy,
+        law="sub-Gaussian",
+    )
+    return replace(bound, name=f"{bound.name}, R a formula", resolve=False)
+
+
 def _class_settings(point: Point, found: Optimum) -> Mapping[str, Setting]:
     return {"sigma": point["sigma"], "radius": point["radius"], "tails": "coordinates"}
 

@@ -7,16 +7,20 @@ are on the risk in expectation, over data and noise, of every law in the class.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import (
     Assumption,
+    Optimum,
     Point,
     Rule,
+    Setting,
     Terms,
     UpperBound,
     claimed_bound,
+    rule_at,
 )
 from minimax.core.calibration import (
     VALUES_ONLY,
@@ -33,8 +37,8 @@ from minimax.methods.noisy_descent import (
     Descent,
     Outset,
     Schedule,
-    class_fits,
     descent_upper,
+    one_step,
     truncation_levels,
 )
 from minimax.methods.recursion import Interval, chernoff_interval
@@ -43,7 +47,7 @@ from minimax.problems.regression.problem import LOSS, RegressionProblem
 from minimax.problems.regression.residual_clipped import residual_clipped_upper
 
 
-def _descent_at(point: Point, L: float, radius: float) -> Descent:
+def _descent_at(point: Point, L: float, radius: Number) -> Descent:
     n, d = point["n"], point["d"]
     population = Interval(1 / (L * d), L / d)
     response = population.high * point["radius"] ** 2 + point["sigma"] ** 2
@@ -62,7 +66,7 @@ def noisy_gradient_upper(
     problem: RegressionProblem,
     *,
     row_bound: float,
-    radius: float,
+    radius: Rule,
     R: Rule,
     step_size: Rule,
     steps: Rule,
@@ -99,18 +103,20 @@ def noisy_gradient_upper(
     **Source.** CWZ19: Theorem 4.2, with R large enough for <x, beta> and an expectation in place
     of a chance 1 - c_1 e^{-c_2 d} - ...
 
-    R, eta, T and tau are numbers or functions of the point, which then holds `privacy`'s numbers.
+    c0, R, eta, T and tau are numbers or functions of the point, which then holds `privacy`'s
+    numbers.
     """
     return descent_upper(
-        lambda point: _descent_at(point, problem.L, radius),
+        lambda point: _descent_at(point, problem.L, rule_at(radius, point)),
         Schedule(step_size, steps, noise),
         name="noisy gradient descent",
         source="CWZ19: Theorem 4.2",
         problem=problem,
         privacy=privacy,
-        assumptions=class_fits(radius, "row_bound", row_bound),
+        radius=radius,
+        clips=("row_bound", row_bound),
         estimator="NoisyGradientRegression",
-        keywords=lambda found: {"row_bound": row_bound, "R": found["R"], "radius": radius},
+        keywords=lambda found: {"row_bound": row_bound, "R": found["R"]},
         R=R,
         bias_at=_bias_at,
     )
@@ -143,17 +149,9 @@ def best_descent(problem: RegressionProblem, privacy: Privacy) -> UpperBound:
     descent = _descent_at(problem.point, problem.L, a)
     levels = truncation_levels(a, problem.sigma)
     bias = [clip_bias(R, problem.sigma, a) for R in levels]
-    pure = isinstance(privacy, Pure)
-
-    def noise(budget: Allowance, n: Number, R: Number, steps: int) -> Number:
-        if not pure:
-            return repeated_noise(budget, gradient_sensitivity(n, R, 1.0, a), steps)
-        size = gradient_bound(d, 1.0, a, R)
-        scales = sparse_scales(n, d, size, budget.share(steps), selection_share=VALUES_ONLY)
-        return library(n, scales.value).sqrt(2) * scales.value
 
     def noises(steps: int) -> list[float]:
-        return [noise(budget_of(privacy), problem.n, R, steps) for R in levels]
+        return [descent_noise(budget_of(privacy), problem.n, d, a, R, steps) for R in levels]
 
     step_size, steps, place = descent.best(noises, bias)
     R = levels[place]
@@ -164,24 +162,71 @@ def best_descent(problem: RegressionProblem, privacy: Privacy) -> UpperBound:
         R=R,
         step_size=step_size,
         steps=steps,
-        noise=lambda at: noise(Allowance(model, at), at["n"], R, steps),
+        noise=lambda at: descent_noise(Allowance(model, at), at["n"], d, a, R, steps),
         privacy=privacy,
     )
-    if pure:
-        bound = replace(
-            bound,
-            estimator="PrivateHardThresholding",
-            settings=lambda point, found: {
-                "s": d,
-                "selection_share": VALUES_ONLY,
-                "entry_bound": 1.0,
-                "R": R,
-                "radius": a,
-                "step_size": step_size,
-                "steps": steps,
-            },
-        )
-    return bound
+    return _thresholding_nothing(bound) if isinstance(privacy, Pure) else bound
+
+
+def one_step_upper(problem: RegressionProblem, privacy: Privacy) -> UpperBound:
+    """`noisy_gradient_upper` for one step, at settings that are formulas of the point.
+
+    R = a + sigma sqrt(2 log n), which few responses exceed, and the step of `Descent.first_step`;
+    L = 1. Under a pure budget the estimator is that of `best_descent`.
+    """
+    model = type(privacy)
+
+    def level(at: Point) -> Number:
+        lib = library(at["n"])
+        return at["radius"] + at["sigma"] * lib.sqrt(2 * lib.log(at["n"]))
+
+    def noise(at: Point) -> Number:
+        return descent_noise(Allowance(model, at), at["n"], at["d"], at["radius"], level(at), 1)
+
+    def step_size(at: Point) -> Number:
+        return _descent_at(at, 1.0, at["radius"]).first_step(noise(at))
+
+    bound = noisy_gradient_upper(
+        problem,
+        row_bound=1.0,
+        radius=lambda at: at["radius"],
+        R=level,
+        step_size=step_size,
+        steps=1,
+        noise=noise,
+        privacy=privacy,
+    )
+    bound = _thresholding_nothing(bound) if isinstance(privacy, Pure) else bound
+    return one_step(bound, step_size)
+
+
+def _thresholding_nothing(bound: UpperBound) -> UpperBound:
+    """A descent under a pure budget, by PrivateHardThresholding."""
+
+    def settings(point: Point, found: Optimum) -> Mapping[str, Setting]:
+        return {
+            "s": int(point["d"]),
+            "selection_share": VALUES_ONLY,
+            "entry_bound": 1.0,
+            "R": found["R"],
+            "radius": float(point["radius"]),
+            "step_size": found["step_size"],
+            "steps": int(found["steps"]),
+        }
+
+    return replace(bound, estimator="PrivateHardThresholding", settings=settings)
+
+
+def descent_noise(
+    budget: Allowance, n: Number, d: Number, radius: Number, R: Number, steps: int
+) -> Number:
+    """The noise on a coordinate of each of so many averaged gradients: |x| <= 1, |y| <= R and
+    |b| <= radius."""
+    if not budget.is_pure:
+        return repeated_noise(budget, gradient_sensitivity(n, R, 1.0, radius), steps)
+    size = gradient_bound(d, 1.0, radius, R)
+    scales = sparse_scales(n, d, size, budget.share(steps), selection_share=VALUES_ONLY)
+    return library(n, scales.value).sqrt(2) * scales.value
 
 
 def claimed_theorem_4_2() -> UpperBound:

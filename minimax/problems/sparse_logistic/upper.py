@@ -6,6 +6,7 @@ The class is that of `minimax.problems.sparse_logistic.lower`.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from minimax.core.best import VACUOUS, Best, with_remark
 from minimax.core.bound import Assumption, Optimum, Point, Setting, UpperBound
 from minimax.core.calibration import Allowance, budget_of, repeated_noise
 from minimax.core.privacy import Privacy, Pure
-from minimax.core.symbolic import LETTERS, Number, library, symbol
+from minimax.core.symbolic import LETTERS, Number, library, with_value
 from minimax.methods.recursion import Array, gaussian_terms, least_risk, rounded, step_grid
 from minimax.problems.erm.upper import claimed_theorem_8
 from minimax.problems.logistic.planned import planned_logistic_upper
@@ -43,49 +44,55 @@ def all_coefficients_upper(
 
     `cautious` plans for the least curvature of the class, as `reach` does there.
     """
-    defaults = {**problem.point, **privacy.parameters}
     start = problem.radius * math.sqrt(problem.d / problem.s)
     reach = start if cautious else None
     dense = planned_logistic_upper(
         LogisticProblem(problem.n, problem.d, start), privacy, reach=reach
     )
 
-    def stretched(at: Point) -> dict[str, Number]:
-        others = {name: value for name, value in at.items() if name != "s"}
-        return {**others, "radius": at["radius"] * library(at["d"]).sqrt(at["d"] / at["s"])}
-
     def settings(at: Point, found: Optimum) -> dict[str, Setting]:
         longest = math.sqrt(at["d"] / at["s"])
         return {**dense.settings(at, found), "radius": start / longest, "row_bound": longest}
 
+    return with_remark(replace(of_all_coefficients(problem, dense, privacy), settings=settings))
+
+
+def of_all_coefficients(
+    problem: SparseLogisticProblem, dense: UpperBound, privacy: Privacy
+) -> UpperBound:
+    """A bound of `minimax.problems.logistic` as one of a sparse problem, by the proof of
+    `all_coefficients_upper`."""
+    defaults = {**problem.point, **privacy.parameters}
+
     def closed(at: Point, found: Optimum) -> Number:
         assert dense.closed_formula is not None
-        return dense.closed_formula(stretched(at), found)
+        return dense.closed_formula(_stretched(at), found)
 
-    bound = UpperBound(
-        name=dense.name,
-        source=dense.source,
+    def lifted(assumption: Assumption) -> Assumption:
+        return replace(assumption, holds=lambda at: assumption.holds(_stretched(at)))
+
+    return replace(
+        dense,
         parameters=tuple(defaults),
-        formula=lambda at, found: dense.formula(stretched(at), found),
-        optimise=lambda at: dense.optimise(stretched(at)),
-        expression=lambda: dense.expr.subs(symbol("radius"), stretched(LETTERS)["radius"]),
-        closed_formula=closed,
+        formula=lambda at, found: dense.formula(_stretched(at), found),
+        optimise=lambda at: dense.optimise(_stretched(at)),
+        expression=lambda: with_value(dense.expr, "radius", _stretched(LETTERS)["radius"]),
+        closed_formula=None if dense.closed_formula is None else closed,
         assumptions=(
             Assumption("L = 1", lambda at: problem.L == 1),
-            Assumption(
-                "coefficients within the projection's radius",
-                lambda at: stretched(at)["radius"] <= start,
-            ),
+            *(lifted(each) for each in dense.assumptions if each.text != "L = 1"),
         ),
         loss=problem.loss,
         defaults=defaults,
-        estimator=dense.estimator,
-        settings=settings,
         zero_release_risk=problem.zero_release_risk,
-        resolve=True,
-        rounding=dense.rounding,
+        remark="",
     )
-    return with_remark(bound)
+
+
+def _stretched(at: Point) -> dict[str, Number]:
+    """The point of the dense problem."""
+    radius = at["radius"] * library(at["d"]).sqrt(at["d"] / at["s"])
+    return {**{name: value for name, value in at.items() if name != "s"}, "radius": radius}
 
 
 def stated_bounds() -> list[UpperBound]:

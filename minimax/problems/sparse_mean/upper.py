@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from minimax.core.best import VACUOUS, Best
 from minimax.core.bound import (
@@ -16,7 +17,7 @@ from minimax.core.bound import (
     claimed_bound,
     rule_at,
 )
-from minimax.core.calibration import Scales, laplace_maximum_rms
+from minimax.core.calibration import Allowance, Scales, laplace_maximum_rms, sparse_scales
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.problems.mean.problem import MeanProblem
@@ -40,7 +41,7 @@ def clip_distance(R: Number, sigma: Number, radius: Number, d: Number) -> Number
 def sparse_mean_upper(
     problem: SparseMeanProblem,
     *,
-    s: int,
+    s: Rule,
     R: Rule,
     scales: Scales | Callable[[Point], Scales],
     privacy: Privacy | None = None,
@@ -67,7 +68,7 @@ def sparse_mean_upper(
     **Constants.** Smaller than those of CWZ19: (A.4) (2, 12, 32, 2), which also needs its (A.1)
     corrected. **Source.** CWZ19: Theorem 3.4.
 
-    R and the scales are given, or functions of the point, which then holds `privacy`'s numbers.
+    s, R and the scales are given, or functions of the point, which then holds `privacy`'s numbers.
     """
     budget = {} if privacy is None else privacy.parameters
 
@@ -81,7 +82,7 @@ def sparse_mean_upper(
 
     def formula(point: Point, found: Optimum) -> Terms:
         n, d, sigma = point["n"], point["d"], point["sigma"]
-        lib = library(n, d)
+        lib, kept = library(n, d), rule_at(s, point)
         if law == "Gaussian":
             bias = clip_bias(found["R"], sigma, point["radius"])
         else:
@@ -89,9 +90,9 @@ def sparse_mean_upper(
         spread = sigma * lib.sqrt((2 * lib.log(2 * d) + 2) / n)
         # (bias + spread)^2 and (bias + spread + selection)^2 less spread^2 each
         missed = bias + found["selection"] * laplace_maximum_rms(d)
-        added = s * (bias * (bias + 2 * spread) + found["value_variance"])
+        added = kept * (bias * (bias + 2 * spread) + found["value_variance"])
         added = added + 4 * point["s"] * missed * (missed + 2 * spread)
-        return Terms((s + 4 * point["s"]) * spread**2, added)
+        return Terms((kept + 4 * point["s"]) * spread**2, added)
 
     return UpperBound(
         name="clip, average, peel, noise",
@@ -101,15 +102,42 @@ def sparse_mean_upper(
         optimise=optimise,
         expression=lambda: formula(LETTERS, optimise(LETTERS)).total,
         assumptions=(
-            Assumption("s* <= s", lambda point: point["s"] <= s),
-            Assumption("s <= d", lambda point: s <= point["d"]),
+            Assumption("s* <= s", lambda point: point["s"] <= rule_at(s, point)),
+            Assumption("s <= d", lambda point: rule_at(s, point) <= point["d"]),
         ),
         defaults={**problem.point, **budget},
         estimator="SparseMean",
-        settings=lambda point, found: {"s": s, "R": found["R"], "method": "peeling"},
+        settings=lambda point, found: {
+            "s": rule_at(s, point),
+            "R": found["R"],
+            "method": "peeling",
+        },
         zero_release_risk=problem.zero_release_risk,
         resolve=isinstance(privacy, Approximate),
     )
+
+
+def peeled_upper(problem: SparseMeanProblem, privacy: Privacy) -> UpperBound:
+    """`sparse_mean_upper` for the sub-Gaussian class at settings that are formulas of the point:
+    s = s* and R = a + sigma sqrt(2 log(n d))."""
+    model = type(privacy)
+
+    def level(at: Point) -> Number:
+        lib = library(at["n"])
+        return at["radius"] + at["sigma"] * lib.sqrt(2 * lib.log(at["n"] * at["d"]))
+
+    def scales(at: Point) -> Scales:
+        return sparse_scales(at["n"], at["s"], level(at), Allowance(model, at), method="peeling")
+
+    bound = sparse_mean_upper(
+        problem,
+        s=lambda at: at["s"],
+        R=level,
+        scales=scales,
+        privacy=privacy,
+        law="sub-Gaussian",
+    )
+    return replace(bound, name=f"{bound.name}, R a formula", resolve=False)
 
 
 def claimed_theorem_3_4() -> UpperBound:

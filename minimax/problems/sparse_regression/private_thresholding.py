@@ -23,10 +23,10 @@ from minimax.core.calibration import (
     step_scales,
 )
 from minimax.core.privacy import Privacy
-from minimax.core.symbolic import Letters, Number, library
+from minimax.core.symbolic import LETTERS, Letters, Number, library
 from minimax.methods.matched_selection import Average
 from minimax.methods.missed_selection import missed_rms
-from minimax.methods.noisy_descent import truncation_levels
+from minimax.methods.noisy_descent import one_step, truncation_levels
 from minimax.methods.recursion import (
     Array,
     Interval,
@@ -38,6 +38,7 @@ from minimax.methods.recursion import (
     rounded,
     selection_error,
     step_grid,
+    thresholding_factor,
 )
 from minimax.problems.mean.upper import clip_bias
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem
@@ -86,8 +87,9 @@ class PrivatelyThresholded(Thresholded):
 
     def _stretch(self, nu: Number) -> tuple[Number, Number]:
         """sqrt(nu) and sqrt(r s), as sqrt(r) = sqrt(nu) - 1/sqrt(nu)."""
-        root = library(nu).sqrt(nu)
-        return root, math.sqrt(self.s) * (root - 1 / root)
+        lib = library(nu, self.s)
+        root = lib.sqrt(nu)
+        return root, lib.sqrt(self.s) * (root - 1 / root)
 
     def proved(
         self, shrinking: Number, gradient: Number, terms: StepTerms, nu: Number
@@ -102,9 +104,9 @@ class PrivatelyThresholded(Thresholded):
 def private_thresholding_upper(
     problem: SparseRegressionProblem,
     *,
-    s: int,
-    entry_bound: float,
-    radius: float,
+    s: Rule,
+    entry_bound: Rule,
+    radius: Rule,
     R: Rule,
     step_size: Rule,
     steps: Rule,
@@ -159,8 +161,9 @@ def private_thresholding_upper(
     **Source.** CWZ19: Theorem 4.4. Its proof follows the empirical risk (Lemma 8.3, constants
     unstated); the recursion in the error itself is shorter and keeps them.
 
-    R, eta, T and the scales are given, or functions of the point, which then holds `privacy`'s
-    numbers and, for the scales, steps and step_size. `options` are further keyword arguments.
+    s, c0, R, eta, T, the entry bound and the scales are given, or functions of the point, which
+    then holds `privacy`'s numbers and, for the scales, steps and step_size. `options` are further
+    keyword arguments.
     """
 
     def scales_at(point: Point, chosen: Choice) -> dict[str, Number]:
@@ -174,31 +177,33 @@ def private_thresholding_upper(
     def closed_terms(point: Point, found: Choice) -> StepTerms:
         taken = {k: found[k] for k in ("step_size", "steps")}
         closed = {"R": rule_at(R, point), **scales_at(point, taken)}
-        return _private_terms(point, s, method, closed)
+        return _private_terms(point, rule_at(s, point), method, closed)
 
     return thresholded_upper(
         problem,
         privacy,
         s=s,
         radius=radius,
-        descent_at=lambda point: _descent(point, problem.L, s, radius),
+        descent_at=lambda point: _descent(
+            point, problem.L, rule_at(s, point), rule_at(radius, point)
+        ),
         choose=choose,
-        terms_at=lambda point, chosen: _private_terms(point, s, method, chosen),
+        terms_at=lambda point, chosen: _private_terms(point, rule_at(s, point), method, chosen),
         closed_terms_at=closed_terms,
         name="gradient step, select, noise",
         source="CWZ19: Theorem 4.4",
         kept=(
             Assumption(
                 "entry_bound >= 1/sqrt(s*) (entries are not clipped)",
-                lambda p: entry_bound >= (1 - 1e-12) / math.sqrt(p["s"]),
+                lambda p: rule_at(entry_bound, p) >= (1 - 1e-12) / math.sqrt(p["s"]),
             ),
         ),
         estimator="PrivateHardThresholding",
-        keywords=lambda found: {
-            "s": s,
-            "entry_bound": entry_bound,
+        keywords=lambda point, found: {
+            "s": rule_at(s, point),
+            "entry_bound": rule_at(entry_bound, point),
             "R": found["R"],
-            "radius": radius,
+            "radius": rule_at(radius, point),
             "step_size": found["step_size"],
             "steps": int(found["steps"]),
             **(options or {}),
@@ -206,11 +211,11 @@ def private_thresholding_upper(
     )
 
 
-def _descent(point: Point, L: float, s: int, radius: float) -> PrivatelyThresholded:
+def _descent(point: Point, L: float, s: Number, radius: Number) -> PrivatelyThresholded:
     return PrivatelyThresholded(point, L, s, radius, point["sigma"] ** 2 / point["s"])
 
 
-def _private_terms(point: Point, s: int, method: str, chosen: Choice) -> StepTerms:
+def _private_terms(point: Point, s: Number, method: str, chosen: Choice) -> StepTerms:
     spent = s * chosen["value_variance"]
     return StepTerms(
         clipped=clip_bias(chosen["R"], point["sigma"], point["radius"]),
@@ -279,3 +284,37 @@ def _best_bound(problem: SparseRegressionProblem, privacy: Privacy, s: int) -> U
         privacy=privacy,
         options={"selection_share": share},
     )
+
+
+def one_step_upper(problem: SparseRegressionProblem, privacy: Privacy) -> UpperBound:
+    """`private_thresholding_upper` for one step, at settings that are formulas of the point.
+
+    s = s*, the step s* that leaves nothing of the start, and R = a + sigma sqrt(2 log n); L = 1.
+    """
+    model = type(privacy)
+
+    def level(at: Point) -> Number:
+        lib = library(at["n"])
+        return at["radius"] + at["sigma"] * lib.sqrt(2 * lib.log(at["n"]))
+
+    def entry_bound(at: Point) -> Number:
+        return 1 / library(at["s"]).sqrt(at["s"])
+
+    def scales(at: Point) -> Scales:
+        size = (at["n"], at["s"], entry_bound(at), at["radius"], level(at), at["s"])
+        return step_scales(*size, Allowance(model, at))
+
+    bound = private_thresholding_upper(
+        problem,
+        s=lambda at: at["s"],
+        entry_bound=entry_bound,
+        radius=lambda at: at["radius"],
+        R=level,
+        step_size=lambda at: at["s"],
+        steps=1,
+        method="gumbel",
+        scales=scales,
+        privacy=privacy,
+    )
+    s, d = LETTERS["s"], LETTERS["d"]
+    return one_step(bound, lambda at: at["s"], nu=thresholding_factor(s, s, d))

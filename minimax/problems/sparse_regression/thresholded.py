@@ -15,7 +15,16 @@ import numpy as np
 from scipy import special
 
 from minimax.core.best import with_remark
-from minimax.core.bound import Assumption, Optimum, Point, Setting, Terms, UpperBound
+from minimax.core.bound import (
+    Assumption,
+    Optimum,
+    Point,
+    Rule,
+    Setting,
+    Terms,
+    UpperBound,
+    rule_at,
+)
 from minimax.core.privacy import Privacy
 from minimax.core.symbolic import LETTERS, PRECISE, Number, library
 from minimax.methods.noisy_descent import ROUNDING
@@ -86,8 +95,8 @@ class Thresholded:
 
     point: Point
     L: float
-    s: int
-    radius: float
+    s: Number
+    radius: Number
     gradient_variance: Number
     """Sub-Gaussian variance of a coordinate of the gradient at beta, times n."""
     flattest: Number = 1.0
@@ -184,8 +193,8 @@ def thresholded_upper(
     problem: SparseRegressionProblem | SparseLogisticProblem,
     privacy: Privacy | None,
     *,
-    s: int,
-    radius: float,
+    s: Rule,
+    radius: Rule,
     descent_at: Callable[[Point], Thresholded],
     choose: Callable[[Point], Choice],
     terms_at: Callable[[Point, Choice], StepTerms],
@@ -194,7 +203,7 @@ def thresholded_upper(
     source: str,
     kept: tuple[Assumption, ...],
     estimator: str,
-    keywords: Callable[[Optimum], Mapping[str, Setting]],
+    keywords: Callable[[Point, Optimum], Mapping[str, Setting]],
 ) -> UpperBound:
     """The bound with the assumptions that every thresholded descent here needs.
 
@@ -222,7 +231,7 @@ def thresholded_upper(
         return descent_at(point).closed_form(found, found["step_size"], int(found["steps"]), terms)
 
     def settings(point: Point, found: Optimum) -> Mapping[str, Setting]:
-        return keywords({**found, "steps": int(found["steps"])})
+        return keywords(point, {**found, "steps": int(found["steps"])})
 
     L = problem.L
     bound = UpperBound(
@@ -234,13 +243,14 @@ def thresholded_upper(
         expression=lambda: closed(LETTERS, optimise(defaults)),
         closed_formula=closed,
         assumptions=(
-            Assumption("s* <= s <= d", lambda p: p["s"] <= s <= p["d"]),
+            Assumption("s* <= s <= d", lambda p: p["s"] <= rule_at(s, p) <= p["d"]),
             Assumption(
                 "L = 1 or s = s* (eigenvalues are given on 3 s* coordinates)",
-                lambda p: L == 1 or s == p["s"],
+                lambda p: L == 1 or rule_at(s, p) == p["s"],
             ),
             Assumption(
-                "coefficients within the projection's radius", lambda p: p["radius"] <= radius
+                "coefficients within the projection's radius",
+                lambda p: p["radius"] <= rule_at(radius, p),
             ),
             *kept,
         ),

@@ -161,7 +161,7 @@ def noisy_thresholding_upper(
         source="WG19: Corollary 5.6" if squared else "WG19: Corollary 5.8",
         kept=() if squared else (kept,),
         estimator="NoisyHardThresholding",
-        keywords=lambda found: {
+        keywords=lambda point, found: {
             "loss": loss,
             "s": s,
             "clip": G,

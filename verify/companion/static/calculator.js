@@ -108,10 +108,10 @@
     }
     return line;
   }
-  function plot(curves, n, risk) {
+  function plot(curves, n, risk, found) {
     const all = curves.flatMap(([, points]) => points.map(([, value]) => value)).filter((value) => value > 0 && Number.isFinite(value));
     if (!all.length) return "";
-    const W = 720, H = 380, L = 62, B = 40, T = 12, R = 12;
+    const W = Math.min(720, Math.max(330, by("plot").clientWidth || 720)), H = Math.max(300, Math.round(W * 0.53)), L = 54, B = 40, T = 12, R = 12;
     const ns = curves[0][1].map(([size]) => size);
     const [n0, n1] = [Math.log10(ns[0]), Math.log10(ns.at(-1))];
     const [v0, v1] = [Math.floor(Math.log10(Math.min(...all, risk))), Math.ceil(Math.log10(Math.max(...all, risk)))];
@@ -123,11 +123,13 @@
       + ticks(v0, v1, 7).map((k) => `<line class="frame" x1="${L}" x2="${W - R}" y1="${y(10 ** k)}" y2="${y(10 ** k)}"/><text x="${L - 8}" y="${y(10 ** k) + 4}" text-anchor="end">${power(k)}</text>`).join("");
     const lines = curves.map(([name, points]) => `<path class="curve ${name}" d="${path(points, x, y)}"/>`).join("");
     const names = [["lower", "best lower bound"], ["statistics", "statistics in it"], ["privacy", "privacy in it"], ["upper", "proven upper bound"]];
-    const key = names.map(([name, text], i) => `<path class="curve ${name}" d="M${W - 190} ${T + 16 + 18 * i}h28"/><text x="${W - 156}" y="${T + 20 + 18 * i}">${text}</text>`).join("");
+    const key = names.map(([name, text]) => `<li><svg width="30" height="12" aria-hidden="true"><path class="curve ${name}" d="M1 6h28"/></svg> ${text}</li>`).join("");
     const marks = `<line class="target" x1="${L}" x2="${W - R}" y1="${y(risk)}" y2="${y(risk)}"/><line class="target" x1="${x(n)}" x2="${x(n)}" y1="${T}" y2="${H - B}"/>`;
-    return `<svg viewBox="0 0 ${W} ${H}" role="img" aria-label="Bounds on the risk over the number of records">${grid}${marks}${lines}${key}<text x="${(L + W) / 2}" y="${H - 6}" text-anchor="middle">records n</text></svg>`;
+    const crossing = (name, size) => (size && size >= ns[0] && size <= ns.at(-1) ? `<circle class="crossing ${name}" cx="${x(size).toFixed(1)}" cy="${y(risk).toFixed(1)}" r="4.5"/>` : "");
+    const crossings = found ? crossing("lower", found.possible > 1 && found.possible) + crossing("upper", found.proven) : "";
+    return `<svg viewBox="0 0 ${W} ${H}" role="img" aria-label="Bounds on the risk over the number of records">${grid}${marks}${lines}${crossings}<text x="${(L + W) / 2}" y="${H - 6}" text-anchor="middle">records n</text></svg><ul class="legend">${key}</ul>`;
   }
-  const noted = (each) => (each.broken.length ? `needs ${each.broken.join("; ")}` : each.value === null ? (each.exact ?? "python -m minimax, or --serve") : short(each.value));
+  const noted = (each) => (each.broken.length ? `needs ${each.broken.join("; ")}` : each.value === null ? (each.exact ?? "planned by a search: see --serve") : short(each.value));
   const parts = ({ split }) => (split?.[0] && split[1] ? [element("small", {}, ` statistics ${short(split[0])}, privacy ${short(split[1])}`)] : []);
   function table(values) {
     const ordered = [...values].sort((a, b) => a.side.localeCompare(b.side));
@@ -142,6 +144,17 @@
     return `${possible}${proven}${found.by ? ` (${found.by})` : ""}.`;
   }
 
+  const CURVES = ["lower", "statistics", "privacy", "upper"];
+  const ON_THE_WAY = "closed forms; the exact values are on their way";
+  const SAFE = "Closed forms, on the safe side of each bound.";
+  const FORMULAS = `${SAFE} Upper: at settings that are formulas of the point, or releasing 0; with <code>--serve</code> at the best that a search finds.`;
+  const ZERO = `${SAFE} Upper: no estimator's bound has a closed form here, so the curve is releasing 0; what a search plans is shown with <code>--serve</code>, and by <code>python -m minimax</code>.`;
+  const hasUpper = (values) => values.some((each) => each.side === "upper" && each.kind === "certified" && each.comparable && each.value !== null);
+  function draw(points, n, risk, found) {
+    by("plot").innerHTML = plot(CURVES.map((name) => [name, points.map(([size, sides]) => [size, sides[name]])]), n, risk, found);
+    by("plan").textContent = found ? told(found, risk) : "";
+  }
+
   let turn = 0;
   async function update() {
     const mine = ++turn;
@@ -153,30 +166,53 @@
     if (mine !== turn) return;
     const at = (n) => sides(problem.name, budget.key, { ...point, n }, budget.parameters);
     const sizes = Array.from({ length: 81 }, (_, i) => Math.max(1, point.n * 10 ** ((i - 40) / 20)));
-    const curves = ["lower", "statistics", "privacy", "upper"].map((name) => [name, sizes.map((n) => [n, at(n)[name]])]);
-    by("plot").innerHTML = plot(curves, point.n, risk);
-    by("plan").textContent = told(planFor(at, risk), risk);
-    table(COMPANION.values(problem.name, budget.key, point));
-    by("note").textContent = COMPANION.served ? "closed forms; the exact values are on their way" : "closed forms, on the safe side of each bound; upper: what has one, or releasing 0 (--serve has the others)";
-    if (COMPANION.served) await exact(problem, budget, point, risk, mine);
+    const found = planFor(at, risk);
+    draw(sizes.map((n) => [n, at(n)]), point.n, risk, found);
+    const values = COMPANION.values(problem.name, budget.key, point);
+    table(values);
+    by("note").innerHTML = COMPANION.served ? ON_THE_WAY : hasUpper(values) ? FORMULAS : ZERO;
+    if (COMPANION.served) await exact(problem, values, point, risk, found, mine);
   }
 
-  /* What the Python calculator says, where it is there to be asked. */
-  async function exact(problem, budget, point, risk, mine) {
-    const asked = new URLSearchParams({ problem: problem.name, risk, ...point });
-    const answer = await (await fetch(`${ROOT}api/bounds?${asked}`)).json();
+  /* What the Python calculator says, where it is there to be asked: the table, then the records and
+     the curves, point by point, wide gaps first. A newer question ends it. */
+  const coarseFirst = (count) => [16, 8, 4, 2, 1].flatMap((step, i) => Array.from({ length: count }, (_, k) => k).filter((k) => k % step === 0 && (i === 0 || k % (2 * step) !== 0)));
+  async function exact(problem, values, point, risk, found, mine) {
+    const ask = async (what, numbers = {}) => (await fetch(`${ROOT}api/${what}?${new URLSearchParams({ problem: problem.name, risk, ...point, ...numbers })}`)).json();
+    const answer = await ask("bounds");
     if (mine !== turn) return;
     if (answer.error) { by("note").textContent = answer.error; return; }
-    const values = COMPANION.values(problem.name, budget.key, point);
     const exactly = (each) => {
       const [statistics, privacy, total] = answer.values[`${each.side}: ${each.name}`] ?? [null, null, each.value];
       return { ...each, value: total, split: [statistics, privacy], exact: "outside its regime" };
     };
-    table(values.map(exactly));
-    by("plan").textContent = told({ possible: answer.impossible_below, proven: answer.enough_at, by: answer.with_estimator }, risk);
-    by("note").textContent = `values of the Python calculator; best lower ${short(answer.lower)}, best proven ${short(answer.upper)}`;
+    const best = { name: `best proven: ${answer.upper_by}`, side: "upper", kind: "certified", page: answer.estimator ? `estimators/${answer.estimator}.html` : `problems/${problem.name}.html`, comparable: true, broken: [], value: answer.upper };
+    table([best, ...values.map(exactly)]);
+    const sizes = Array.from({ length: 33 }, (_, i) => Math.max(1, Math.round(point.n * 10 ** ((i - 16) / 8))));
+    const known = new Map();
+    const says = (rest) => { by("note").textContent = `Values of the Python calculator; best lower ${short(answer.lower)}, best proven ${short(answer.upper)}. ${rest}`; };
+    const redraw = () => { if (known.size > 1) draw([...known].sort(([a], [b]) => a - b), point.n, risk, found); };
+    const records = ask("plan").then((plan) => {
+      if (mine !== turn || plan.error) return;
+      found = { ...plan, by: plan.proven_by };
+      by("plan").textContent = told(found, risk);
+      redraw();
+    });
+    for (const i of coarseFirst(sizes.length)) {
+      if (known.has(sizes[i])) continue;
+      says(`Exact curves: ${known.size} points of ${new Set(sizes).size}.`);
+      const sidesThere = await ask("sides", { n: sizes[i] });
+      if (mine !== turn) return;
+      if (sidesThere.error) continue;
+      known.set(sizes[i], sidesThere);
+      redraw();
+    }
+    await records;
+    if (mine === turn) says("The curves are exact.");
   }
 
+  let width = innerWidth;
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; update(); } });
   FORM.addEventListener("submit", (event) => event.preventDefault());
   FORM.elements.problem.addEventListener("change", () => { askNumbers(); update(); });
   FORM.elements.budget.addEventListener("change", () => { askBudget(); update(); });

@@ -133,6 +133,22 @@ for (const graph of document.querySelectorAll("svg.graph")) {
   }
 }
 
+/* --- What is wider than the page: reached by the keyboard, and a graph shows its own statement --- */
+function reachWide() {
+  for (const each of document.querySelectorAll(".display, pre")) {
+    const wide = each.scrollWidth > each.clientWidth;
+    if (wide) each.setAttribute("tabindex", "0");
+    else each.removeAttribute("tabindex");
+  }
+}
+reachWide();
+addEventListener("load", reachWide); // formulas have their widths with their font
+addEventListener("resize", reachWide);
+for (const here of document.querySelectorAll(".graph-box .here")) {
+  const [box, at] = [here.closest(".graph-box"), here.getBoundingClientRect()];
+  box.scrollLeft = at.left + at.width / 2 - box.getBoundingClientRect().left - box.clientWidth / 2;
+}
+
 /* --- On paper proofs are open --- */
 addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details")) each.open = true; });
 
