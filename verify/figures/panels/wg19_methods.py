@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -17,8 +19,18 @@ from estimators import (
     SparseResidualClippedRegression,
     TwoStageRegression,
 )
-from verify.figures.panel import Fit, Options, Point, budget, released, seed_of
-from verify.figures.readings import Reading, Test, Verdict
+from verify.figures.panel import (
+    Fit,
+    Grid,
+    Method,
+    Options,
+    Point,
+    budget,
+    released,
+    seed_of,
+    zero,
+)
+from verify.figures.readings import Ahead, Below, Close, Reading, Test, Verdict
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -81,7 +93,7 @@ def half_mse(estimate: Array, sample: Split) -> float:
     return float(np.mean((sample.X_test @ estimate - sample.y_test) ** 2) / 2)
 
 
-def test_error(estimate: Array, sample: Split) -> float:
+def misclassified(estimate: Array, sample: Split) -> float:
     """The share of test rows on the wrong side of <x, theta> = 0; 0 itself is the first class."""
     return float(np.mean((sample.X_test @ estimate > 0) != (sample.y_test > 0)))
 
@@ -168,6 +180,60 @@ def planned(sample: Records, point: Point, rng: Rng, **options: Any) -> Fit:
     return released(made.fit(sample.X, sample.y), point)
 
 
+# --- a panel's methods ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What the methods of a panel are told, and their options to choose from.
+
+    Every grid has the same number of options. They were placed by wider sweeps on other draws, so
+    that the best found lie within where that is possible: one step is an end.
+    """
+
+    loss: LossName
+    s: int
+    """Non-zeros of IGHT."""
+    R: float
+    """Bound on the responses; squared loss only."""
+    entry_bound: float
+    """Beyond which no entry of the design lies, or hardly one."""
+    l1_radius: float
+    """Of Frank-Wolfe with clipped entries."""
+    descent: Mapping[str, Any]
+    """Of DP-IGHT, not chosen: a clip below the usual norm of a gradient, and the length of all
+    steps together, or their number, or s."""
+    two_stage: Mapping[str, Any]
+    """Of two-stage, not chosen."""
+    descents: Grid
+    vertices: Grid
+    clipped: Grid
+    stages: Grid
+    planned: Mapping[str, Any] = field(default_factory=dict)
+    """Of the toolkit's own for the squared loss, which has no choice."""
+
+    def methods(self) -> tuple[Method, ...]:
+        """All curves but those by cross-validation."""
+        loss, R = self.loss, self.R
+        descent = partial(noisy_thresholding, loss=loss, **self.descent)
+        wolfe = partial(frank_wolfe, loss=loss, R=R, entry_bound=self.entry_bound)
+        clipped = partial(frank_wolfe, loss=loss, R=R, l1_radius=self.l1_radius)
+        stages = partial(two_stage, loss=loss, R=R, **self.two_stage)
+        found = (
+            Method(IGHT, "not private", partial(thresholding, loss=loss, s=self.s, steps=50)),
+            Method(PRINTED_WOLFE, "printed", partial(wolfe, printed=True), self.vertices),
+            Method(WOLFE, "private", wolfe, self.vertices),
+            Method(CLIPPED_WOLFE, "peer" if self.planned else "best", clipped, self.clipped),
+            Method(TWO_STAGE, "peer", stages, self.stages),
+            Method(
+                PRINTED_IGHT, "printed", partial(descent, calibration="paper"), self.descents
+            ),
+            Method(DP_IGHT, "private", descent, self.descents),
+        )
+        own = Method(PLANNED, "best", partial(planned, **self.planned))
+        return (*found, *((own,) if self.planned else ()), zero(number_of_features))
+
+
 # --- choosing options as the paper does -----------------------------------------------------------
 
 
@@ -189,6 +255,20 @@ def cross_validated(
     return fit(sample, point, rng, **chosen)._replace(epsilon=math.inf)
 
 
+def by_cross_validation(methods: Sequence[Method]) -> tuple[Method, ...]:
+    """DP-IGHT and Frank-Wolfe, their options chosen as the paper does."""
+    names = {DP_IGHT: CROSS_IGHT, WOLFE: CROSS_WOLFE}
+    return tuple(
+        Method(
+            names[method.name],
+            "not private",
+            partial(cross_validated, fit=method.fit, choices=method.grid.options),
+        )
+        for method in methods
+        if method.name in names
+    )
+
+
 def _fold_error(
     sample: Records, point: Point, rng: Rng, fit: Callable[..., Fit], options: Options
 ) -> float:
@@ -201,16 +281,34 @@ def _fold_error(
 
 # --- readings -------------------------------------------------------------------------------------
 
+Found = Mapping[tuple[float, ...], tuple[Verdict, str]]
+"""Budgets that stand alike (none: all), the verdict there and why."""
 
-def at_each(
-    about: str,
-    test: Callable[[tuple[float, ...]], Test],
-    found: dict[float | tuple[float, ...], tuple[Verdict, str]],
+
+def ahead_at(first: str, second: str, found: Found) -> tuple[Reading, ...]:
+    """One method ahead of another, for each group of budgets."""
+    return _readings(f"{first} ahead of {second}", partial(Ahead, first, second), found)
+
+
+def close_at(first: str, second: str, factor: float, found: Found) -> tuple[Reading, ...]:
+    """Less than so many times the error of another."""
+    about = f"{first} below {factor:g} times {second}"
+    return _readings(about, partial(Close, first, second, factor), found)
+
+
+def below_at(curve: str, bound: float, found: Found) -> tuple[Reading, ...]:
+    """An error below a number."""
+    return _readings(f"{curve} below {bound:g}", partial(Below, curve, bound), found)
+
+
+def _readings(
+    about: str, test: Callable[[tuple[float, ...] | None], Test], found: Found
 ) -> tuple[Reading, ...]:
-    """A reading for each group of budgets that stand alike."""
-    readings = []
-    for budgets, (verdict, why) in found.items():
-        places = budgets if isinstance(budgets, tuple) else (budgets,)
-        told = ", ".join(f"{epsilon:g}" for epsilon in places)
-        readings.append(Reading(f"{about}, ε = {told}", test(places), verdict, why))
-    return tuple(readings)
+    return tuple(
+        Reading(f"{about}, {_told(budgets)}", test(budgets or None), verdict, why)
+        for budgets, (verdict, why) in found.items()
+    )
+
+
+def _told(budgets: tuple[float, ...]) -> str:
+    return f"ε = {', '.join(f'{epsilon:g}' for epsilon in budgets)}" if budgets else "every ε"
