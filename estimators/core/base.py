@@ -28,7 +28,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+from scipy import sparse, special
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -41,6 +41,7 @@ from estimators.core.accounting import (
 )
 from estimators.core.budget import Share
 from estimators.core.design import clamped, surely_within
+from estimators.core.losses import LogisticLoss, accepted_responses
 from estimators.core.noise import Noise, noise_source, with_noise_option
 from estimators.core.spending import DEFAULT_PRIVACY as DEFAULT_PRIVACY
 from estimators.core.spending import SpendsPrivacy, current_drawing
@@ -182,6 +183,19 @@ class LinearPredictor(RegressorMixin, BaseEstimator):
         X = as_floats("X", X)
         X = validate_data(self, X, reset=False, accept_sparse=accepted, dtype=np.float64)
         return np.asarray(X @ self.coef_)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """R^2; where predictions are log-odds, the share of the log-loss of the best constant that
+        they explain (D^2), which R^2 is for the squared loss. Not private."""
+        loss = getattr(self, "loss", None)
+        if not (loss == "logistic" or isinstance(loss, LogisticLoss)):
+            return float(super().score(X, y, sample_weight))
+        labels = accepted_responses(LogisticLoss(), np.asarray(as_floats("y", y), dtype=float))
+        losses = LogisticLoss().value(self.predict(X), labels)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        rate, left = (float(np.average(each, weights=weights)) for each in (labels, losses))
+        least = float(special.entr(rate) + special.entr(1 - rate))
+        return 1 - left / least if least > 0 else 0.0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,6 +17,7 @@ import math
 from typing import Any, Literal, get_args
 
 import numpy as np
+from sklearn.base import is_regressor
 
 from estimators.core.base import Array, Seed, as_floats, generator_from
 from estimators.core.budget import Share
@@ -31,7 +32,8 @@ Metric = Literal["accuracy", "r2", "neg_mean_squared_error"]
 class PrivateScore:
     r"""A scorer ``(estimator, X, y) -> float`` that draws from a budget and adds noise.
 
-    **accuracy**: the share of labels that are predicted. One record moves it by 1/n.
+    **accuracy**: the share of labels that are predicted. One record moves it by 1/n. A regressor's
+    predictions are taken for log-odds, which predict label 1 where they are positive, else 0.
 
     **neg_mean_squared_error**, **r2**: responses and predictions are clipped to `response_bounds`
     and moved to [-1, 1], u and v. The mean of (u - v)^2 moves by at most 4/n; that of the vector
@@ -94,7 +96,10 @@ class PrivateScore:
         with self.share.drawing(type(self).__name__) as drawing:
             privacy = drawing.hand(Gaussian, ZeroConcentrated, Approximate, Pure)
             rng = drawing.generator(generator_from(self.random_state))
-            means, sensitivity = self._means(np.asarray(estimator.predict(X)), y)
+            predicted = np.asarray(estimator.predict(X))
+            if self.metric == "accuracy" and is_regressor(estimator):
+                predicted = predicted > 0
+            means, sensitivity = self._means(predicted, y)
             purse = Purse(privacy, rng, len(y))
             noisy = purse.release(means, sensitivity / len(y), 1.0, self.metric)
             drawing.enter(tuple(purse.ledger))

@@ -128,22 +128,22 @@ MUTANTS = (
     Mutant(
         "clip: balls that do not shorten",
         BASE,
-        "        out += (1 / np.maximum(norms, 1.0)) @ shifted",
-        "        out += np.ones(len(norms)) @ shifted",
+        "        out += unit * ((short / np.maximum(np.sqrt(squares), short)) @ shifted)",
+        "        out += unit * (np.ones(len(squares)) @ shifted)",
         inside("CoinPressMean"),
     ),
     Mutant(
         "clip: balls that shorten by a root",
         BASE,
-        "        out += (1 / np.maximum(norms, 1.0)) @ shifted",
-        "        out += (1 / np.sqrt(np.maximum(norms, 1.0))) @ shifted",
+        "        out += unit * ((short / np.maximum(np.sqrt(squares), short)) @ shifted)",
+        "        out += unit * (np.sqrt(short / np.maximum(np.sqrt(squares), short)) @ shifted)",
         inside("CoinPressMean"),
     ),
     Mutant(
         "clip: responses as they come",
         SPARSE,
-        "        y = np.clip(y, -level, level)\n",
-        "        y = np.asarray(y)\n",
+        "        y, level = window.clipped(y), window.largest\n",
+        "        level = window.largest\n",
         inside("PrivateHardThresholding"),
     ),
     Mutant(
@@ -185,8 +185,8 @@ MUTANTS = (
     Mutant(
         "sensitivity: added or removed in place of replaced",
         MEAN,
-        "        noisy, entry = self.noisy_average(average, 2 * level / n, budget, rng)",
-        "        noisy, entry = self.noisy_average(average, level / n, budget, rng)",
+        "        noisy, entry = self.noisy_average(average, 2 * window.half / n, budget, rng)",
+        "        noisy, entry = self.noisy_average(average, window.half / n, budget, rng)",
         inside("NoisyMean"),
     ),
     Mutant(
@@ -312,8 +312,8 @@ MUTANTS = (
     Mutant(
         "missing entry: the search for a level is not paid for",
         "estimators/core/truncation.py",
-        "        ledger.append(entry)\n        return level",
-        "        return level",
+        "        ledger.append(entry)\n        return Window(-level, level)",
+        "        return Window(-level, level)",
         inside("NoisyMean"),
     ),
     Mutant(
@@ -340,8 +340,8 @@ MUTANTS = (
     Mutant(
         "fold sizes: noise for the whole sample, training on a part",
         SPARSE_MEAN,
-        "            average, longest, 2 * R / complement, scales,",
-        "            average, longest, 2 * R / n, scales,",
+        "            2 * window.half / complement,\n",
+        "            2 * window.half / n,\n",
         inside("SparseMean"),
     ),
     # --- Quantiles, thresholds, tests ---
@@ -421,22 +421,23 @@ MUTANTS = (
     Mutant(
         "stored: the average before noise",
         MEAN,
-        "        self.mean_, self.R_ = noisy, level\n",
-        "        self.mean_, self.R_ = noisy, level\n        self.raw_ = average\n",
+        "        self.mean_, self.R_ = noisy, self._reported(window)\n",
+        "        self.mean_, self.R_ = noisy, self._reported(window)\n"
+        "        self.raw_ = average\n",
         (HYGIENE, "-k", "NoisyMean"),
     ),
     Mutant(
         "stored: the release without its noise",
         MEAN,
-        "        self.mean_, self.R_ = noisy, level\n",
-        "        self.mean_, self.R_ = average, level\n",
+        "        self.mean_, self.R_ = noisy, self._reported(window)\n",
+        "        self.mean_, self.R_ = average, self._reported(window)\n",
         inside("NoisyMean"),
     ),
     Mutant(
         "stored: an error that names a record's size",
         MEAN,
-        "        average = self._clipped_mean(X, level)\n",
-        "        average = self._clipped_mean(X, level)\n        assert np.abs(X).max() < 1e100\n",
+        "        average = self._clipped_mean(X, window)\n",
+        "        average = self._clipped_mean(X, window)\n        assert np.abs(X).max() < 1e100\n",
         (HYGIENE, "-k", "NoisyMean"),
     ),
 )

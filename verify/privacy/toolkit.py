@@ -36,6 +36,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "NoisyMean": BOTH,
     "CoinPressMean": BOTH,
     "SparseMean": BOTH,
+    "FrankWolfeMean": BOTH,
     "StableSparseMean": BOTH,
     "SparseResidualClippedRegression": {"entry_bound": 1.0, "radius": 1.0, "sigma": 0.5},
     "ResidualClippedRegression": {"row_bound": 2.0, "radius": 1.0, "sigma": 0.5},
@@ -49,7 +50,10 @@ PUBLIC: dict[str, dict[str, Any]] = {
 """What has no default, because no number fits raw data."""
 FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyMean": [{"privacy": Pure(1.0)}, {"privacy": ZeroConcentrated(0.5), "R": "quantile"}],
-    "SparseMean": [{"privacy": Pure(1.0), "method": "peeling", "s": 2}],
+    "SparseMean": [
+        {"privacy": Pure(1.0), "method": "peeling", "s": 2},
+        {"privacy": ZeroConcentrated(0.5), "R": "percentiles"},
+    ],
     "PrivateRegression": [{"privacy": Pure(1.0)}],
     "ResidualClippedRegression": [{"privacy": Gaussian(1.0), "sigma": None}],
 }
@@ -62,6 +66,7 @@ PRINTED: dict[str, dict[str, Any]] = {
     "NoisyHardThresholding": PAPER,
     "AdaptiveSufficientStatistics": {"release": "three", **PAPER},
     "PrivateFrankWolfe": {"selection": "laplace", "steps": 30, **PAPER},
+    "FrankWolfeMean": {"selection": "laplace", "steps": 30, **PAPER},
     "LabelHardThresholding": {
         "privacy": Approximate(1.0, 1e-3, "label"),
         "calibration": "paper",
