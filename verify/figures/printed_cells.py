@@ -34,7 +34,9 @@ class NearPrinted:
             gap = abs(float(values.mean()) - printed)
             inside.append(gap + half < self.within * error)
             outside.append(gap - half > self.within * error)
-            told.append(f"{values.mean():.4g} ± {half:.2g}, printed {printed:g} ({error:g}) at {x:g}")
+            told.append(
+                f"{values.mean():.4g} ± {half:.2g}, printed {printed:g} ({error:g}) at {x:g}"
+            )
         plain = Verdict.REVERSED if any(outside) else Verdict.NOT_SEPARATED
         return Finding(Verdict.REPRODUCED if all(inside) else plain, "; ".join(told))
 

@@ -30,14 +30,14 @@ from verify.figures.panel import (
     seed_of,
     zero,
 )
-from verify.figures.readings import Ahead, Below, Close, Reading, Test, Verdict
+from verify.figures.readings import Ahead, Below, Close, Reading, SentenceTest, Verdict
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
 LossName = Literal["squared", "logistic"]
 DELTA = 0.01
 EPSILONS = (2.0, 4.0, 6.0, 8.0, 10.0)
-QUICK_EPSILONS = (2.0, 6.0, 10.0)
+QUICK_EPSILONS, ENDS = (2.0, 6.0, 10.0), (2.0, 10.0)
 BUDGETS = {"budget": "ε = 2, 4, …, 10 with δ = .01", "trials": "10"}
 FOLDS = 5
 
@@ -47,7 +47,7 @@ WOLFE, PRINTED_WOLFE = "Frank-Wolfe", "Frank-Wolfe, printed noise"
 CLIPPED_WOLFE = "Frank-Wolfe, entries clipped"
 TWO_STAGE = "two-stage"
 PLANNED = "residuals clipped"
-CROSS_IGHT, CROSS_WOLFE = "DP-IGHT, cross-validated", "Frank-Wolfe, cross-validated"
+CROSS_IGHT = "DP-IGHT, cross-validated"
 CHOICES = {
     "options": "chosen for every method from equally many, by its error on draws of their own",
     "Frank-Wolfe": "exact: Gumbel noise; printed: Laplace noise; both need |x_ij| to be bounded",
@@ -225,9 +225,7 @@ class Contest:
             Method(WOLFE, "private", wolfe, self.vertices),
             Method(CLIPPED_WOLFE, "peer" if self.planned else "best", clipped, self.clipped),
             Method(TWO_STAGE, "peer", stages, self.stages),
-            Method(
-                PRINTED_IGHT, "printed", partial(descent, calibration="paper"), self.descents
-            ),
+            Method(PRINTED_IGHT, "printed", partial(descent, calibration="paper"), self.descents),
             Method(DP_IGHT, "private", descent, self.descents),
         )
         own = Method(PLANNED, "best", partial(planned, **self.planned))
@@ -255,20 +253,6 @@ def cross_validated(
     return fit(sample, point, rng, **chosen)._replace(epsilon=math.inf)
 
 
-def by_cross_validation(methods: Sequence[Method]) -> tuple[Method, ...]:
-    """DP-IGHT and Frank-Wolfe, their options chosen as the paper does."""
-    names = {DP_IGHT: CROSS_IGHT, WOLFE: CROSS_WOLFE}
-    return tuple(
-        Method(
-            names[method.name],
-            "not private",
-            partial(cross_validated, fit=method.fit, choices=method.grid.options),
-        )
-        for method in methods
-        if method.name in names
-    )
-
-
 def _fold_error(
     sample: Records, point: Point, rng: Rng, fit: Callable[..., Fit], options: Options
 ) -> float:
@@ -277,6 +261,19 @@ def _fold_error(
         part = Split(sample.X[kept], sample.y[kept], sample.X[held], sample.y[held])
         total += half_mse(fit(part, point, rng, **options).estimate, part) * len(held)
     return total
+
+
+def by_cross_validation(methods: Sequence[Method]) -> tuple[Method, ...]:
+    """DP-IGHT, its options chosen as the paper does."""
+    return tuple(
+        Method(
+            CROSS_IGHT,
+            "not private",
+            partial(cross_validated, fit=method.fit, choices=method.grid.options),
+        )
+        for method in methods
+        if method.name == DP_IGHT
+    )
 
 
 # --- readings -------------------------------------------------------------------------------------
@@ -302,7 +299,7 @@ def below_at(curve: str, bound: float, found: Found) -> tuple[Reading, ...]:
 
 
 def _readings(
-    about: str, test: Callable[[tuple[float, ...] | None], Test], found: Found
+    about: str, test: Callable[[tuple[float, ...] | None], SentenceTest], found: Found
 ) -> tuple[Reading, ...]:
     return tuple(
         Reading(f"{about}, {_told(budgets)}", test(budgets or None), verdict, why)

@@ -21,8 +21,8 @@ from verify.figures.panels.wg19_methods import (
     by_cross_validation,
     cross_validated,
     half_mse,
-    relative_error,
     misclassified,
+    relative_error,
 )
 from verify.figures.printed_cells import NearPrinted
 from verify.figures.readings import Curve, Verdict, control
@@ -80,7 +80,9 @@ def test_rates_are_fitted_in_records_times_epsilon() -> None:
 
 
 def test_errors_by_hand() -> None:
-    sample = Split(np.eye(2), np.ones(2), np.array([[1.0, 0], [0, 1], [1, 1]]), np.array([1.0, 0, 1]))
+    sample = Split(
+        np.eye(2), np.ones(2), np.array([[1.0, 0], [0, 1], [1, 1]]), np.array([1.0, 0, 1])
+    )
     assert half_mse(np.array([1.0, 1.0]), sample) == pytest.approx((0 + 1 + 1) / 6)
     assert misclassified(np.array([1.0, 1.0]), sample) == pytest.approx(1 / 3)
     assert relative_error(np.zeros(2), Simulated(np.eye(2), np.ones(2), np.ones(2))) == 1
