@@ -218,7 +218,7 @@ def panel(
         sentences=sentences,
         quick=Plan(ENDS, 5, 1),
         standard=Plan(EPSILONS, 10, 4),
-        brief=Plan(ENDS, 4, 0),
+        brief=Plan(ENDS, 4, 1),
         logarithmic=False,
         **told,
     )

@@ -170,7 +170,7 @@ def panel(
         sentences=sentences,
         quick=Plan(QUICK_EPSILONS, 10, 6) if small else Plan(ENDS, 5, 1),
         standard=Plan(EPSILONS, 10, 12 if small else 4),
-        brief=Plan(ENDS, 4, 1 if small else 0),
+        brief=Plan(ENDS, 4, 1),
         printed={
             "θ*": f"{s} entries uniform on (-1, 1)",
             "X": "entries uniform on (-2, 2), rows shortened to |x| ≤ 2s*: every row is",
@@ -220,7 +220,7 @@ FIGURE_1B = panel(
             LINEAR,
             (
                 *close_at(DP_IGHT, IGHT, NEAR, {(): (NO, FAR)}),
-                *close_at(PRINTED_IGHT, IGHT, NEAR, {(2.0,): (NO, FAR), (10.0,): (YES, LOUD)}),
+                *close_at(PRINTED_IGHT, IGHT, NEAR, {(2.0,): (NO, FAR), (10.0,): (EITHER, LOUD)}),
                 *close_at(PLANNED, IGHT, NEAR, {(2.0,): (NO, FAR), (10.0,): (EITHER, NEARLY)}),
                 *ahead_at(DP_IGHT, WOLFE, {(2.0,): (EITHER, WIDE), (10.0,): (YES, AHEAD)}),
                 *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(2.0,): (EITHER, SHORT), (10.0,): (YES, AHEAD)}),
@@ -247,9 +247,15 @@ FIGURE_1C = panel(
             (
                 *ahead_at(DP_IGHT, WOLFE, {(2.0,): (NO, BEHIND), (6.0, 10.0): (EITHER, WIDE)}),
                 *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(): (NO, SHORT)}),
-                *ahead_at(DP_IGHT, TWO_STAGE, {(2.0, 6.0): (YES, VOTES), (10.0,): (EITHER, WIDE)}),
                 *ahead_at(
-                    PRINTED_IGHT, PRINTED_WOLFE, {(2.0, 6.0): (YES, LOUD), (10.0,): (EITHER, WIDE)}
+                    DP_IGHT,
+                    TWO_STAGE,
+                    {(2.0,): (YES, VOTES), (6.0,): (YES, VOTES), (10.0,): (EITHER, WIDE)},
+                ),
+                *ahead_at(
+                    PRINTED_IGHT,
+                    PRINTED_WOLFE,
+                    {(2.0,): (YES, LOUD), (6.0,): (YES, LOUD), (10.0,): (EITHER, WIDE)},
                 ),
             ),
         ),
@@ -270,7 +276,7 @@ FIGURE_1D = panel(
         Sentence(
             CONSISTENT,
             (
-                *ahead_at(DP_IGHT, WOLFE, {(2.0,): (EITHER, BEHIND), (10.0,): (YES, AHEAD)}),
+                *ahead_at(DP_IGHT, WOLFE, {(2.0,): (EITHER, BEHIND), (10.0,): (EITHER, WIDE)}),
                 *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(2.0,): (NO, SHORT), (10.0,): (EITHER, WIDE)}),
                 *ahead_at(DP_IGHT, TWO_STAGE, {(): (YES, VOTES)}),
                 *ahead_at(PRINTED_IGHT, PRINTED_WOLFE, {(): (YES, LOUD)}),
