@@ -203,7 +203,7 @@ FIGURE_1A = panel(
                 *ahead_at(
                     DP_IGHT, CLIPPED_WOLFE, {(2.0,): (EITHER, SHORT), (6.0, 10.0): (YES, AHEAD)}
                 ),
-                *ahead_at(DP_IGHT, TWO_STAGE, {(): (YES, VOTES)}),
+                *ahead_at(DP_IGHT, TWO_STAGE, {(2.0,): (EITHER, WIDE), (6.0, 10.0): (YES, VOTES)}),
                 *ahead_at(PRINTED_IGHT, PRINTED_WOLFE, {(): (YES, LOUD)}),
                 *ahead_at(CROSS_IGHT, WOLFE, {(2.0,): (EITHER, WIDE), (6.0, 10.0): (YES, FOLDS)}),
             ),
@@ -222,7 +222,7 @@ FIGURE_1B = panel(
                 *close_at(DP_IGHT, IGHT, NEAR, {(): (NO, FAR)}),
                 *close_at(PRINTED_IGHT, IGHT, NEAR, {(2.0,): (NO, FAR), (10.0,): (EITHER, LOUD)}),
                 *close_at(PLANNED, IGHT, NEAR, {(2.0,): (NO, FAR), (10.0,): (EITHER, NEARLY)}),
-                *ahead_at(DP_IGHT, WOLFE, {(2.0,): (EITHER, WIDE), (10.0,): (YES, AHEAD)}),
+                *ahead_at(DP_IGHT, WOLFE, {(2.0,): (YES, AHEAD), (10.0,): (YES, AHEAD)}),
                 *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(2.0,): (EITHER, SHORT), (10.0,): (YES, AHEAD)}),
                 *ahead_at(DP_IGHT, TWO_STAGE, {(): (YES, VOTES)}),
                 *ahead_at(PRINTED_IGHT, PRINTED_WOLFE, {(): (YES, LOUD)}),
@@ -276,10 +276,12 @@ FIGURE_1D = panel(
         Sentence(
             CONSISTENT,
             (
-                *ahead_at(DP_IGHT, WOLFE, {(2.0,): (EITHER, BEHIND), (10.0,): (EITHER, WIDE)}),
+                *ahead_at(DP_IGHT, WOLFE, {(2.0,): (NO, BEHIND), (10.0,): (EITHER, WIDE)}),
                 *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(2.0,): (NO, SHORT), (10.0,): (EITHER, WIDE)}),
                 *ahead_at(DP_IGHT, TWO_STAGE, {(): (YES, VOTES)}),
-                *ahead_at(PRINTED_IGHT, PRINTED_WOLFE, {(): (YES, LOUD)}),
+                *ahead_at(
+                    PRINTED_IGHT, PRINTED_WOLFE, {(2.0,): (EITHER, WIDE), (10.0,): (YES, LOUD)}
+                ),
             ),
         ),
     ),
