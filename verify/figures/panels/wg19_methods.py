@@ -211,6 +211,8 @@ class Contest:
     stages: Grid
     planned: Mapping[str, Any] = field(default_factory=dict)
     """Of the toolkit's own for the squared loss, which has no choice."""
+    clipped_is_best: bool = False
+    """Whether Frank-Wolfe with clipped entries is what a reader should use."""
 
     def methods(self) -> tuple[Method, ...]:
         """All curves but those by cross-validation."""
@@ -223,7 +225,9 @@ class Contest:
             Method(IGHT, "not private", partial(thresholding, loss=loss, s=self.s, steps=50)),
             Method(PRINTED_WOLFE, "printed", partial(wolfe, printed=True), self.vertices),
             Method(WOLFE, "private", wolfe, self.vertices),
-            Method(CLIPPED_WOLFE, "peer" if self.planned else "best", clipped, self.clipped),
+            Method(
+                CLIPPED_WOLFE, "best" if self.clipped_is_best else "peer", clipped, self.clipped
+            ),
             Method(TWO_STAGE, "peer", stages, self.stages),
             Method(PRINTED_IGHT, "printed", partial(descent, calibration="paper"), self.descents),
             Method(DP_IGHT, "private", descent, self.descents),

@@ -103,6 +103,7 @@ LINEAR_LARGE = Contest(
 )
 LOGISTIC_SMALL = Contest(
     "logistic",
+    clipped_is_best=True,
     **FACTS[SMALL],
     l1_radius=3.0,
     descent={"clip": 10.0, "steps": 1},
@@ -113,6 +114,7 @@ LOGISTIC_SMALL = Contest(
 )
 LOGISTIC_LARGE = Contest(
     "logistic",
+    clipped_is_best=True,
     **FACTS[LARGE],
     l1_radius=12.0,
     descent={"clip": 10.0, "path": 40.0},
