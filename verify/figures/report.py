@@ -113,8 +113,10 @@ def print_list(panels: Sequence[Panel], missing: set[str], console: Terminal) ->
 
     table = Table("panel", "what", "data", box=None, pad_edge=False)
     for panel in panels:
-        files = [DATA_SETS[key].file for key in panel.data]
-        told = ", ".join(f"{f} ({'missing' if f in missing else 'found'})" for f in files)
+        told = ", ".join(
+            f"{each.file} ({'missing' if each.file in missing else each.acceptance})"
+            for each in (DATA_SETS[key] for key in panel.data)
+        )
         table.add_row(panel.id, panel.title, told)
     console.print(table)
 
