@@ -1,4 +1,4 @@
-"""A sentence that a paper reads off a figure, as an entry of the ledger: its check is the verdict."""
+"""A sentence that a paper reads off a figure, as an entry whose check is the verdict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verify.figures.catalogue import panel_of
 from verify.figures.measure import measured
 from verify.figures.panel import Panel
 from verify.figures.readings import Curves, Reading, Verdict
-from verify.proofs.entry import Case, Chapter, Result, Status, result
+from verify.proofs.entry import Case, Cases, Chapter, Result, Status, result
 from verify.rates.backends import Processes
 from verify.rates.results import Results
 
@@ -27,16 +27,15 @@ def reads(chapter: Chapter, number: str, found: str, *, panel: str, about: str) 
     """Add the entry of a figure or a table: one reading of one of its panels."""
     drawn = panel_of(panel)
     quote, reading = _reading(drawn, about)
-    case = {"panel": panel, "about": about}
     verdict = reading.expected
-    forms = {"printed": Case(about, **case)}
+    said = Case(about, panel=panel, about=about)
+    forms: Cases = {"step": said} if verdict is Verdict.NOT_REPRODUCIBLE else {"printed": said}
     if verdict is Verdict.REPRODUCED:
-        forms["mutant"] = Case("with the opposite planted in the curves", planted="denied", **case)
+        words = "with the opposite planted in the curves"
+        forms["mutant"] = Case(words, panel=panel, about=about, planted="denied")
     else:
         words = f"that it is {verdict.value}"
-        forms["relaxed"] = Case(words, verdict=verdict.name, **case)
-    if verdict is Verdict.NOT_REPRODUCIBLE:
-        forms["step"] = forms.pop("printed")
+        forms["relaxed"] = Case(words, panel=panel, about=about, verdict=verdict.name)
     chapter.states(
         number,
         f"{drawn.title}: “{quote}”.",
