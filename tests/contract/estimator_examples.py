@@ -175,7 +175,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"privacy": Gaussian(1.0, "label")},
     ],
     "HardThresholdedMean": [{"s": 1}],
-    "IterativeHardThresholding": [{"loss": "logistic"}, {"method": "gradient", "s": 2}],
+    "IterativeHardThresholding": [{"loss": "logistic"}, {"method": "gradient", "s": 2, "l2": 0.1}],
 }
 
 
