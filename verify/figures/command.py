@@ -127,7 +127,7 @@ def _report(found: Run, args: argparse.Namespace, console: Terminal) -> None:
         write_json(args.json, found.as_json())
         console.note(f"JSON in {args.json}")
     if args.write:
-        write_page(args.write, found)
+        write_page(args.write, [each.panel for each in found.panels])
         console.note(f"the page in {args.write}")
     console.note(f"{len(write_figures(args.plots, found))} figures in {args.plots}/")
 

@@ -46,8 +46,9 @@ def _write(path: Path, name: str, found: list[PanelRun]) -> Path:
     paper, _, what = name.partition(":")
     run = found[0]
     figure.suptitle(
-        f"{paper}, {what}, regenerated: means with 99 % intervals; profile {run.profile},"
-        f" seed {run.seed}; legend: method, variant, ε really spent"
+        f"{paper}, {what}, regenerated: means with 99 % intervals\n"
+        f"(profile {run.profile}, seed {run.seed}; ε in legends is what is really spent)",
+        fontsize=10,
     )
     return write_figure(path, figure)
 

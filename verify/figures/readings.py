@@ -83,7 +83,7 @@ class Finding(NamedTuple):
     evidence: str
 
 
-class Test(Protocol):
+class SentenceTest(Protocol):
     """A sentence in executable form."""
 
     def judge(self, curves: Curves) -> Finding:
@@ -96,7 +96,7 @@ class Test(Protocol):
         """Curves in which the opposite is."""
 
 
-def control(test: Test, curves: Curves, verdict: Verdict) -> bool:
+def control(test: SentenceTest, curves: Curves, verdict: Verdict) -> bool:
     """Whether the test gives another verdict where another one is due."""
     if verdict is Verdict.REPRODUCED:
         return test.judge(test.denied(curves)).verdict is Verdict.REVERSED
@@ -109,7 +109,7 @@ class Reading:
 
     about: str
     """Of which curves, in words."""
-    test: Test
+    test: SentenceTest
     expected: Verdict
     why: str
     """One line."""
@@ -466,7 +466,7 @@ class UnlessNoise:
     REPRODUCIBLE AS PRINTED if its error is at least `least` of that of releasing 0 at every place,
     else what the test says."""
 
-    test: Test
+    test: SentenceTest
     noisy: str
     zero: str
     least: float = 1.0
