@@ -22,8 +22,20 @@ from numpy.typing import NDArray
 
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
-from verify.figures.panel import Fit, Method, Point, Variant, zero
-from verify.figures.readings import Comparable, Every, Falls, Flat, Reading, Rises, Test, Verdict
+from verify.figures.panel import ZERO, Fit, Grid, Method, Point, Variant, zero
+from verify.figures.readings import (
+    Comparable,
+    Every,
+    Falls,
+    Flat,
+    GapShrinks,
+    Reading,
+    Rises,
+    SentenceTest,
+    Typical,
+    UnlessNoise,
+    Verdict,
+)
 from verify.rates.claims.local import PAPER_LINK
 
 Array = NDArray[np.float64]
@@ -34,6 +46,9 @@ STEP = 0.2
 """eta; the papers also name 0.1."""
 RUNS = 10
 """Of which the lowest error is plotted."""
+MOST = 0.75
+"""An estimate with so much of the error of releasing 0 at every n shows where it started."""
+ONE_OPTION = Grid()
 EIGHT_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1
 PRINTED = {
     "θ*": "s* random coordinates uniform on [0, 1]",
@@ -111,17 +126,11 @@ class Axis:
 
     letter: str
     key: str
+    symbol: str
+    """As the curves call it."""
     values: tuple[float, ...]
-
-    @property
-    def word(self) -> str:
-        """As the papers call it."""
-        return {"p": "dimensionality", "s": "sparsity level", "epsilon": "privacy level"}[self.key]
-
-    @property
-    def symbol(self) -> str:
-        """As the curves call it."""
-        return {"p": "p", "s": "s*", "epsilon": "ε"}[self.key]
+    typical: bool = True
+    """Whether geometric means are read."""
 
     @property
     def order(self) -> str:
@@ -148,11 +157,12 @@ class Axis:
         variant: Variant,
         fit: Callable[..., Fit],
         values: Sequence[float] | None = None,
+        grid: Grid = ONE_OPTION,
         **also: float,
     ) -> tuple[Method, ...]:
         """One curve for every value, or for those given."""
         return tuple(
-            Method(self.name(method, value), variant, fit, at={self.key: value, **also})
+            Method(self.name(method, value), variant, fit, grid, {self.key: value, **also})
             for value in values or self.values
         )
 
@@ -162,40 +172,57 @@ class Axis:
 
     # --- readings ---------------------------------------------------------------------------------
 
-    def _told(self, method: str, statistic: str) -> str:
-        return f"{method}, {statistic} of {RUNS} runs" if statistic else method
-
-    def rises(self, method: str, statistic: str, found: Verdict, why: str, wrap: Wrap) -> Reading:
+    def rises(
+        self, method: str, statistic: str, found: Verdict, why: str, noise: bool = False
+    ) -> Reading:
         """The error rises from curve to curve."""
-        test = wrap(Rises(self.names(method, statistic)))
-        return Reading(
-            f"{self._told(method, statistic)}: rises with {self.order}", test, found, why
-        )
+        test = Rises(self.names(method, statistic))
+        return self._reading(method, statistic, f"rises with {self.order}", test, found, why, noise)
 
-    def flat(self, method: str, statistic: str, found: Verdict, why: str, wrap: Wrap) -> Reading:
+    def flat(
+        self, method: str, statistic: str, found: Verdict, why: str, noise: bool = False
+    ) -> Reading:
         """All curves are within a factor 1.5."""
-        test = wrap(Flat(self.names(method, statistic), 1.5))
-        about = f"{self._told(method, statistic)}: within 1.5 for all {self.symbol}"
-        return Reading(about, test, found, why)
+        test = Flat(self.names(method, statistic), 1.5)
+        about = f"within 1.5 for all {self.symbol}"
+        return self._reading(method, statistic, about, test, found, why, noise)
 
-    def falls(self, method: str, statistic: str, found: Verdict, why: str, wrap: Wrap) -> Reading:
+    def falls(
+        self, method: str, statistic: str, found: Verdict, why: str, noise: bool = False
+    ) -> Reading:
         """The error of the middle curve falls with n."""
-        test = wrap(Falls(self.name(method, self.middle, statistic)))
-        return Reading(f"{self._told(method, statistic)}: falls with n", test, found, why)
+        test = Falls(self.name(method, self.middle, statistic))
+        return self._reading(method, statistic, "falls with n", test, found, why, noise)
+
+    def fades(self, method: str, statistic: str, found: Verdict, why: str) -> Reading:
+        """The last curve lies above the first, by less where n is large."""
+        first, *_, last = self.names(method, statistic)
+        about = f"more with {self.order}, above all at small n"
+        return self._reading(method, statistic, about, GapShrinks(last, first), found, why, False)
 
     def alike(
-        self, method: str, other: str, statistic: str, found: Verdict, why: str
+        self, method: str, other: str, statistic: str, found: Verdict, why: str, whole: bool = True
     ) -> Reading:
-        """Every curve is within a factor 2 of that of the other method."""
-        pairs = zip(self.names(method, statistic), self.names(other, statistic), strict=True)
-        test = Every(tuple(Comparable(*pair) for pair in pairs))
-        about = f"{self._told(method, statistic)}: within 2 of {other}"
-        return Reading(about, test, found, why)
+        """Every curve is within a factor 2 of that of the other method, or the middle one is."""
+        values = self.values if whole else (self.middle,)
+        names = ([self.name(each, v, statistic) for each in (method, other)] for v in values)
+        test = Every(tuple(Comparable(*pair) for pair in names))
+        about = f"within 2 of “{other}”" + ("" if whole else f" at {self.symbol} = {self.middle:g}")
+        return self._reading(method, statistic, about, test, found, why, False)
 
-
-Wrap = Callable[[Test], Test]
-
-
-def plain(test: Test) -> Test:
-    """The test as it is."""
-    return test
+    def _reading(
+        self,
+        method: str,
+        statistic: str,
+        about: str,
+        test: SentenceTest,
+        found: Verdict,
+        why: str,
+        noise: bool,
+    ) -> Reading:
+        """With `noise`, not to be read if the middle curve keeps most of the error of releasing
+        0."""
+        told = f"{method}, {statistic} of {RUNS} runs" if statistic else method
+        if noise:
+            test = UnlessNoise(test, self.name(method, self.middle, statistic), ZERO, MOST)
+        return Reading(f"{told}: {about}", Typical(test) if self.typical else test, found, why)
