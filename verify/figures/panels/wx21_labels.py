@@ -182,15 +182,22 @@ def earlier(axis: Axis, *sentences: Sentence) -> Panel:
     return panel("WX19:Figure 1", axis, "Algorithm 2", methods, sentences)
 
 
+STUCK = "0.8^T of a normal start is left, T = 1 … 5: the wrong support is still there"
+FEW_STEPS = "0.8^T is left of θ*, and T falls with p"
+SHORT = "0.8^T is left of θ*, whatever the noise"
+DIVERGES = "η = 0.2 diverges (b²η = 16 > 2) and is projected: both are near releasing 0"
+SCALES = "f multiplies signal and range of a label by about the same"
+CONVERGES = "run to convergence, the noise is what is left"
+
 PANELS = (
     described(
         DIMENSION,
         Sentence(
             FLAT,
             (
-                DIMENSION.flat(TO_THE_LETTER, "", NOISE_ONLY, "", noise=True),
-                DIMENSION.flat(TO_THE_LETTER, "lowest", NOT_SEPARATED, ""),
-                DIMENSION.flat(EXACT, "", NOISE_ONLY, "", noise=True),
+                DIMENSION.flat(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
+                DIMENSION.flat(TO_THE_LETTER, "lowest", NOT_SEPARATED, STUCK),
+                DIMENSION.flat(EXACT, "", NOISE_ONLY, STUCK, noise=True),
             ),
         ),
     ),
@@ -199,9 +206,14 @@ PANELS = (
         Sentence(
             CONFIRM,
             (
-                SPARSITY.rises(TO_THE_LETTER, "", NOISE_ONLY, "", noise=True),
-                SPARSITY.rises(TO_THE_LETTER, "lowest", NOT_SEPARATED, ""),
-                SPARSITY.rises(EXACT, "", NOISE_ONLY, "", noise=True),
+                SPARSITY.rises(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
+                SPARSITY.rises(
+                    TO_THE_LETTER,
+                    "lowest",
+                    REVERSED,
+                    "the start costs less, relative to a θ* that is longer the larger s* is",
+                ),
+                SPARSITY.rises(EXACT, "", NOISE_ONLY, STUCK, noise=True),
             ),
         ),
     ),
@@ -210,9 +222,9 @@ PANELS = (
         Sentence(
             PRIVACY_HELPS,
             (
-                PRIVACY.rises(TO_THE_LETTER, "", NOISE_ONLY, "", noise=True),
-                PRIVACY.rises(TO_THE_LETTER, "lowest", NOT_SEPARATED, ""),
-                PRIVACY.rises(EXACT, "", NOISE_ONLY, "", noise=True),
+                PRIVACY.rises(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
+                PRIVACY.rises(TO_THE_LETTER, "lowest", NOT_SEPARATED, STUCK),
+                PRIVACY.rises(EXACT, "", NOISE_ONLY, STUCK, noise=True),
             ),
         ),
     ),
@@ -221,9 +233,13 @@ PANELS = (
         Sentence(
             FLAT,
             (
-                DIMENSION.flat(TO_THE_LETTER, "", REVERSED, ""),
-                DIMENSION.flat(CONVERGED, "", REPRODUCED, ""),
-                DIMENSION.flat(ONE_BIT, "", NOT_SEPARATED, ""),
+                DIMENSION.flat(TO_THE_LETTER, "", REVERSED, FEW_STEPS),
+                DIMENSION.flat(
+                    CONVERGED, "", NOT_SEPARATED, "1.2 from p = 100 to 1600, with wide intervals"
+                ),
+                DIMENSION.flat(
+                    ONE_BIT, "", NOT_SEPARATED, "1.5: √log p, and supports missed at small n"
+                ),
             ),
         ),
     ),
@@ -232,9 +248,9 @@ PANELS = (
         Sentence(
             CONFIRM,
             (
-                SPARSITY.rises(TO_THE_LETTER, "", REPRODUCED, ""),
-                SPARSITY.rises(CONVERGED, "", REPRODUCED, ""),
-                SPARSITY.rises(ONE_BIT, "", REPRODUCED, ""),
+                SPARSITY.rises(TO_THE_LETTER, "", NOT_SEPARATED, SHORT),
+                SPARSITY.rises(CONVERGED, "", REPRODUCED, CONVERGES),
+                SPARSITY.rises(ONE_BIT, "", REPRODUCED, CONVERGES),
             ),
         ),
     ),
@@ -243,9 +259,9 @@ PANELS = (
         Sentence(
             PRIVACY_HELPS,
             (
-                PRIVACY.rises(TO_THE_LETTER, "", NOT_SEPARATED, ""),
-                PRIVACY.rises(CONVERGED, "", REPRODUCED, ""),
-                PRIVACY.rises(ONE_BIT, "", REPRODUCED, ""),
+                PRIVACY.rises(TO_THE_LETTER, "", NOT_SEPARATED, SHORT),
+                PRIVACY.rises(CONVERGED, "", REPRODUCED, CONVERGES),
+                PRIVACY.rises(ONE_BIT, "", REPRODUCED, CONVERGES),
             ),
         ),
     ),
@@ -254,15 +270,15 @@ PANELS = (
             axis,
             Sentence(
                 SAME,
-                (
-                    axis.alike(LINKED, TO_THE_LETTER, "", REPRODUCED, "", whole=False),
-                ),
+                (axis.alike(LINKED, TO_THE_LETTER, "", REPRODUCED, DIVERGES, whole=False),),
             ),
         )
         for axis in AXES
     ),
     *(
-        link_boxed(axis, Sentence(SAME, (axis.alike(LINKED_ONE_BIT, ONE_BIT, "", REPRODUCED, ""),)))
+        link_boxed(
+            axis, Sentence(SAME, (axis.alike(LINKED_ONE_BIT, ONE_BIT, "", REPRODUCED, SCALES),))
+        )
         for axis in AXES
     ),
     earlier(

@@ -31,7 +31,7 @@ from verify.figures.panels.wx21_set_up import (
     relative_error,
     rounds,
 )
-from verify.figures.readings import Reading, Sentence, Verdict
+from verify.figures.readings import Sentence, Verdict
 from verify.rates.claims.local import PAPER_LINK
 
 REPRODUCED, REVERSED = Verdict.REPRODUCED, Verdict.REVERSED
@@ -57,6 +57,8 @@ UNLIKE = (
 )
 SAME = "We can see that these results are almost the same as in Figure 1 and 2, respectively."
 
+Finding = tuple[Verdict, str]
+"""A recorded verdict, and why."""
 TO_THE_LETTER, PROVEN, PLANNED = "r = C√p", "proven r", "planned"
 LINKED, LINKED_PLANNED = "f, r = bC√p", "f, planned"
 LINKED_PROVEN = "f, proven r"
@@ -167,66 +169,108 @@ def link_boxed(axis: Axis, sentences: tuple[Sentence, ...]) -> Panel:
     return panel(5, axis, True, "Algorithm 4, start 0, |θ*| ≤ 1", methods, sentences)
 
 
-def reads(quote: str, *readings: Reading) -> Sentence:
-    """A sentence and how it is read."""
-    return Sentence(quote, readings)
+STUCK = "with r = C√p no step moves a coordinate by more than 0.01: it stays at its start"
+FEW_BLOCKS = "four lowest of ten: their intervals are wider than the effect"
+NEAR_ZERO = "both are worse than releasing 0"
+DIVERGES = "η = 0.2 diverges (b²η = 16 > 2), which the projection hides"
+IN_WINDOW = "as in Figure 1, with a step in the window of the link"
+LUCK = "what is lowest of ten is the luck of the start"
 
 
+def read_described(axis: Axis, rises: Finding, falls: Finding) -> Panel:
+    """The sentences on Figure 1; those on the proven r have the findings given."""
+    return described(
+        axis,
+        (
+            Sentence(
+                RISES,
+                (
+                    axis.rises(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
+                    axis.rises(TO_THE_LETTER, "lowest", NOT_SEPARATED, LUCK),
+                    axis.rises(PROVEN, "", *rises),
+                ),
+            ),
+            Sentence(
+                FALLS,
+                (
+                    axis.falls(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
+                    axis.falls(PROVEN, "", *falls),
+                ),
+            ),
+        ),
+    )
+
+
+def read_boxed(axis: Axis, printed_rises: Finding, *more: Sentence) -> Panel:
+    """The same, started at 0 and in the class; the printed clip has the finding given."""
+    return boxed(
+        axis,
+        (
+            Sentence(
+                RISES,
+                (
+                    axis.rises(TO_THE_LETTER, "", *printed_rises),
+                    axis.rises(TO_THE_LETTER, "lowest", NOT_SEPARATED, FEW_BLOCKS),
+                    axis.rises(PLANNED, "", REPRODUCED, "noise of a report grows so"),
+                    axis.fades(PLANNED, "", NOT_SEPARATED, "so it seems, but the intervals meet"),
+                ),
+            ),
+            Sentence(
+                FALLS,
+                (
+                    axis.falls(TO_THE_LETTER, "", NOT_SEPARATED, STUCK),
+                    axis.falls(PLANNED, "", REPRODUCED, "more users in every group"),
+                ),
+            ),
+            *more,
+        ),
+    )
+
+
+CLIPPED = (NOT_SEPARATED, "what the clip leaves of θ* hides the noise")
+LEFT_OF_START = (NOT_SEPARATED, "0.8^T of the normal start and two supports hide the noise")
 PANELS = (
-    *(
-        described(
-            axis,
+    read_described(DIMENSION, LEFT_OF_START, LEFT_OF_START),
+    read_described(
+        SPARSITY,
+        (REVERSED, "the start costs less, relative to a θ* that is longer the larger s* is"),
+        (REPRODUCED, "barely: T grows with n, and 0.8^T of the start is left"),
+    ),
+    read_described(PRIVACY, LEFT_OF_START, LEFT_OF_START),
+    read_boxed(
+        DIMENSION,
+        CLIPPED,
+        Sentence(
+            UNLIKE,
             (
-                reads(
-                    RISES,
-                    axis.rises(TO_THE_LETTER, "", NOISE_ONLY, "", noise=True),
-                    axis.rises(TO_THE_LETTER, "lowest", NOT_SEPARATED, ""),
-                    axis.rises(PROVEN, "", REPRODUCED, ""),
-                    axis.fades(PROVEN, "", REPRODUCED, ""),
-                ),
-                reads(
-                    FALLS,
-                    axis.falls(TO_THE_LETTER, "", NOISE_ONLY, "", noise=True),
-                    axis.falls(PROVEN, "", REPRODUCED, ""),
+                DIMENSION.flat(
+                    PLANNED,
+                    "",
+                    REVERSED,
+                    "the control of Figure 2: with whole records private, p does matter",
                 ),
             ),
-        )
-        for axis in AXES
+        ),
     ),
-    *(
-        boxed(
-            axis,
-            (
-                reads(
-                    RISES,
-                    axis.rises(TO_THE_LETTER, "", REPRODUCED, ""),
-                    axis.rises(TO_THE_LETTER, "lowest", REPRODUCED, ""),
-                    axis.rises(PLANNED, "", REPRODUCED, ""),
-                    axis.fades(PLANNED, "", REPRODUCED, ""),
-                ),
-                reads(
-                    FALLS,
-                    axis.falls(TO_THE_LETTER, "", REPRODUCED, ""),
-                    axis.falls(PLANNED, "", REPRODUCED, ""),
-                ),
-                *(
-                    [reads(UNLIKE, axis.flat(PLANNED, "", REVERSED, ""))]
-                    if axis is DIMENSION
-                    else []
-                ),
-            ),
-        )
-        for axis in AXES
+    read_boxed(
+        SPARSITY, (REPRODUCED, "the clip leaves more of a θ* with more coordinates, noise or not")
     ),
+    read_boxed(PRIVACY, CLIPPED),
     *(
         link_described(
             axis,
             (
-                reads(
+                Sentence(
                     SAME,
-                    axis.alike(LINKED, TO_THE_LETTER, "", REPRODUCED, "", whole=False),
-                    axis.alike(LINKED, TO_THE_LETTER, "lowest", REPRODUCED, "", whole=False),
-                    axis.rises(LINKED, "", NOISE_ONLY, "", noise=True),
+                    (
+                        axis.alike(
+                            LINKED, TO_THE_LETTER, "", NOT_SEPARATED, NEAR_ZERO, whole=False
+                        ),
+                        axis.alike(
+                            LINKED, TO_THE_LETTER, "lowest", NOT_SEPARATED, LUCK, whole=False
+                        ),
+                        axis.rises(LINKED, "", NOISE_ONLY, DIVERGES, noise=True),
+                    ),
                 ),
             ),
         )
@@ -236,11 +280,15 @@ PANELS = (
         link_boxed(
             axis,
             (
-                reads(
+                Sentence(
                     SAME,
-                    axis.alike(LINKED_PLANNED, PLANNED, "", REPRODUCED, ""),
-                    axis.rises(LINKED_PLANNED, "", REPRODUCED, ""),
-                    axis.falls(LINKED_PLANNED, "", REPRODUCED, ""),
+                    (
+                        axis.alike(
+                            LINKED_PLANNED, PLANNED, "", NOT_SEPARATED, "near 1, in wide intervals"
+                        ),
+                        axis.rises(LINKED_PLANNED, "", REPRODUCED, IN_WINDOW),
+                        axis.falls(LINKED_PLANNED, "", REPRODUCED, IN_WINDOW),
+                    ),
                 ),
             ),
         )
