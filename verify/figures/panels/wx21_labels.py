@@ -187,6 +187,7 @@ FEW_STEPS = "0.8^T is left of θ*, and T falls with p"
 SHORT = "0.8^T is left of θ*, whatever the noise"
 DIVERGES = "η = 0.2 diverges (b²η = 16 > 2) and is projected: both are near releasing 0"
 SCALES = "f multiplies signal and range of a label by about the same"
+MISSED = "about 1.4: √log p, and supports that are missed at small n"
 CONVERGES = "run to convergence, the noise is what is left"
 
 PANELS = (
@@ -237,9 +238,7 @@ PANELS = (
                 DIMENSION.flat(
                     CONVERGED, "", NOT_SEPARATED, "1.2 from p = 100 to 1600, with wide intervals"
                 ),
-                DIMENSION.flat(
-                    ONE_BIT, "", NOT_SEPARATED, "1.5: √log p, and supports missed at small n"
-                ),
+                DIMENSION.flat(ONE_BIT, "", NOT_SEPARATED, MISSED),
             ),
         ),
     ),
@@ -276,25 +275,23 @@ PANELS = (
         for axis in AXES
     ),
     *(
-        link_boxed(
-            axis, Sentence(SAME, (axis.alike(LINKED_ONE_BIT, ONE_BIT, "", REPRODUCED, SCALES),))
-        )
-        for axis in AXES
+        link_boxed(axis, Sentence(SAME, (axis.alike(LINKED_ONE_BIT, ONE_BIT, "", found, SCALES),)))
+        for axis, found in zip(AXES, (REPRODUCED, NOT_SEPARATED, NOT_SEPARATED), strict=True)
     ),
     earlier(
         DIMENSION,
         Sentence(
             FLAT_19,
             (
-                DIMENSION.flat(TO_THE_LETTER, "", NOISE_ONLY, "", noise=True),
-                DIMENSION.flat(ONE_BIT, "", NOT_SEPARATED, ""),
+                DIMENSION.flat(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
+                DIMENSION.flat(ONE_BIT, "", NOT_SEPARATED, MISSED),
             ),
         ),
         Sentence(
             FALLS_19,
             (
-                DIMENSION.falls(TO_THE_LETTER, "", NOISE_ONLY, "", noise=True),
-                DIMENSION.falls(ONE_BIT, "", REPRODUCED, ""),
+                DIMENSION.falls(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
+                DIMENSION.falls(ONE_BIT, "", REPRODUCED, CONVERGES),
             ),
         ),
     ),
@@ -303,8 +300,8 @@ PANELS = (
         Sentence(
             CONFIRM_19,
             (
-                SPARSITY.rises(TO_THE_LETTER, "", NOISE_ONLY, "", noise=True),
-                SPARSITY.rises(ONE_BIT, "", REPRODUCED, ""),
+                SPARSITY.rises(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
+                SPARSITY.rises(ONE_BIT, "", REPRODUCED, CONVERGES),
             ),
         ),
     ),
@@ -313,8 +310,8 @@ PANELS = (
         Sentence(
             PRIVACY_19,
             (
-                PRIVACY.rises(TO_THE_LETTER, "", NOISE_ONLY, "", noise=True),
-                PRIVACY.rises(ONE_BIT, "", REPRODUCED, ""),
+                PRIVACY.rises(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
+                PRIVACY.rises(ONE_BIT, "", REPRODUCED, CONVERGES),
             ),
         ),
     ),
