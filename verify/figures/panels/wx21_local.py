@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from estimators import LocalHardThresholding
+from estimators.randomisers.choice import report_epsilon
 from minimax import Pure
 from verify.figures.panel import Fit, Method, Panel, Plan, Point, seed_of
 from verify.figures.panels.wx21_set_up import (
@@ -74,7 +75,7 @@ def fitted(sample: Regression, point: Point, rng: Rng, **options: Any) -> Fit:
     budget = Pure(point["epsilon"], scope="local")
     made = LocalHardThresholding(budget, random_state=seed_of(rng), **model(point), **options)
     found = made.fit(sample.X, sample.y)
-    return Fit(found.coef_, found.privacy_.epsilon)
+    return Fit(found.coef_, report_epsilon(found.privacy_))
 
 
 def printed(sample: Regression, point: Point, rng: Rng, *, start: bool) -> Fit:

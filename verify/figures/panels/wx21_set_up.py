@@ -78,7 +78,7 @@ class Regression(NamedTuple):
 def sign_rows(n: int, p: int, rng: Rng) -> Array:
     """n rows uniform on {-1, 1}^p."""
     octets = rng.integers(0, 256, -(-n * p // 8), dtype=np.uint8)
-    return EIGHT_SIGNS[octets].reshape(-1)[: n * p].reshape(n, p)
+    return np.asarray(EIGHT_SIGNS[octets].reshape(-1)[: n * p].reshape(n, p), dtype=float)
 
 
 def draw(point: Point, rng: Rng) -> Regression:
@@ -205,8 +205,12 @@ class Axis:
     ) -> Reading:
         """Every curve is within a factor 2 of that of the other method, or the middle one is."""
         values = self.values if whole else (self.middle,)
-        names = ([self.name(each, v, statistic) for each in (method, other)] for v in values)
-        test = Every(tuple(Comparable(*pair) for pair in names))
+        test = Every(
+            tuple(
+                Comparable(self.name(method, v, statistic), self.name(other, v, statistic))
+                for v in values
+            )
+        )
         about = f"within 2 of “{other}”" + ("" if whole else f" at {self.symbol} = {self.middle:g}")
         return self._reading(method, statistic, about, test, found, why, False)
 
