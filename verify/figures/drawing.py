@@ -58,9 +58,10 @@ def _draw(axis: Axes, run: PanelRun) -> None:
     axis.set_yscale("log")
     if panel.logarithmic:
         axis.set_xscale("log")
-    shown = [c for c in run.curves.values() if ", median of" not in c.name]
-    for place, curve in enumerate(shown):
-        _draw_curve(axis, curve, f"C{place % 10}")
+    shown = _shown(run)
+    methods = list(dict.fromkeys(_method(curve) for curve in shown))
+    for curve in shown:
+        _draw_curve(axis, curve, f"C{methods.index(_method(curve)) % 10}")
     ticks_at(axis, shown[0].x)
     plain_values(axis, (1.0, 2.0, 5.0))
     axis.set_xlabel(AXIS_TITLES.get(panel.x, panel.x))
@@ -68,7 +69,7 @@ def _draw(axis: Axes, run: PanelRun) -> None:
     axis.grid(alpha=0.3)
     letter = panel.id.partition("(")[2]
     axis.set_title(f"({letter} {panel.title}" if letter else panel.title, fontsize=9)
-    trials = len(shown[0].losses[0])
+    trials = len(next(iter(run.curves.values())).losses[0])
     verdicts = "\n".join(_verdict_lines(run))
     axis.legend(
         fontsize=6.5,
@@ -79,6 +80,21 @@ def _draw(axis: Axes, run: PanelRun) -> None:
         title=f"{trials} trials\n{verdicts}",
         title_fontsize=6.5,
     )
+
+
+def _shown(run: PanelRun) -> list[Curve]:
+    """All curves; of runs in blocks their medians and lowest, as errors with heavy tails have means
+    that say little."""
+    curves = list(run.curves.values())
+    if run.panel.blocks == 1:
+        return curves
+    lowest = [c for c in curves if ", lowest of" in c.name and not c.name.startswith(ZERO)]
+    return [c for c in curves if ", median of" in c.name] + lowest
+
+
+def _method(curve: Curve) -> str:
+    """The method of a curve, whatever is told of its runs."""
+    return curve.name.partition(", median of")[0].partition(", lowest of")[0]
 
 
 def _verdict_lines(run: PanelRun) -> Iterable[str]:
