@@ -24,7 +24,7 @@ from estimators.core.intervals import (
 )
 from estimators.core.mechanisms import Calibration, Release, gaussian, gaussian_scale, k_norm
 from estimators.core.spending import GivenPrivacy
-from estimators.core.truncation import TruncatingEstimator, Truncation
+from estimators.core.truncation import SEARCHED, TruncatingEstimator, Truncation, Window
 from estimators.tables.records import Records, source_of
 from estimators.tables.schema import Bounds, schema_of
 from minimax.core.bound import Point, UpperBound
@@ -58,9 +58,10 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
     column is clipped to its own range, and gets noise in proportion to it.
 
     **Privacy.** Replacing a record moves a clipped average by at most 2 R/n in every coordinate
-    (coordinate clip), or 2R/n in l2 (ball clip), whatever the data. Noise is Gaussian; for a pure
-    budget it has density e^{-c |z|} in the norm of that bound. Centres are functions of earlier
-    releases.
+    (coordinate clip), or 2R/n in l2 (ball clip), whatever the data; coordinates in [low, high]
+    differ by at most high - low, which takes the place of 2R for ``R="percentiles"``. Noise is
+    Gaussian; for a pure budget it has density e^{-c |z|} in the norm of that bound. Centres are
+    functions of earlier releases.
 
     **Risk.** `risk_bound`. For R="auto", about sigma^2 d/n + 2 sigma^2 d^2/(rho n^2) under zCDP,
     which is the lower bound to leading order.
@@ -69,8 +70,8 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
     to leading order for N(mean, sigma^2) and wider than needed elsewhere. A coordinate's variance
     is at most sigma^2, public; for R="auto" and R="theory" the bound on what clipping moves is
     added. With R a number they are about the mean of the clipped records, and without sigma the
-    variance is at most R^2 - mean^2; with `bounds`, (high - mean)(mean - low). There are none for
-    R="quantile".
+    variance is at most R^2 - mean^2; with `bounds`, (high - mean)(mean - low). There are none
+    where R is found privately.
 
     **Departures from the paper.** The noise is calibrated exactly by default; the variance printed
     in the paper, 4 R^2 d log(1/delta)/(n eps)^2, is available as ``calibration="paper"`` and does
@@ -80,9 +81,11 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
     ----------
     privacy : Pure, Approximate, ZeroConcentrated or Gaussian, default Approximate(1, 1e-6)
         The budget.
-    R : "auto", float, "theory" or "quantile"
-        Truncation: planned; given; ``radius + 4 sigma sqrt(log n)``; or a private quantile of the
-        magnitudes (of entries, or of rows for ``clip="ball"``), which spends `range_share`.
+    R : "auto", float, "theory", "quantile" or "percentiles"
+        Truncation: planned; given; ``radius + 4 sigma sqrt(log n)``; a private quantile of the
+        magnitudes (of entries, or of rows for ``clip="ball"``), which spends `range_share`; or two,
+        which share that: coordinates are clipped to [low, high], by default the 2.5 and 97.5 per
+        cent points of all entries (CWZ19 §5.1; `private_window`).
     clip : {"coordinate", "ball"}
         Used unless ``R="auto"``.
     sigma, radius : float
@@ -95,15 +98,16 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
         record; or the record is N(mean, sigma^2 I), and clipping may be corrected for; or each
         coordinate alone.
     quantile, range_share : float
-        Used by ``R="quantile"`` only.
+        Used where R is found: the order of the quantile (of low, 1 less this), and what it spends.
     calibration : {"analytic", "classical", "paper"}
         Used unless ``R="auto"``.
     random_state : None, int, Generator or RandomState
 
     Attributes: mean_, stderr_, R_, noise_scale_, error_law_, privacy_, ledger_, n_features_in_
 
-    `R_` is the last radius (with `bounds`, half of each range), `noise_scale_` the standard
-    deviation of the noise on a coordinate of `mean_`, `error_law_` what intervals are made of.
+    `R_` is the last radius (with `bounds` half of each range, for "percentiles" the pair low and
+    high), `noise_scale_` the standard deviation of the noise on a coordinate of `mean_`,
+    `error_law_` what intervals are made of.
 
     Examples
     --------
@@ -120,7 +124,7 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
 
     estimated = "mean_"
     releases = ("mean_", "R_", "noise_scale_", "ledger_", "privacy_")
-    R_: float | Array
+    R_: float | Array | Window
     noise_scale_: float | Array
 
     def __init__(
@@ -161,15 +165,16 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
         ledger: list[LedgerEntry] = []
         if self.R == "auto":
             level = self._best_level(*X.shape, privacy=budget)
+            window = Window(-level, level)
         else:
-            level = self._level(X, search, rng, ledger, rows=self.clip == "ball")
+            window = self._window(X, search, rng, ledger, rows=self.clip == "ball")
         n, d = X.shape
-        average = self._clipped_mean(X, level)
-        noisy, entry = self.noisy_average(average, 2 * level / n, budget, rng)
+        average = self._clipped_mean(X, window)
+        noisy, entry = self.noisy_average(average, 2 * window.half / n, budget, rng)
         ledger.append(entry)
         self._account(ledger)
-        self.mean_, self.R_ = noisy, level
-        self.error_law_ = self._error_law(n, level, noise_law(entry, d))
+        self.mean_, self.R_ = noisy, self._reported(window)
+        self.error_law_ = self._error_law(n, window.high, noise_law(entry, d))
         self.noise_scale_ = noise_law(entry, d).deviation
         return self
 
@@ -189,10 +194,8 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
             if self.tails == "coordinates":
                 return best_noisy_mean(problem, asked)
             return centred_mean_upper(problem.point, asked, self.tails)
-        if self.R == "quantile" or self.clip != "coordinate":
-            raise ValueError(
-                "risk_bound covers R='auto', or clip='coordinate' with R not 'quantile'"
-            )
+        if self._searches or self.clip != "coordinate":
+            raise ValueError("risk_bound covers R='auto', or clip='coordinate' with R not found")
 
         def level(at: Point) -> Number:
             return self._fixed_level(at["n"])
@@ -246,9 +249,9 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
     def _error_law(self, n: int, level: float, noise: NoiseLaw) -> ErrorLaw | NoLaw:
         """Of one step: the variance that is known, and what clipping may move where R is not the
         user's own."""
-        if self.R == "quantile":
+        if self._searches:
             return NoLaw(
-                "R='quantile' moves the mean by an unknown amount; give R, sigma or radius"
+                f"R={self.R!r} moves the mean by an unknown amount; give R, sigma or radius"
             )
         if not isinstance(self.R, str) and self.sigma is None:
             return ErrorLaw(BoundedRecords(-level, level, n), noise)
@@ -313,18 +316,20 @@ class NoisyMean(WithIntervals, TruncatingEstimator):
             )
         if self.R == "auto" and (self.clip != "coordinate" or self.calibration != "analytic"):
             raise ValueError("R: 'auto' plans clip and noise; give R, 'theory' or 'quantile'")
-        self._check_truncation("auto", "theory", "quantile")
+        if self.R == "percentiles" and self.clip != "coordinate":
+            raise ValueError("R='percentiles' needs clip='coordinate': a ball has one radius")
+        self._check_truncation("auto", "theory", *SEARCHED)
 
     def _can_draw(self, kind: type[SpendablePrivacy]) -> bool:
         """Formulas other than the analytic one are for (epsilon, delta)."""
         fits = self.calibration == "analytic" or kind is Approximate
         return fits and super()._can_draw(kind)
 
-    def _clipped_mean(self, X: Array, level: float) -> Array:
+    def _clipped_mean(self, X: Array, window: Window) -> Array:
         if self.clip == "coordinate":
             # float64 bounds: a Python float would be rounded, perhaps outwards, to X's own dtype
-            return clipped_sum(X, np.float64(-level), np.float64(level)) / len(X)
-        return ball_clipped_sum(X, np.zeros(X.shape[1]), level) / len(X)
+            return clipped_sum(X, np.float64(window.low), np.float64(window.high)) / len(X)
+        return ball_clipped_sum(X, np.zeros(X.shape[1]), window.high) / len(X)
 
 
 def column_sums(Z: Array, y: None) -> Array:

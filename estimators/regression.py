@@ -36,6 +36,7 @@ from estimators.core.schedules import (
 )
 from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import (
+    SEARCHED,
     TruncatingEstimator,
     Truncation,
     theoretical_truncation,
@@ -149,7 +150,8 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
     noise], projected on the l2 ball of `radius`. The last b is released. There is no intercept.
 
     **Privacy.** Every b is in the ball, so replacing a record moves each averaged gradient by at
-    most `gradient_sensitivity`, whatever the data. T Gaussian releases compose, to the same total
+    most `gradient_sensitivity`, whatever the data; with y in [low, high] at R = max(-low, high), as
+    its proof lets rows have either sign. T Gaussian releases compose, to the same total
     for every T; the step and the projection come after.
 
     **Risk.** `risk_bound`; CWZ19: Theorem 4.2 has the rate
@@ -158,8 +160,8 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
     **Intervals.** `confidence_interval(level)` and `stderr_`: `iterate_error`. They are about
     `coef_` over its shrinkage, and take for granted what L = 1 says, E xx' = (row_bound^2/d) I, a
     deviation `sigma` of the responses' noise, and that neither R nor the ball of `radius` is met.
-    There are none unless L = 1 is given, as the rows' second moment is not known, for R="quantile",
-    schedule="theorem", and where `coef_` lies on the border of the ball.
+    There are none unless L = 1 is given, as the rows' second moment is not known, where R is found,
+    for schedule="theorem", and where `coef_` lies on the border of the ball.
 
     **Source.** CWZ19: Algorithm 4.1, Lemma 4.2, Theorem 4.2, §5.1. The law of noisy iterates is
     also that of Brown, Dvijotham, Evans, Liu, Smith and Thakurta (2024), "Private gradient descent
@@ -178,9 +180,10 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
     Parameters
     ----------
     privacy : Approximate, ZeroConcentrated or Gaussian, default Approximate(1, 1e-6)
-    R : float, "theory" or "quantile"
-        Truncation of the responses: given; ``radius row_bound + 4 sigma sqrt(log n)``; or a private
-        quantile of |y|, which spends `range_share` of the budget.
+    R : float, "theory", "quantile" or "percentiles"
+        Truncation of the responses: given; ``radius row_bound + 4 sigma sqrt(log n)``; a private
+        quantile of |y|, which spends `range_share` of the budget; or two, the upper and the lower
+        one of y (`private_window`), which share that.
     row_bound, radius : float
         c_x and c0: bounds on the norm of the rows and on that of the coefficients.
     L : None or float, at least 1
@@ -192,11 +195,11 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
     steps : int or "theory"
         T; the default balances what is left of the start against noise, see `best_schedule`.
     composition : {"zcdp", "basic"}
-        "basic" needs an Approximate budget, and `steps` given if ``R="quantile"``.
+        "basic" needs an Approximate budget, and `steps` given where R is found.
     sigma : float
         Standard deviation of the responses' noise, used by ``R="theory"`` and by intervals.
     quantile, range_share : float
-        Used by ``R="quantile"`` only.
+        Used where R is found: the order of the quantile (of low, 1 less this), and what it spends.
     schedule : {"planned", "theorem"}
         "theorem" sets R, `step_size`, `steps` and `composition` to those of CWZ19: Theorem 4.2:
         `schedules.cwz19_theorem_4_2`. It needs an Approximate budget.
@@ -207,8 +210,9 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
 
     Attributes
     ----------
-    coef_, stderr_, n_iter_ (T), step_size_, R_, noise_scale_ (of each averaged gradient),
-    error_law_ (what intervals are made of), privacy_, ledger_, n_features_in_
+    coef_, stderr_, n_iter_ (T), step_size_, R_ (for "percentiles" the pair low, high), noise_scale_
+    (of each averaged gradient), error_law_ (what intervals are made of), privacy_, ledger_,
+    n_features_in_
 
     Examples
     --------
@@ -272,7 +276,8 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         coef = start = checked_start(self.start, d, radius=float(self.radius))
         rng = self._rng()
         ledger: list[LedgerEntry] = []
-        level = min(self._level(y, search, rng, ledger), SAFE_RANGE[1])
+        window = self._window(y, search, rng, ledger).within(SAFE_RANGE[1])
+        y, level = window.clipped(y), window.largest
         plan = self._plan(n, d, level, budget)
         gram = d <= GRAM_FEATURES and plan.steps >= GRAM_STEPS
         gradient = clipped_gradient(X, y, level, float(self.row_bound), gram=gram)
@@ -287,7 +292,7 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
             coef = projected(coef - plan.step_size * noisy, float(self.radius))
         ledger.append(replace(entry, count=plan.steps))
         self._account(ledger)
-        self.coef_, self.R_ = coef, level
+        self.coef_, self.R_ = coef, self._reported(window)
         self.n_iter_, self.step_size_, self.noise_scale_ = plan.steps, plan.step_size, plan.noise
         self.error_law_ = self._error_law(n, plan, start)
         return self
@@ -303,7 +308,7 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         asked = self._check_options()
         check_no_start(self.start)
         check_planned(self.schedule)
-        if self.R == "quantile":
+        if self._searches:
             raise ValueError("risk_bound covers R given or 'theory'")
 
         def level(at: Point) -> Number:
@@ -333,8 +338,8 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         return cwz19_theorem_4_2(n, d, L=self._spread, radius=radius, row_bound=c, sigma=sigma)
 
     def _error_law(self, n: int, plan: _Plan, start: Array) -> ErrorLaw | NoLaw:
-        if self.R == "quantile":
-            return NoLaw("R='quantile' moves coefficients by an unknown amount; give R or sigma")
+        if self._searches:
+            return NoLaw(f"R={self.R!r} moves coefficients by an unknown amount; give R or sigma")
         if self.L != 1:
             return NoLaw(
                 "the rows' second moment is not known; L=1 says that it is row_bound^2/d I"
@@ -385,7 +390,7 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
 
     def _check_options(self) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
-        self._check_truncation("theory", "quantile")
+        self._check_truncation("theory", *SEARCHED)
         check_between(*SAFE_RANGE, row_bound=self.row_bound, radius=self.radius, sigma=self.sigma)
         if not isinstance(self.R, str):
             check_between(*SAFE_RANGE, R=self.R)
@@ -406,9 +411,9 @@ class NoisyGradientRegression(WithIntervals, LinearPredictor, TruncatingEstimato
         budget = self._budget(Approximate, ZeroConcentrated, Gaussian)
         if self.composition == "basic" and not isinstance(budget, Approximate):
             raise ValueError(f"composition='basic' needs an Approximate budget, got {budget}")
-        if self.composition == "basic" and self.R == "quantile" and isinstance(self.steps, str):
+        if self.composition == "basic" and self._searches and isinstance(self.steps, str):
             # What T basic compositions really spend depends on T, so T may not depend on the data.
-            raise ValueError("steps must be given for composition='basic' with R='quantile'")
+            raise ValueError(f"steps must be given for composition='basic' with R={self.R!r}")
         return budget
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from estimators.core.base import Array, LinearPredictor, PrivateEstimator, Seed
 from estimators.core.checks import (
     check_between,
     check_no_start,
+    check_penalty,
     check_problem,
     check_sparsity,
     check_whole,
@@ -216,8 +216,7 @@ class _SparseDescent(PrivateEstimator):
                 raise ValueError(f"step_size must be 'auto' or a number, got {self.step_size!r}")
         else:
             check_between(*SIZES, step_size=self.step_size)
-        if isinstance(self.l2, bool) or not (isinstance(self.l2, Real) and self.l2 == 0):
-            check_between(0, SIZES[1], l2=self.l2)
+        check_penalty(SIZES[1], l2=self.l2)
         if self.radius is not None:
             check_between(*SIZES, radius=self.radius)
         if self.calibration not in ("analytic", "paper"):

@@ -15,7 +15,7 @@ from estimators.core.checks import check_problem
 from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.mechanisms import gaussian, gumbel_top_k, laplace, peeling
 from estimators.core.spending import GivenPrivacy
-from estimators.core.truncation import Truncation
+from estimators.core.truncation import SEARCHED, Truncation, Window
 from estimators.core.tuning import (
     Method,
     SparseCalibration,
@@ -75,7 +75,7 @@ def choose_sparsity(
     X: Array,
     grid: tuple[int, ...],
     *,
-    R: float,
+    window: Window,
     budget: Pure | ZeroConcentrated,
     final_variance: Array,
     n_folds: int,
@@ -110,8 +110,8 @@ def choose_sparsity(
     pure, n, longest = isinstance(budget, Pure), len(X), grid[-1]
     complement = n - math.ceil(n / n_folds)
     each = equal_part(training, n_folds - 1)
-    scales = sparse_scales(complement, longest, R, each, selection_share=selection_share)
-    low, high = np.float64(-R), np.float64(R)
+    scales = sparse_scales(complement, longest, window.half, each, selection_share=selection_share)
+    low, high = np.float64(window.low), np.float64(window.high)
     # Sums of folds: taking one off the whole would leave its records in the rounding.
     sums = [clipped_sum(X[fold::n_folds], low, high) for fold in range(n_folds)]
     columns = np.array(grid) - 1
@@ -122,7 +122,13 @@ def choose_sparsity(
         others = np.sum(sums[:fold] + sums[fold + 1 :], axis=0)
         average = others / (n - len(held))
         support, values, entries = sparse_release(
-            average, longest, 2 * R / complement, scales, method="gumbel", pure=pure, rng=rng
+            average,
+            longest,
+            2 * window.half / complement,
+            scales,
+            method="gumbel",
+            pure=pure,
+            rng=rng,
         )
         picked = held[:, support].astype(float)  # no narrower: the bounds would be rounded to it
         path = np.cumsum(values * (values - 2 * np.clip(picked, low, high)), axis=1)
@@ -134,7 +140,7 @@ def choose_sparsity(
     public = n * np.array(grid) * (final_variance - scales.value_variance)
     chosen, rest = choose_smallest_loss(
         losses,
-        start=1e-9 * R * R,
+        start=1e-9 * window.half**2,
         search=search,
         choice=choice,
         rng=rng,
@@ -152,7 +158,8 @@ class SparseMean(WithIntervals, SparseEstimator):
     noise (Laplace for peeling and under a pure budget) and are shrunk towards 0 by `threshold`;
     all others are 0.
 
-    **Privacy.** Clipping makes every |mean_j| move by at most 2R/n, whatever the data. Selection is
+    **Privacy.** Clipping makes every |mean_j| move by at most 2R/n, whatever the data, or by
+    (high - low)/n where coordinates are clipped to [low, high] (``R="percentiles"``). Selection is
     s noisy-max or exponential-mechanism rounds, and the values are a Laplace or Gaussian release
     given the support; `sparse_scales` divides the budget. Shrinking by a public number is
     post-processing. With ``s="cv"`` the ledger of the last
@@ -180,10 +187,11 @@ class SparseMean(WithIntervals, SparseEstimator):
     privacy : Pure, Approximate or ZeroConcentrated
     s : int or "cv"
         Number of coordinates released, or private cross-validation over `s_grid`.
-    R : float, "auto", "theory" or "quantile"
+    R : float, "auto", "theory", "quantile" or "percentiles"
         Truncation level: given; of the least proven risk, together with selection_share and
-        threshold, whose own values are then not used; ``radius + 4 sigma sqrt(log n)``; or a
-        private quantile of the magnitudes, which spends `range_share` of the budget. For peeling
+        threshold, whose own values are then not used; ``radius + 4 sigma sqrt(log n)``; a
+        private quantile of the magnitudes, which spends `range_share` of the budget; or two, the
+        upper and the lower one of the entries (`private_window`), which share that. For peeling
         and ``s="cv"`` "auto" is "theory".
     method : {"gumbel", "peeling"}
     calibration : {"zcdp", "paper"}
@@ -198,13 +206,13 @@ class SparseMean(WithIntervals, SparseEstimator):
     s_grid : sequence of at least two int, n_folds : int, tuning_share : float
         Used by ``s="cv"`` only.
     quantile, range_share : float
-        Used by ``R="quantile"`` only.
+        Used where R is found: the order of the quantile (of low, 1 less this), and what it spends.
     random_state : None, int, Generator or RandomState
 
     Attributes
     ----------
-    mean_, support_ (sorted), R_, s_, threshold_, selection_scale_, noise_scale_, privacy_, ledger_,
-    n_features_in_
+    mean_, support_ (sorted), R_ (for "percentiles" the pair low, high), s_, threshold_,
+    selection_scale_, noise_scale_, privacy_, ledger_, n_features_in_
     """
 
     estimated = "mean_"
@@ -263,18 +271,19 @@ class SparseMean(WithIntervals, SparseEstimator):
         planned = self._plan(*X.shape) if self._plans() else None
         share, threshold = self.selection_share, float(self.threshold)
         if planned is None:
-            level = self._level(X, search, rng, ledger)
+            window = self._window(X, search, rng, ledger)
         else:
             level, share, threshold = (planned[k] for k in ("R", "share", "threshold"))
+            window = Window(-level, level)
         s = self.s
         if s == "cv":
             tuning, budget = split_budget(budget, self.tuning_share, 1 - self.tuning_share)
             grid = tuning_grid(self.s_grid)
-            final = [self._scales(len(X), s, level, budget).value_variance for s in grid]
+            final = [self._scales(len(X), s, window.half, budget).value_variance for s in grid]
             s, entries = choose_sparsity(
                 X,
                 grid,
-                R=level,
+                window=window,
                 budget=tuning if isinstance(tuning, Pure) else tuning.to_zcdp(),
                 final_variance=np.array(final),
                 n_folds=self.n_folds,
@@ -282,12 +291,12 @@ class SparseMean(WithIntervals, SparseEstimator):
                 rng=rng,
             )
             ledger += entries
-        scales = self._scales(len(X), s, level, budget, share)
-        average = clipped_sum(X, np.float64(-level), np.float64(level)) / len(X)
+        scales = self._scales(len(X), s, window.half, budget, share)
+        average = clipped_sum(X, np.float64(window.low), np.float64(window.high)) / len(X)
         support, values, entries_ = sparse_release(
             average,
             s,
-            2 * level / len(X),
+            2 * window.half / len(X),
             scales,
             method=self.method,
             pure=isinstance(budget, Pure),
@@ -298,7 +307,7 @@ class SparseMean(WithIntervals, SparseEstimator):
         self.mean_ = np.zeros(X.shape[1])
         self.mean_[support] = np.sign(values) * np.maximum(np.abs(values) - threshold, 0.0)
         self.support_ = np.sort(support)
-        self.R_, self.s_, self.threshold_ = level, int(s), threshold
+        self.R_, self.s_, self.threshold_ = self._reported(window), int(s), threshold
         self.selection_scale_, self.noise_scale_ = scales.selection, scales.value
         self.error_law_ = NoLaw("coordinates were chosen because their means looked large")
         return self
@@ -308,7 +317,7 @@ class SparseMean(WithIntervals, SparseEstimator):
         Theorem 3.4 (`sparse_mean_upper`)."""
         check_problem(problem, SparseMeanProblem)
         self._check_options(problem.n, problem.d)
-        if self.R == "quantile":
+        if self._searches:
             raise ValueError("risk_bound covers R given, 'auto' or 'theory'")
         if isinstance(self.s, str):
             raise ValueError("risk_bound covers a given s")
@@ -373,7 +382,7 @@ class SparseMean(WithIntervals, SparseEstimator):
 
     def _check_options(self, n: int, d: int) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
-        self._check_truncation("auto", "theory", "quantile")
+        self._check_truncation("auto", "theory", *SEARCHED)
         if not 0 <= self.threshold < math.inf:
             raise ValueError(f"threshold must be non-negative and finite, got {self.threshold!r}")
         return self._check_selection(n, d)

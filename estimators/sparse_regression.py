@@ -28,7 +28,7 @@ from estimators.core.schedules import (
     run_with,
 )
 from estimators.core.spending import GivenPrivacy
-from estimators.core.truncation import Truncation, theoretical_truncation
+from estimators.core.truncation import SEARCHED, Truncation, theoretical_truncation
 from estimators.core.tuning import (
     Method,
     SparseCalibration,
@@ -75,7 +75,8 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
 
     **Privacy.** An iterate has at most s entries and norm at most `radius`, so |<x_i, beta>| <=
     sqrt(s) b radius and one record moves every coordinate of the half-step by at most
-    2 eta (R + sqrt(s) b radius) b/n, whatever the data. Each step is a sparse release at that
+    2 eta (R + sqrt(s) b radius) b/n, whatever the data; with y in [low, high] R is
+    max(-low, high), as the sign of x_j is free. Each step is a sparse release at that
     sensitivity with 1/steps of the budget (`sparse_scales`); steps compose adaptively. Step size
     and number of steps never depend on the data. With ``s="cv"`` the ledger depends on the s
     chosen but its zCDP total does not, so `privacy_` of an (epsilon, delta) budget is then read
@@ -105,9 +106,10 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     entry_bound : float or None
         b; None is 1/sqrt(s), with ``s="cv"`` 1/sqrt(min(s_grid)). Give it where s exceeds the
         sparsity for which the rows were scaled.
-    R : float, "theory" or "quantile"
+    R : float, "theory", "quantile" or "percentiles"
         Truncation level of y: given; ``sqrt(s) b radius + 4 sigma sqrt(log n)`` (with the largest
-        s of the grid); or a private quantile of |y|, which spends `range_share` of the budget.
+        s of the grid); a private quantile of |y|, which spends `range_share` of the budget; or
+        two, the upper and the lower one of y (`private_window`), which share that.
     radius, sigma : float
         l2 norm of the coefficients, and scale of y - <x, beta> (used by "theory" only).
     L : float, at least 1
@@ -129,7 +131,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
     s_grid : sequence of at least two int, n_folds : int, tuning_share : float
         Used by ``s="cv"`` only.
     quantile, range_share : float
-        Used by ``R="quantile"`` only.
+        Used where R is found: the order of the quantile (of low, 1 less this), and what it spends.
     schedule : {"planned", "theorem"}
         "theorem" sets R, `step_size`, `steps`, `method` and `calibration` to those of CWZ19:
         Theorem 4.4: `schedules.cwz19_theorem_4_4`. It needs s given and an Approximate budget.
@@ -139,8 +141,8 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
 
     Attributes
     ----------
-    coef_, support_ (sorted), n_iter_, s_, R_, entry_bound_, step_size_, selection_scale_,
-    noise_scale_, privacy_, ledger_, n_features_in_
+    coef_, support_ (sorted), n_iter_, s_, R_ (for "percentiles" the pair low, high), entry_bound_,
+    step_size_, selection_scale_, noise_scale_, privacy_, ledger_, n_features_in_
     """
 
     releases = (
@@ -199,8 +201,8 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         rng = self._rng()
         ledger: list[LedgerEntry] = []
         search, budget = self._split_for_range(budget)
-        level = min(self._level(y, search, rng, ledger), SAFE_RANGE[1])
-        y = np.clip(y, -level, level)
+        window = self._window(y, search, rng, ledger).within(SAFE_RANGE[1])
+        y, level = window.clipped(y), window.largest
         design = Design(clipped_entries(X, self._entry_bound))
         s = self._grid[-1]
         if self.s == "cv":
@@ -223,7 +225,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         self.coef_ = np.zeros(d)
         self.coef_[support] = projected(values, self.radius)
         self.support_ = np.sort(support)
-        self.n_iter_, self.s_, self.R_ = descent.steps, s, level
+        self.n_iter_, self.s_, self.R_ = descent.steps, s, self._reported(window)
         self.entry_bound_, self.step_size_ = self._entry_bound, descent.step_size
         self.selection_scale_ = descent.scales.selection
         self.noise_scale_ = descent.scales.value
@@ -236,7 +238,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         budget = self._check_options(problem.n, problem.d)
         check_no_start(self.start)
         check_planned(self.schedule)
-        if self.R == "quantile":
+        if self._searches:
             raise ValueError("risk_bound covers R given or 'theory'")
         if isinstance(self.s, str):
             raise ValueError("risk_bound covers a given s")
@@ -351,7 +353,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
 
     def _check_options(self, n: int, d: int) -> SpendablePrivacy:
         """Everything that can be wrong, checked before any noise is drawn; the budget to spend."""
-        self._check_truncation("theory", "quantile")
+        self._check_truncation("theory", *SEARCHED)
         check_between(*SAFE_RANGE, radius=self.radius, sigma=self.sigma, L=self.L)
         if self.L < 1:
             raise ValueError(f"L must be at least 1, got {self.L!r}")

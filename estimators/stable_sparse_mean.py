@@ -194,7 +194,7 @@ class StableSparseMean(TruncatingEstimator):
         rng = self._rng()
         ledger: list[LedgerEntry] = []
         search, left = self._split_for_range(budget)
-        level = self._level(X, search, rng, ledger)
+        level = self._window(X, search, rng, ledger).largest
         assert isinstance(left, Approximate)
         average = clipped_sum(X, np.float64(-level), np.float64(level)) / len(X)
         order = largest_first(np.abs(average), min(self.s + 1, len(average)))

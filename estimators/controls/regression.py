@@ -6,6 +6,7 @@ They release exact functions of the data, so no lower bound for private estimato
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
 from estimators.core.base import Array, LinearPredictor, validated_pair
-from estimators.core.checks import check_between, check_sparsity, check_whole
+from estimators.core.checks import (
+    SAFE_RANGE,
+    check_between,
+    check_penalty,
+    check_sparsity,
+    check_whole,
+)
 from estimators.core.losses import Loss, SquaredLoss, accepted_responses, chosen_loss, slopes
 from estimators.core.summaries import Repeated
 
@@ -97,21 +104,22 @@ class LeastSquares(LinearPredictor):
 class IterativeHardThresholding(LinearPredictor):
     """Sparse regression by hard thresholding. A control: **not private**.
 
-    **Algorithm.** Minimise L(theta) = (1/n) sum_i loss(<x_i, theta>, y_i) over at most s
-    non-zeros, from theta = 0. ``method="pursuit"``: join the support with the s coordinates of
-    largest gradient, minimise over these 2s, keep the s largest, minimise over those; stop when L
-    no longer falls. ``method="gradient"``: theta <- H_s(theta - eta grad L(theta)), with eta the
+    **Algorithm.** Minimise L(theta) = (1/n) sum_i loss(<x_i, theta>, y_i) + l2 |theta|^2/2 over at
+    most s non-zeros, from theta = 0. ``method="pursuit"``: join the support with the s coordinates
+    of largest gradient, minimise over these 2s, keep the s largest, minimise over those; stop when
+    L no longer falls. ``method="gradient"``: theta <- H_s(theta - eta grad L(theta)), with eta the
     best step along the gradient on the support. Where it would change the support it is shortened
-    until eta <= 0.99 |move|^2 n/(smoothness |X move|^2), so that L falls at every step. Then, with
-    `refit`, minimise over the support. Minimising over a support is by Newton's method, which for
-    squared loss is exact after one step.
+    until eta <= 0.99 |move|^2/(smoothness |X move|^2/n + l2 |move|^2), so that L falls at every
+    step. Then, with `refit`, minimise over the support. Minimising over a support is by Newton's
+    method, which for squared loss is exact after one step.
 
     **Privacy.** None: the support is an exact function of the data.
 
     **Risk.** Up to constants sigma^2 s log(d)/n under restricted strong convexity, as for WG19:
     Theorem 5.4 without its second term.
 
-    **Source.** The non-private counterpart of WG19: Algorithm 1 (IGHT) and CWZ19: Algorithm 4.2.
+    **Source.** The non-private counterpart of WG19: Algorithm 1 (IGHT) and CWZ19: Algorithm 4.2;
+    with `l2` the reference of WX21 §VIII-B.
     Pursuit: Dai and Milenkovic (2009), "Subspace pursuit for compressive sensing signal
     reconstruction". Step: Blumensath and Davies (2010), "Normalized iterative hard thresholding".
 
@@ -131,6 +139,8 @@ class IterativeHardThresholding(LinearPredictor):
         Largest number of steps.
     tol : float
         A relative fall of L ("pursuit") or move of theta ("gradient") below this ends the search.
+    l2 : float
+        The penalty l2 |theta|^2/2.
 
     Attributes
     ----------
@@ -147,9 +157,10 @@ class IterativeHardThresholding(LinearPredictor):
         refit: bool = True,
         steps: int = 200,
         tol: float = 1e-8,
+        l2: float = 0.0,
     ) -> None:
         self.s, self.loss, self.method = s, loss, method
-        self.refit, self.steps, self.tol = refit, steps, tol
+        self.refit, self.steps, self.tol, self.l2 = refit, steps, tol, l2
 
     def fit(self, X: Any, y: ArrayLike) -> IterativeHardThresholding:
         """Fit y by at most s columns of X."""
@@ -160,12 +171,13 @@ class IterativeHardThresholding(LinearPredictor):
         check_sparsity(self.s, X.shape[1])
         check_whole(steps=self.steps)
         check_between(0, 1, tol=self.tol)
+        check_penalty(SAFE_RANGE[1], l2=self.l2)
         if self.method not in ("pursuit", "gradient"):
             raise ValueError(f"method must be 'pursuit' or 'gradient', got {self.method!r}")
         if not isinstance(self.refit, (bool, np.bool_)):
             raise TypeError(f"refit must be True or False, got {self.refit!r}")
         loss = chosen_loss(self.loss)
-        risk = Risk(X, accepted_responses(loss, y), loss, counts)
+        risk = Risk(X, accepted_responses(loss, y), loss, counts, float(self.l2))
         search = self._pursue if self.method == "pursuit" else self._descend
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             coef, self.n_iter_ = search(risk)
@@ -227,13 +239,16 @@ class IterativeHardThresholding(LinearPredictor):
 
 
 class Risk:
-    """The average loss over records, and what can be done with it on few coordinates.
+    """The average loss over records + l2 |coef|^2/2, and what can be done with it on few
+    coordinates.
 
     With `counts`, a row with its label stands for so many records.
     """
 
-    def __init__(self, X: Any, y: Array, loss: Loss, counts: Array | None = None) -> None:
-        self.X, self.y, self.loss = X, y, loss
+    def __init__(
+        self, X: Any, y: Array, loss: Loss, counts: Array | None = None, l2: float = 0.0
+    ) -> None:
+        self.X, self.y, self.loss, self.l2 = X, y, loss, l2
         self.n, self.d = X.shape
         self.shares = 1 / self.n if counts is None else counts / counts.sum()
         """Of the rows among the records."""
@@ -251,54 +266,66 @@ class Risk:
         return np.asarray(self.X[:, support] @ coef[support])
 
     def value(self, coef: Array) -> float:
-        """The average loss."""
-        return self._average(self.predict(coef))
+        """The average loss and the penalty."""
+        return self._value(self.predict(coef), coef)
 
-    def _average(self, prediction: Array) -> float:
-        return float(np.sum(self.shares * self.loss.value(prediction, self.y)))
+    def _value(self, prediction: Array, coef: Array) -> float:
+        average = float(np.sum(self.shares * self.loss.value(prediction, self.y)))
+        return average + self.l2 / 2 * float(coef @ coef)
 
     def gradient(self, coef: Array) -> Array:
-        """The gradient of the average loss: one pass over X."""
+        """The gradient of `value`: one pass over X."""
         slope = slopes(self.loss, self.predict(coef), self.y)
-        return np.asarray(self.X.T @ (self.shares * slope))
+        return np.asarray(self.X.T @ (self.shares * slope)) + self.l2 * coef
 
     def step_along(self, direction: Array) -> float:
-        """|v|^2 n/(smoothness |X v|^2): the step that is best, or safe, along v."""
-        bend = self.loss.smoothness * float(np.sum(self.shares * self.predict(direction) ** 2))
+        """|v|^2/(smoothness |X v|^2/n + l2 |v|^2): the step that is best, or safe, along v."""
         square = float(np.sum(direction**2))
+        bend = self.loss.smoothness * float(np.sum(self.shares * self.predict(direction) ** 2))
+        bend += self.l2 * square
         return square / bend if bend > 0 else 0.0
 
     def minimised(self, coef: Array, support: Indices) -> Array:
-        """The average loss minimised over vectors on the support, starting from `coef` there.
+        """`value` minimised over vectors on the support, starting from `coef` there.
 
-        Newton's method with the step halved until the loss falls.
+        Newton's method with the step halved until the value falls.
         """
         A, inside = self.columns(support), coef[support]
         prediction = A @ inside
-        value = self._average(prediction)
+        value = self._value(prediction, inside)
         for _ in range(MINIMISING_STEPS):
             slope, bend = slopes(self.loss, prediction, self.y), self._bend(prediction)
-            root = np.sqrt(bend * self.shares)
-            flat = bool(np.all(root == root[0]))  # squared loss: spare the weighted copy
-            weighted = A if flat else A * root[:, None]
-            move = GramSolver(weighted).solve(root * slope / bend, refine=False)
-            move = move / root[0] if flat else move
+            move = self._newton_move(A, inside, slope, bend)
             effect = A @ move
-            promised = float(np.sum(self.shares * slope * effect))
+            promised = float(np.sum(self.shares * slope * effect) + self.l2 * (inside @ move))
             if promised <= 1e-13 * value:  # too little to be seen in the value
                 inside = inside - move
                 break
             for halving in range(MOST_HALVINGS):
-                lower = self._average(prediction - effect * 0.5**halving)
+                shorter = 0.5**halving
+                lower = self._value(prediction - effect * shorter, inside - move * shorter)
                 if lower < value:
                     break
             else:
                 break
-            inside, value = inside - move * 0.5**halving, lower
+            inside, value = inside - move * shorter, lower
             prediction = A @ inside
         out = np.zeros(self.d)
         out[support] = inside
         return out
+
+    def _newton_move(self, A: Array, inside: Array, slope: Array, bend: Array) -> Array:
+        """(A'WA + l2 I)^{-1} (A'g + l2 inside), W = shares bend and g = shares slope: least squares
+        with rows sqrt(l2) I appended."""
+        root = np.sqrt(bend * self.shares)
+        target = root * slope / bend
+        if self.l2 > 0:
+            ridge = math.sqrt(self.l2)
+            rows = np.concatenate([A * root[:, None], ridge * np.eye(len(inside))])
+            return GramSolver(rows).solve(np.concatenate([target, ridge * inside]), refine=False)
+        if np.all(root == root[0]):  # squared loss: spare the weighted copy
+            return GramSolver(A).solve(target, refine=False) / root[0]
+        return GramSolver(A * root[:, None]).solve(target, refine=False)
 
     def _bend(self, prediction: Array) -> Array:
         """The second derivative of each record's loss, from its slopes and away from zero."""

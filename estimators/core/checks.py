@@ -39,6 +39,13 @@ def check_between(low: float, high: float, **named: float) -> None:
             raise ValueError(f"{name} must lie in ({low:g}, {high:g}), got {value!r}")
 
 
+def check_penalty(high: float, **named: float) -> None:
+    """Raise naming the first argument that is neither 0 nor a number between 0 and `high`."""
+    for name, value in named.items():
+        if isinstance(value, bool) or not (isinstance(value, Real) and value == 0):
+            check_between(0, high, **{name: value})
+
+
 def check_plannable(privacy: SpendablePrivacy) -> None:
     """Raise where a budget is so small or so large that phases cannot be planned in floats."""
     budget = budget_of(privacy)

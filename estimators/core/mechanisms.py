@@ -9,6 +9,7 @@ for studying error and privacy over the real numbers, or hardened. An auditor ma
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Generic, Literal, NamedTuple, TypeVar
 
@@ -252,13 +253,15 @@ def above_threshold_quantile(
     growth: float,
     epsilon: float,
     rng: np.random.Generator,
+    size: Callable[[Array], Array] = np.abs,
     about: str = "",
 ) -> Release[float]:
     """The first level start * growth^k whose noisy count passes quantile * records: epsilon-DP.
 
     A record has a row of scores, which depend on that record alone. The count at a level is the sum
-    over records of the share of the record's scores with magnitude below the level, so that it has
-    sensitivity 1 under replacement.
+    over records of the share of the record's scores of a size below the level, so that it has
+    sensitivity 1 under replacement. `size` works entry by entry: the magnitude, or what else is not
+    negative.
 
     Privacy: AboveThreshold with one positive answer, threshold noise Laplace(2/epsilon) and query
     noise Laplace(4/epsilon) (Dwork and Roth, 2014, Theorem 3.23). Needs no bound on the data's
@@ -270,7 +273,7 @@ def above_threshold_quantile(
         raise ValueError(f"quantile must lie in (0, 1), got {quantile!r}")
     if not growth > 1:
         raise ValueError(f"growth must exceed 1, got {growth!r}")
-    counts = counts_below(scores, start=start, growth=growth)
+    counts = counts_below(scores, start=start, growth=growth, size=size)
     found, entry = _first_above(counts, quantile * len(scores), epsilon, rng, about)
     level = math.exp(math.log(start) + found * math.log(growth))  # the power alone may overflow
     return Release(float(level), entry)
@@ -330,9 +333,11 @@ def bisected_quantile(
     return Release(math.exp((bottom + top) / 2), replace(entry, count=queries))
 
 
-def counts_below(scores: Array, *, start: float, growth: float) -> Array:
+def counts_below(
+    scores: Array, *, start: float, growth: float, size: Callable[[Array], Array] = np.abs
+) -> Array:
     """For each level start * growth^k in the range of floats, the sum over records of the share of
-    the record's scores with magnitude below it. One pass over the scores; nothing is sorted.
+    the record's scores of a size below it. One pass over the scores; nothing is sorted.
 
     A score next to a level may be counted on either side of it: the bin of a score, right or not,
     is a function of that score, and that is all that privacy asks.
@@ -343,8 +348,8 @@ def counts_below(scores: Array, *, start: float, growth: float) -> Array:
     bins = np.zeros(levels + 1, dtype=np.int64)
     rows = max(1, (1 << 16) // scores.shape[1])
     for first in range(0, len(scores), rows):
-        size = np.abs(scores[first : first + rows].astype(float)).ravel()
-        above = (np.log(np.maximum(size, start / growth)) - math.log(start)) / step
+        sizes = size(scores[first : first + rows].astype(float)).ravel()
+        above = (np.log(np.maximum(sizes, start / growth)) - math.log(start)) / step
         place = np.clip(np.floor(above) + 1, 0, levels).astype(np.intp)
         bins += np.bincount(place, minlength=levels + 1)
     return np.cumsum(bins[:-1]) / scores.shape[1]

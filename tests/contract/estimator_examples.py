@@ -62,6 +62,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"privacy": LOUD_PURE, "R": "quantile"},
         {"privacy": LOUD, "R": "quantile", "clip": "ball"},
         {"privacy": ZeroConcentrated(5e5), "R": "quantile"},
+        {"privacy": LOUD, "R": "percentiles"},
         {"privacy": LOUD_PURE},
         {"privacy": LOUD, "tails": "Gaussian"},
         {"privacy": LOUD, "tails": "coordinates"},
@@ -94,6 +95,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "CoinPressMean": [{"iterations": 1}, {"privacy": Gaussian(3.0), "ball_radius": 1e9}],
     "SparseMean": [
         {"privacy": LOUD_CONCENTRATED, "R": "quantile", **FOLDS},
+        {"privacy": LOUD_PURE, "R": "percentiles", **FOLDS},
         {"privacy": LOUD_PURE, **FOLDS},
         {"method": "peeling", "s": 2},
         {"method": "peeling", **PAPER},
@@ -102,6 +104,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyGradientRegression": [
         {"privacy": LOUD, "radius": 10.0, "L": 1.0},
         {"privacy": LOUD, "R": "quantile"},
+        {"privacy": LOUD_CONCENTRATED, "R": "percentiles"},
         {"steps": 8, "composition": "basic"},
         {"schedule": "theorem"},
     ],
@@ -122,6 +125,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
     ],
     "PrivateHardThresholding": [
         {"privacy": LOUD, "R": "quantile", **FOLDS},
+        {"privacy": LOUD_PURE, "R": "percentiles"},
         {"privacy": LOUD_PURE, "method": "peeling", "s": 2},
         {"method": "peeling", "steps": 3, **PAPER},
         {"schedule": "theorem"},
@@ -175,7 +179,7 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"privacy": Gaussian(1.0, "label")},
     ],
     "HardThresholdedMean": [{"s": 1}],
-    "IterativeHardThresholding": [{"loss": "logistic"}, {"method": "gradient", "s": 2}],
+    "IterativeHardThresholding": [{"loss": "logistic"}, {"method": "gradient", "s": 2, "l2": 0.1}],
 }
 
 
@@ -195,12 +199,14 @@ def made(name: str, **options: Any) -> Any:
 
 
 def examples() -> dict[str, BaseEstimator]:
-    """One estimator for each exported class and each set of options, by a name that says which."""
-    return {
-        f"{name}({', '.join(options)})": made(name, **options)
-        for name in exported()
-        for options in [{}, *FURTHER.get(name, [])]
-    }
+    """One estimator for each exported class and each set of options, by a name that says which, and
+    that is its own: the place of the options in the list follows where names of options repeat."""
+    found: dict[str, BaseEstimator] = {}
+    for name in exported():
+        for place, options in enumerate([{}, *FURTHER.get(name, [])]):
+            told = f"{name}({', '.join(options)})"
+            found[f"{told} {place}" if told in found else told] = made(name, **options)
+    return found
 
 
 def sample(estimator: BaseEstimator, n: int = 60) -> Data:

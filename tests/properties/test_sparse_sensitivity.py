@@ -19,6 +19,7 @@ from hypothesis.extra import numpy as hnp
 from estimators import sparse_mean
 from estimators.core import tuning
 from estimators.core.mechanisms import Release, exponential_mechanism, gumbel_top_k
+from estimators.core.truncation import Window
 from estimators.sparse_mean import SparseMean, choose_sparsity
 from estimators.stable_sparse_mean import largest_first, stability_distances
 from minimax.core.privacy import ZeroConcentrated
@@ -125,7 +126,7 @@ def choice_scores(X: np.ndarray, R: float, T: float) -> tuple[np.ndarray, float]
         choose_sparsity(
             X,
             (1, 2, 3),
-            R=R,
+            window=Window(-R, R),
             budget=BUDGET,
             final_variance=np.zeros(3),
             n_folds=2,

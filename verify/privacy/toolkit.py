@@ -49,7 +49,10 @@ PUBLIC: dict[str, dict[str, Any]] = {
 """What has no default, because no number fits raw data."""
 FURTHER: dict[str, list[dict[str, Any]]] = {
     "NoisyMean": [{"privacy": Pure(1.0)}, {"privacy": ZeroConcentrated(0.5), "R": "quantile"}],
-    "SparseMean": [{"privacy": Pure(1.0), "method": "peeling", "s": 2}],
+    "SparseMean": [
+        {"privacy": Pure(1.0), "method": "peeling", "s": 2},
+        {"privacy": ZeroConcentrated(0.5), "R": "percentiles"},
+    ],
     "PrivateRegression": [{"privacy": Pure(1.0)}],
     "ResidualClippedRegression": [{"privacy": Gaussian(1.0), "sigma": None}],
 }

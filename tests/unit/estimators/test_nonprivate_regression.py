@@ -119,16 +119,47 @@ def test_refitting_is_optional() -> None:
     assert rough.n_iter_ == 3
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("l2", [1e-3, 0.1, 0.7])
+def test_a_ridge_is_the_closed_form_on_the_support(method: Any, l2: float) -> None:
+    """(A'A/n + l2 I)^{-1} A'y/n; without the ridge it is not that."""
+    X, y, beta = sparse_problem(300, 600, 12)
+    A = X[:, beta != 0]
+    exact = np.linalg.solve(A.T @ A / 300 + l2 * np.eye(12), A.T @ y / 300)
+    ridge, plain = (
+        IterativeHardThresholding(12, method=method, l2=penalty).fit(X, y) for penalty in (l2, 0.0)
+    )
+    assert ridge.support_.tolist() == plain.support_.tolist() == np.flatnonzero(beta).tolist()
+    assert ridge.coef_[beta != 0] == pytest.approx(exact, rel=1e-8)
+    assert plain.coef_[beta != 0] != pytest.approx(exact, rel=l2 / 10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_logistic_ridge_has_no_gradient_left_on_the_support(method: Any) -> None:
+    """Labels that a plane parts have no finite optimum without a ridge."""
+    X, _, beta = sparse_problem(300, 600, 4)
+    labels = (X @ beta > 0).astype(float)
+    fitted = IterativeHardThresholding(4, "logistic", method=method, l2=1e-2).fit(X, labels)
+    inside, loss = fitted.support_, LogisticLoss()
+    assert inside.tolist() == np.flatnonzero(beta).tolist()
+
+    def gradient(l2: float) -> np.ndarray:
+        return Risk(X, labels, loss, l2=l2).gradient(fitted.coef_)[inside]
+
+    assert np.abs(gradient(1e-2)).max() < 1e-8 < 1e-3 < np.abs(gradient(0.0)).max()
+
+
+@pytest.mark.parametrize("l2", [0.0, 2.0])
 @pytest.mark.parametrize("loss", ["squared", "logistic", Huber()], ids=str)
-def test_every_gradient_step_lowers_the_risk(loss: Any) -> None:
+def test_every_gradient_step_lowers_the_risk(loss: Any, l2: float) -> None:
     X, y, beta = sparse_problem(40, 200, 8)
     common = np.random.default_rng(1).standard_normal((40, 1))  # makes the columns correlated
     X, y = X + common, y + common[:, 0] * beta.sum()
     y = (y > 0).astype(float) if loss == "logistic" else y
-    risk = Risk(X, y, chosen_loss(loss))
+    risk = Risk(X, y, chosen_loss(loss), l2=l2)
 
     def rises() -> np.ndarray:
-        options: dict[str, Any] = {"method": "gradient", "refit": False}
+        options: dict[str, Any] = {"method": "gradient", "refit": False, "l2": l2}
         fits = [IterativeHardThresholding(8, loss, steps=k, **options) for k in range(1, 9)]
         return np.diff([risk.value(estimator.fit(X, y).coef_) for estimator in fits])
 
@@ -244,6 +275,9 @@ def test_pursuit_costs_few_passes_over_the_data() -> None:
         ({"steps": 0}, ValueError, "steps"),
         ({"tol": 0.0}, ValueError, "tol"),
         ({"tol": math.nan}, ValueError, "tol"),
+        ({"l2": -1.0}, ValueError, "l2"),
+        ({"l2": math.inf}, ValueError, "l2"),
+        ({"l2": True}, TypeError, "l2"),
         ({"refit": "yes"}, TypeError, "refit"),
     ],
     ids=str,
