@@ -24,11 +24,11 @@ from verify.figures.panel import (
 from verify.figures.panels.cwz19_setups import (
     ACCURATE,
     BEYOND,
-    CENTRAL,
     CUBE,
     DELTA,
     DENSE_NS,
     DENSE_QUICK,
+    DRIVEN_RANGE,
     GAUSSIAN,
     LOW,
     NOT_PRIVATE,
@@ -65,8 +65,8 @@ def truncated(sample: Means, point: Point, rng: Rng, *, R: str, noise: Noise) ->
     ranges: dict[str, Any] = {
         "theory": {"R": theory_range(point)},
         "none": {"R": float(np.abs(sample.records).max())},
-        "percentiles": {"R": "percentiles"},
-        "magnitudes": {"R": "quantile", "quantile": CENTRAL},
+        "percentiles": DRIVEN_RANGE,
+        "magnitudes": {"R": "quantile", "quantile": 0.95},
     }
     made = NoisyMean(budget(point), **ranges[R], calibration=noise, random_state=seed_of(rng))
     return released(made.fit(sample.records), point)

@@ -58,7 +58,9 @@ SHRINKING = (
 BUDGET: Named = {"budget": "(0.5, 10/n^1.1)"}
 DELTA = "n δ = 3.98 at n = 10⁴: such a δ lets records be published."
 NOT_PRIVATE = "The noise printed for Algorithm 3.1 does not give the budget that is asked for."
-BEYOND = "No truncation: noise for the largest entry in the data, which no finite noise makes private."
+BEYOND = (
+    "No truncation: noise for the largest entry in the data, which no finite noise makes private."
+)
 LOW: Named = {"d": "20", "n": "from 5000 to 100000", **BUDGET}
 HIGH: Named = {"d": "d = n", "n": "from 100 to 2000", "s": "s = s* = 20", **BUDGET}
 WIDE: Named = {"d": "d = 2n", "n": "from 2000 to 4000", "s": "s = s* = 20", **BUDGET}
@@ -71,18 +73,14 @@ LINEAR: Named = {
     "β": "uniform on the unit sphere (sparse: of the first s* coordinates)",
 }
 PLACES: Named = {"places": "the values of n on the axis"}
+DRIVEN_RANGE = {"R": "percentiles"}
 PERCENTILES: Named = {
     "data-driven R": "private 2.5 and 97.5 per cent points of all entries, pooled; a tenth of ε",
 }
-QUANTILE: Named = {"data-driven R": "private 95 per cent point of |y|, a tenth of ε"}
-"""Symmetric data: cut at their outer 2.5 per cent, as the paper does."""
 RESCALED: Named = {
     "design": "entries uniform on (-1/√s, 1/√s), so that β can be seen; the paper has 1/√d",
     "d": "100: with d = n nothing private beats 0 up to n = 4000",
 }
-CENTRAL = 0.95
-"""The quantile of magnitudes beyond which 5 per cent of symmetric data are cut."""
-
 DENSE_NS = (5_000.0, 10_000.0, 20_000.0, 40_000.0, 70_000.0, 100_000.0)
 DENSE_QUICK = (5_000.0, 20_000.0, 100_000.0)
 HIGH_NS = (100.0, 200.0, 500.0, 1_000.0, 1_500.0, 2_000.0)

@@ -1,4 +1,4 @@
-"""CWZ19: Figures 1(d), 2(b), 3(d), sparse regression; (d'), (b') on a design that shows beta."""
+"""CWZ19: Figures 1(d), 2(b), 3(d), sparse regression on the printed design."""
 
 from __future__ import annotations
 
@@ -29,20 +29,16 @@ from verify.figures.panel import (
 )
 from verify.figures.panels.cwz19_setups import (
     BEYOND,
-    CENTRAL,
     CONVERGES,
     DELTA,
+    DRIVEN_RANGE,
     HIGH,
     HIGH_NS,
     HIGH_QUICK,
     LARGE_GAPS,
     LINEAR,
-    OUTSIDE,
+    PERCENTILES,
     PLACES,
-    QUANTILE,
-    RESCALED,
-    SEEN_NS,
-    SEEN_QUICK,
     SELECTION,
     SPARSITIES,
     SPARSITY,
@@ -55,7 +51,6 @@ from verify.figures.panels.cwz19_setups import (
     distance,
     outside,
     regression,
-    seen_point,
     size,
     sparse_point,
     theory_range,
@@ -64,7 +59,6 @@ from verify.figures.readings import (
     Ahead,
     Below,
     Comparable,
-    GapShrinks,
     Reading,
     Sentence,
     Test,
@@ -109,7 +103,7 @@ def truncated(
     ranges: dict[str, dict[str, Any]] = {
         "theory": {"R": theory_range(point)},
         "none": {"R": float(np.abs(sample.y).max())},
-        "driven": {"R": "quantile", "quantile": CENTRAL},
+        "driven": DRIVEN_RANGE,
     }
     sparsity: dict[str, Any] = BY_CV if chosen else {"s": SPARSITY}
     made = PrivateHardThresholding(
@@ -171,20 +165,18 @@ def hard_thresholding(sample: Regression, point: Point, rng: Rng) -> Fit:
     return released(IterativeHardThresholding(s=SPARSITY).fit(sample.X, sample.y), point)
 
 
-THEORY, THEORY_EXACT = "theory R", "theory R, exact noise"
+THEORY = "theory R"
 DRIVEN, DRIVEN_EXACT = "data-driven R", "data-driven R, exact noise"
-THEORY_PLANNED, DRIVEN_PLANNED = "theory R, planned", "data-driven R, planned"
+DRIVEN_PLANNED = "data-driven R, planned"
 NONE, CLIPPED, LONG = "no truncation", "residuals clipped", "one long step"
 FW, FW_LONG, REFERENCE = "Frank–Wolfe [45]", "Frank–Wolfe, 48 steps", "thresholding (IHT)"
 BLIND = "no estimator has less than 98 per cent of the squared error of 0 on this design"
-MANY_STEPS = "about a hundred steps of peeling share the budget: noise"
 LEAST = math.sqrt(0.98)
 STEPS = {
     "L": "3d/s, which (D2') needs on this design; not said",
     "T": f"{FEW_STEPS}: Theorem 4.4 asks for more than 10⁶ steps where L = 300",
     "start": "0",
 }
-SEEN_STEPS = {"L": "3", "T": "L² log(8 L n) of Theorem 4.4; not said", "start": "0"}
 THREE_RANGES = (
     Method(NONE, "not private", partial(truncated, R="none", kind="printed")),
     Method(THEORY, "printed", partial(truncated, R="theory", kind="printed")),
@@ -232,81 +224,37 @@ FIGURE_1D = panel(
         Sentence(
             TRUNCATION,
             (
-                blind(f"{DRIVEN} within a factor 2 of {THEORY}", Comparable(DRIVEN, THEORY), DRIVEN),
+                blind(
+                    f"{DRIVEN} within a factor 2 of {THEORY}", Comparable(DRIVEN, THEORY), DRIVEN
+                ),
                 blind(f"{DRIVEN} within a factor 2 of {NONE}", Comparable(DRIVEN, NONE), DRIVEN),
                 blind(
-                    f"{CLIPPED} within a factor 2 of {THEORY}", Comparable(CLIPPED, THEORY), CLIPPED
+                    f"{DRIVEN_EXACT} within a factor 2 of {THEORY}",
+                    Comparable(DRIVEN_EXACT, THEORY),
+                    DRIVEN_EXACT,
                 ),
+                blind(f"{CLIPPED} within a factor 2 of {NONE}", Comparable(CLIPPED, NONE), CLIPPED),
             ),
         ),
     ),
     quick=Plan(HIGH_QUICK, 10),
     standard=Plan(HIGH_NS, 100),
-    brief=Plan((100.0, 500.0), 3),
+    brief=Plan((100.0, 500.0), 5),
     printed={**LINEAR, **HIGH, "theory R": "4 σ √(log n)"},
-    ours={**PLACES, **QUANTILE, **STEPS},
-    caption=f"{DELTA} {BEYOND} The printed step is so short that the estimate stays at 0.",
-)
-
-FIGURE_1D_SEEN = panel(
-    "1(d')",
-    "Algorithm 4.2, rescaled design, d = 100: three choices of R",
-    seen_point,
-    (
-        *THREE_RANGES,
-        Method(THEORY_PLANNED, "best", partial(truncated, R="theory", kind="planned")),
-        Method(DRIVEN_PLANNED, "best", partial(truncated, kind="planned")),
-        BEST,
-    ),
-    (
-        Sentence(
-            TRUNCATION,
-            (
-                blind(
-                    f"{DRIVEN} within a factor 2 of {THEORY}",
-                    Comparable(DRIVEN, THEORY),
-                    DRIVEN,
-                    MANY_STEPS,
-                ),
-                blind(
-                    f"{DRIVEN_EXACT} within a factor 2 of {THEORY}",
-                    Comparable(DRIVEN_EXACT, THEORY),
-                    DRIVEN_EXACT,
-                    MANY_STEPS,
-                ),
-                Reading(
-                    f"{DRIVEN_PLANNED} within a factor 2 of {THEORY_PLANNED}",
-                    Comparable(DRIVEN_PLANNED, THEORY_PLANNED),
-                    Verdict.REPRODUCED,
-                    "both are close to releasing 0 on the whole axis",
-                ),
-                Reading(
-                    f"{DRIVEN_PLANNED} ahead of {THEORY_PLANNED} from n = 8000 on",
-                    Ahead(DRIVEN_PLANNED, THEORY_PLANNED, at=(8_000.0, 16_000.0, 32_000.0)),
-                    Verdict.REPRODUCED,
-                    "R is a sixth, and so is the noise",
-                ),
-            ),
-        ),
-    ),
-    quick=Plan(SEEN_QUICK, 10),
-    standard=Plan(SEEN_NS, 100),
-    brief=Plan((2_000.0, 8_000.0), 2),
-    printed={**LINEAR, **HIGH},
-    ours={**PLACES, **QUANTILE, **SEEN_STEPS, **RESCALED},
-    caption=f"{DELTA} {BEYOND} Not a panel of the paper: its own design shows nothing of β.",
+    ours={**PLACES, **PERCENTILES, **STEPS},
+    caption=f"{DELTA} {BEYOND} For large d the printed step is too short to leave 0.",
 )
 
 GIVEN, CV = "s = s*", "s by CV"
 GIVEN_EXACT, CV_EXACT = "s = s*, exact noise", "s by CV, exact noise"
-GIVEN_PLANNED, CV_PLANNED = "s = s*, planned", "s by CV, planned"
 CV_SETTINGS = {
     "grid": "10, 15, …, 40",
     "cost": "the choice is charged half of what is left of the budget",
 }
 
 
-def _pair(first: str, second: str, variant: Any, kind: Schedule) -> tuple[Method, Method]:
+def pair(first: str, second: str, variant: Any, kind: Schedule) -> tuple[Method, Method]:
+    """s given, and s by cross-validation."""
     return (
         Method(first, variant, partial(truncated, kind=kind)),
         Method(second, variant, partial(truncated, kind=kind, chosen=True)),
@@ -317,7 +265,7 @@ FIGURE_2B = panel(
     "2(b)",
     "Algorithm 4.2, d = n, s* = 20: s given or by cross-validation",
     sparse_point(lambda n: n),
-    (*_pair(GIVEN, CV, "printed", "printed"), *_pair(GIVEN_EXACT, CV_EXACT, "private", "private")),
+    (*pair(GIVEN, CV, "printed", "printed"), *pair(GIVEN_EXACT, CV_EXACT, "private", "private")),
     (
         Sentence(
             SELECTION,
@@ -333,48 +281,10 @@ FIGURE_2B = panel(
     ),
     quick=Plan(HIGH_QUICK, 8),
     standard=Plan(HIGH_NS, 50),
-    brief=Plan((100.0, 500.0), 2),
+    brief=Plan((100.0, 500.0), 5),
     printed={**LINEAR, **HIGH, "s": "5-fold, a uniform grid from s*/2 to 2s*"},
-    ours={**PLACES, **QUANTILE, **STEPS, **CV_SETTINGS},
+    ours={**PLACES, **PERCENTILES, **STEPS, **CV_SETTINGS},
     caption=f"{DELTA} The paper does not say that the choice of s is charged; here it is.",
-)
-
-FIGURE_2B_SEEN = panel(
-    "2(b')",
-    "Algorithm 4.2, rescaled design, d = 100: s given or by cross-validation",
-    seen_point,
-    (
-        *_pair(GIVEN, CV, "printed", "printed"),
-        *_pair(GIVEN_PLANNED, CV_PLANNED, "best", "planned"),
-    ),
-    (
-        Sentence(
-            SELECTION,
-            (
-                blind(
-                    f"{CV} within a factor 2 of {GIVEN}", Comparable(CV, GIVEN), CV, MANY_STEPS
-                ),
-                Reading(
-                    f"{CV_PLANNED} within a factor 2 of {GIVEN_PLANNED}",
-                    Comparable(CV_PLANNED, GIVEN_PLANNED),
-                    Verdict.REPRODUCED,
-                    "both are close to releasing 0 on the whole axis",
-                ),
-                Reading(
-                    f"{CV_PLANNED}: the s chosen is below 25, the middle of its grid",
-                    Below(CV_PLANNED, 25.0, note="s"),
-                    Verdict.REPRODUCED,
-                    "few coordinates rise above the noise, and the others cost",
-                ),
-            ),
-        ),
-    ),
-    quick=Plan(SEEN_QUICK, 10),
-    standard=Plan(SEEN_NS, 50),
-    brief=Plan((2_000.0, 8_000.0), 2),
-    printed={**LINEAR, **HIGH},
-    ours={**PLACES, **QUANTILE, **SEEN_STEPS, **CV_SETTINGS, **RESCALED},
-    caption=f"{DELTA} Not a panel of the paper: its own design shows nothing of β.",
 )
 
 FIGURE_3D = panel(
@@ -413,84 +323,10 @@ FIGURE_3D = panel(
     ),
     quick=Plan(WIDE_QUICK, 5),
     standard=Plan(WIDE_NS, 100),
-    brief=Plan((2_000.0,), 2),
+    brief=Plan((2_000.0,), 3),
     printed={**LINEAR, **WIDE, "R": "data-driven"},
-    ours={**PLACES, **QUANTILE, **STEPS, FW: "l1 ball of radius √s, R = 2.5"},
+    ours={**PLACES, **PERCENTILES, **STEPS, FW: "l1 ball of radius √s, R = 2.5"},
     caption=f"{DELTA} The less a method moves away from 0, the better it does here.",
 )
 
-FIGURE_3D_SEEN = panel(
-    "3(d')",
-    "Sparse regression, rescaled design, d = 100: against other methods",
-    seen_point,
-    (
-        Method(DRIVEN, "printed", partial(truncated, kind="printed")),
-        Method(DRIVEN_PLANNED, "best", partial(truncated, kind="planned")),
-        BEST,
-        Method(FW, "peer", frank_wolfe),
-        Method(REFERENCE, "not private", hard_thresholding),
-    ),
-    (
-        Sentence(
-            LARGE_GAPS,
-            (
-                blind(f"{DRIVEN}: ahead of {FW}", Ahead(DRIVEN, FW), DRIVEN, MANY_STEPS),
-                Reading(
-                    f"{DRIVEN_PLANNED}: ahead of {FW}",
-                    Ahead(DRIVEN_PLANNED, FW),
-                    Verdict.NOT_SEPARATED,
-                    "the same at the end; steps of peeling and of Frank–Wolfe both cost",
-                ),
-                Reading(
-                    f"{CLIPPED}: ahead of {FW}",
-                    Ahead(CLIPPED, FW),
-                    Verdict.REPRODUCED,
-                    "residuals are shorter than responses",
-                ),
-            ),
-        ),
-        Sentence(
-            OUTSIDE,
-            (
-                Reading(
-                    f"{FW}: more than s* coordinates outside the support are not 0",
-                    Below(FW, float(SPARSITY), note="outside", above=True),
-                    Verdict.REVERSED,
-                    "its own number of steps is small",
-                ),
-            ),
-        ),
-        Sentence(
-            CONVERGES,
-            (
-                Reading(
-                    f"{CLIPPED}: the gap to {REFERENCE} shrinks",
-                    GapShrinks(CLIPPED, REFERENCE),
-                    Verdict.NOT_SEPARATED,
-                    "at small n it is ahead: without privacy nothing keeps the estimate short",
-                ),
-                Reading(
-                    f"{CLIPPED}: less than half the error of releasing 0 at the end",
-                    Below(CLIPPED, 0.5, at=(32_000.0,)),
-                    Verdict.REPRODUCED,
-                    "noise falls with n",
-                ),
-            ),
-        ),
-    ),
-    quick=Plan(SEEN_QUICK, 12),
-    standard=Plan(SEEN_NS, 100),
-    brief=Plan((2_000.0, 32_000.0), 2),
-    printed={**LINEAR, **WIDE},
-    ours={**PLACES, **QUANTILE, **SEEN_STEPS, **RESCALED, FW: "l1 ball of radius √s, R = 2.5"},
-    caption=f"{DELTA} Not a panel of the paper: its own design shows nothing of β.",
-)
-
-PANELS = (
-    FIGURE_1D,
-    FIGURE_1D_SEEN,
-    FIGURE_2B,
-    FIGURE_2B_SEEN,
-    FIGURE_3D,
-    FIGURE_3D_SEEN,
-)
+PANELS = (FIGURE_1D, FIGURE_2B, FIGURE_3D)
