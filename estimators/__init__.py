@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from estimators.baselines.frank_wolfe import FrankWolfeMean
     from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
     from estimators.baselines.regression import (
         AdaptiveSufficientStatistics,
@@ -53,6 +54,7 @@ __all__ = [
     "AdaptiveSufficientStatistics",
     "Budget",
     "CoinPressMean",
+    "FrankWolfeMean",
     "GaussianRandomiser",
     "HardThresholdedMean",
     "HuberLoss",
@@ -103,6 +105,7 @@ _HOMES = {
     "AdaptiveSufficientStatistics": "baselines.regression",
     "Budget": "core.budget",
     "CoinPressMean": "baselines.mean",
+    "FrankWolfeMean": "baselines.frank_wolfe",
     "GaussianRandomiser": "randomisers.zcdp_privunit",
     "HardThresholdedMean": "controls.mean",
     "HuberLoss": "core.losses",

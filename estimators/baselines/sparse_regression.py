@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from estimators.baselines.frank_wolfe import Selection, VertexDescent
 from estimators.baselines.objective_perturbation import (
     ball_least_squares,
     linear_term,
@@ -32,20 +31,17 @@ from estimators.core.checks import (
     check_between,
     check_sparsity,
     check_whole,
-    checked_start,
 )
 from estimators.core.design import Design, clipped_entries
 from estimators.core.lasso import lasso
 from estimators.core.losses import accepted_responses, chosen_loss
-from estimators.core.mechanisms import exponential_mechanism, gumbel_top_k, report_noisy_max
+from estimators.core.mechanisms import gumbel_top_k
 from estimators.core.spending import GivenPrivacy
 from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
 
 LossName = Literal["squared", "logistic"]
-Selection = Literal["exponential", "laplace"]
 CURVATURE = {"squared": 1.0, "logistic": 0.25}
 """Largest second derivative of each loss in the prediction."""
-MOST_STEPS = 1000
 
 
 def largest_slope(loss: LossName, R: float, prediction: float) -> float:
@@ -66,39 +62,7 @@ def frank_wolfe_sensitivity(
     return 2 * reach * largest_slope(loss, R, reach) / n
 
 
-def round_epsilon(
-    budget: SpendablePrivacy, rounds: int, selection: Selection, calibration: str = "zcdp"
-) -> float:
-    """epsilon of each of `rounds` selections that spend the budget together.
-
-    A pure budget is divided. Otherwise rounds eps^2/8 = rho for the exponential mechanism, whose
-    bounded range makes it (eps^2/8)-zCDP, and rounds eps^2/2 = rho for Laplace noise; for few
-    rounds dividing an (epsilon, delta) budget can be better. ``paper``: the Laplace noise that
-    Talwar, Thakurta and Zhang print, half the sensitivity over eps' = epsilon/sqrt(8 T
-    log(1/delta)). A noisy max needs twice the sensitivity over eps', so each round really is (4
-    eps')-DP.
-    """
-    if calibration == "paper":
-        assert isinstance(budget, Approximate)
-        return 4 * budget.epsilon / math.sqrt(8 * rounds * math.log(1 / budget.delta))
-    if isinstance(budget, Pure):
-        return budget.epsilon / rounds
-    share = 8 if selection == "exponential" else 2
-    concentrated = math.sqrt(share * budget.to_zcdp().rho / rounds)
-    if isinstance(budget, Approximate):
-        return max(concentrated, budget.epsilon / rounds)
-    return concentrated
-
-
-def best_rounds(curvature: float, noise: Callable[[int], float]) -> int:
-    """T that minimises 2 curvature/(T + 2) + noise(T), what Frank-Wolfe is known to leave.
-
-    `noise(T)` is about the largest error of a score when the budget is shared by T rounds.
-    """
-    return min(range(1, MOST_STEPS + 1), key=lambda T: 2 * curvature / (T + 2) + noise(T))
-
-
-class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
+class PrivateFrankWolfe(LinearPredictor, VertexDescent):
     """Frank-Wolfe over the l1 ball, each vertex chosen privately.
 
     **Algorithm** (Talwar, Thakurta and Zhang, 2015: Algorithm 2). Entries are clipped to
@@ -175,62 +139,19 @@ class PrivateFrankWolfe(LinearPredictor, PrivateEstimator):
         n, d = X.shape
         radius, bound = float(self.l1_radius), float(self.entry_bound)
         moved = frank_wolfe_sensitivity(n, self.loss, float(self.R), bound, radius)
-        rounds = self._rounds(d, moved, radius * bound, budget)
-        epsilon = round_epsilon(budget, rounds, self.selection, self.calibration)
-        coef = checked_start(self.start, d, radius=radius, norm=1)
+        # |v - b|_1 <= 2 K, so the curvature constant is at most 4 (K c)^2 times the loss's own.
+        curvature = 4 * (radius * bound) ** 2 * CURVATURE[self.loss]
+        rounds, coef = self._rounds(d, moved, curvature, budget), self._start(d)
         rng = self._rng()
-        select = exponential_mechanism if self.selection == "exponential" else report_noisy_max
         scores = vertex_scores(clipped_entries(X, bound), y, loss, rounds, coef)
-        for t in range(1, rounds + 1):
-            downhill = -radius / n * scores.gradient()
-            chosen, entry = select(
-                np.concatenate([downhill, -downhill]),
-                sensitivity=moved,
-                epsilon=epsilon,
-                rng=rng,
-                about="vertex",
-            )
-            j, size, m = chosen % d, radius if chosen < d else -radius, 2 / (t + 2)
-            coef *= 1 - m
-            coef[j] += m * size
-            scores.step(j, 1 - m, m * size)
-        self._account([replace(entry, count=rounds)])
+        entry = self._descend(scores, coef, n, moved=moved, rounds=rounds, budget=budget, rng=rng)
+        self._account([entry])
         self.coef_, self.n_iter_, self.selection_scale_ = coef, rounds, entry.scale
         return self
 
     def _check_options(self) -> SpendablePrivacy:
-        check_between(*SAFE_RANGE, l1_radius=self.l1_radius, entry_bound=self.entry_bound, R=self.R)
-        if self.selection not in ("exponential", "laplace"):
-            raise ValueError(
-                f"selection must be 'exponential' or 'laplace', got {self.selection!r}"
-            )
-        if self.calibration not in ("zcdp", "paper"):
-            raise ValueError(f"calibration must be 'zcdp' or 'paper', got {self.calibration!r}")
-        budget = self._budget(Pure, Approximate, ZeroConcentrated)
-        if self.calibration == "paper" and not (
-            self.selection == "laplace" and isinstance(budget, Approximate)
-        ):
-            raise ValueError(
-                "calibration='paper' needs selection='laplace' and an Approximate budget,"
-                f" got selection={self.selection!r} and {budget}"
-            )
-        if isinstance(self.steps, str):
-            if self.steps != "theory":
-                raise ValueError(f"steps must be an integer or 'theory', got {self.steps!r}")
-        else:
-            check_whole(1, steps=self.steps)
-        return budget
-
-    def _rounds(self, d: int, moved: float, reach: float, budget: SpendablePrivacy) -> int:
-        if not isinstance(self.steps, str):
-            return int(self.steps)
-
-        def noise(rounds: int) -> float:
-            epsilon = round_epsilon(budget, rounds, self.selection, self.calibration)
-            return 2 * moved / epsilon * math.log(2 * d)
-
-        # |v - b|_1 <= 2 K, so the curvature constant is at most 4 (K c)^2 times the loss's own.
-        return best_rounds(4 * reach**2 * CURVATURE[self.loss], noise)
+        check_between(*SAFE_RANGE, entry_bound=self.entry_bound, R=self.R)
+        return self._check_descent()
 
 
 def checked_loss(loss: Any, y: Array, R: float) -> tuple[Any, Array]:

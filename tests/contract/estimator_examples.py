@@ -153,6 +153,12 @@ FURTHER: dict[str, list[dict[str, Any]]] = {
         {"loss": "logistic", "steps": 4},
         {"selection": "laplace", "steps": 4, **PAPER},
     ],
+    "FrankWolfeMean": [
+        {"privacy": LOUD_PURE, "R": "percentiles", "steps": 3},
+        {"privacy": LOUD_CONCENTRATED, "R": "quantile", "steps": 2},
+        {"privacy": LOUD, "R": 1.0, "start": (0.5, 0.0, -0.5)},
+        {"selection": "laplace", "steps": 4, **PAPER},
+    ],
     "TwoStageRegression": [
         {"loss": "logistic", "s": 2, "blocks": 3},
         {"privacy": LOUD_CONCENTRATED, "blocks": 3},

@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from estimators.baselines import frank_wolfe
 from estimators.baselines import regression as baselines
 from estimators.baselines import sparse_regression as sparse_baselines
+from estimators.baselines.frank_wolfe import FrankWolfeMean
 from estimators.baselines.regression import (
     AdaptiveSufficientStatistics,
     JohnsonLindenstraussRegression,
@@ -33,7 +35,7 @@ from estimators.core.design import Design
 from estimators.core.mechanisms import Release, gumbel_top_k
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from tests.effort import part
-from tests.strategies import Data, neighbours
+from tests.strategies import Data, neighbouring_rows, neighbours
 
 ROUNDING = 1e-11
 values = st.one_of(
@@ -145,27 +147,23 @@ def test_the_test_of_the_projection_sees_that_distance(monkeypatch: pytest.Monke
 PATH = [0, 3, 3, 1, 2, 0]
 
 
-def path_scores(data: Data, loss: str, bound: float, R: float) -> tuple[np.ndarray, float]:
+def scores_on_the_path(model: Any, *data: np.ndarray) -> tuple[np.ndarray, float]:
     """The scores of every step, and the sensitivity on the ledger."""
     seen: list[np.ndarray] = []
-    original = sparse_baselines.exponential_mechanism
+    original = frank_wolfe.exponential_mechanism
 
     def recording(scores: np.ndarray, **rest: Any) -> Release[int]:
         seen.append(scores.copy())
         return Release(PATH[len(seen) - 1] % len(scores), original(scores, **rest).entry)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sparse_baselines, "exponential_mechanism", recording)
-        fitted = PrivateFrankWolfe(
-            Pure(1.0),
-            loss,
-            2.0,
-            bound,
-            R,
-            steps=len(PATH),
-            random_state=0,  # type: ignore[arg-type]
-        ).fit(*data)
+        patch.setattr(frank_wolfe, "exponential_mechanism", recording)
+        fitted = model.set_params(steps=len(PATH), random_state=0).fit(*data)
     return np.array(seen), fitted.ledger_[0].sensitivity
+
+
+def path_scores(data: Data, loss: Any, bound: float, R: float) -> tuple[np.ndarray, float]:
+    return scores_on_the_path(PrivateFrankWolfe(Pure(1.0), loss, 2.0, bound, R), *data)
 
 
 @slower
@@ -197,6 +195,34 @@ def test_vertex_scores_reach_their_sensitivity_and_need_the_clip() -> None:
         here, allowed = path_scores((X, y), "squared", 1.0, 700.0)
         there, _ = path_scores((X, other), "squared", 1.0, 700.0)
     assert np.abs(here - there).max() > 2 * allowed
+
+
+def mean_moves(pair: tuple[np.ndarray, np.ndarray], R: float, K: float) -> tuple[float, float]:
+    """How far the scores of a mean move along the path, and how far the ledger says they can."""
+    model = FrankWolfeMean(Pure(1.0), l1_radius=K, R=R)
+    (here, allowed), (there, _) = (scores_on_the_path(model, X) for X in pair)
+    return float(np.abs(here - there).max()), allowed
+
+
+@slower
+@given(neighbouring_rows(values, columns=(1, 4)), levels, levels)
+def test_scores_of_a_mean_move_no_more_than_the_ledger_says(
+    pair: tuple[np.ndarray, np.ndarray], R: float, K: float
+) -> None:
+    move, allowed = mean_moves(pair, R, K)
+    assert move <= allowed + ROUNDING * K * (K + R)
+    assert allowed == pytest.approx(2 * R * K / len(pair[0]))
+
+
+def test_scores_of_a_mean_reach_their_sensitivity_and_need_the_clip() -> None:
+    X = np.array([[9.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    pair = X, np.vstack([[-9.0, 0.0], X[1:]])
+    move, allowed = mean_moves(pair, 1.0, 3.0)
+    assert move == pytest.approx(allowed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frank_wolfe, "clipped_sum", lambda X, low, high: X.sum(axis=0))
+        move, allowed = mean_moves(pair, 1.0, 3.0)
+    assert move == pytest.approx(9 * allowed)
 
 
 # --- two stages

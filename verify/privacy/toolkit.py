@@ -36,6 +36,7 @@ PUBLIC: dict[str, dict[str, Any]] = {
     "NoisyMean": BOTH,
     "CoinPressMean": BOTH,
     "SparseMean": BOTH,
+    "FrankWolfeMean": BOTH,
     "StableSparseMean": BOTH,
     "SparseResidualClippedRegression": {"entry_bound": 1.0, "radius": 1.0, "sigma": 0.5},
     "ResidualClippedRegression": {"row_bound": 2.0, "radius": 1.0, "sigma": 0.5},
@@ -65,6 +66,7 @@ PRINTED: dict[str, dict[str, Any]] = {
     "NoisyHardThresholding": PAPER,
     "AdaptiveSufficientStatistics": {"release": "three", **PAPER},
     "PrivateFrankWolfe": {"selection": "laplace", "steps": 30, **PAPER},
+    "FrankWolfeMean": {"selection": "laplace", "steps": 30, **PAPER},
     "LabelHardThresholding": {
         "privacy": Approximate(1.0, 1e-3, "label"),
         "calibration": "paper",

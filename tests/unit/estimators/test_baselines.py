@@ -11,6 +11,7 @@ import pytest
 from scipy import integrate, sparse, stats
 from sklearn.utils.estimator_checks import check_estimator
 
+from estimators.baselines import frank_wolfe
 from estimators.baselines import sparse_regression as sparse_baselines
 from estimators.baselines.objective_perturbation import quieter
 from estimators.baselines.regression import (
@@ -321,7 +322,7 @@ def test_logistic_frank_wolfe_ranks_the_classes(sparse_regression: Any) -> None:
 
 
 def test_rounds_share_the_budget() -> None:
-    share = sparse_baselines.round_epsilon
+    share = frank_wolfe.round_epsilon
     assert share(Pure(2.0), 4, "exponential") == 0.5
     assert share(ZeroConcentrated(0.5), 4, "exponential") == pytest.approx(1.0)
     assert share(ZeroConcentrated(0.5), 4, "laplace") == pytest.approx(0.5)

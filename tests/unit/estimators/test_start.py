@@ -55,7 +55,7 @@ def test_every_descent_has_a_start() -> None:
     kinds = (getattr(estimators, name) for name in estimators.__all__)
     private = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Private)]
     stepwise = {kind.__name__ for kind in private if "steps" in kind().get_params()}
-    assert stepwise == {*SHORT, "PrivateFrankWolfe"}
+    assert stepwise == {*SHORT, "PrivateFrankWolfe", "FrankWolfeMean"}
     assert all(getattr(estimators, name)().get_params()["start"] is None for name in stepwise)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.linalg import hadamard
 
-from estimators.baselines.sparse_regression import best_rounds
+from estimators.baselines.frank_wolfe import best_rounds
 from estimators.sparse_erm import paper_noise
 from minimax.problems.erm.upper import theorem_5_4
 from verify.proofs.entry import Case, Chapter, Result, Status, result
