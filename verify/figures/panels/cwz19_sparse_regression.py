@@ -29,19 +29,19 @@ from verify.figures.panel import (
 )
 from verify.figures.panels.cwz19_setups import (
     BEYOND,
+    CENTRAL,
     CONVERGES,
     DELTA,
-    DRIVEN_RANGE,
     HIGH,
     HIGH_NS,
     HIGH_QUICK,
     LARGE_GAPS,
     LINEAR,
-    PERCENTILES,
     PLACES,
     SELECTION,
     SPARSITIES,
     SPARSITY,
+    SYMMETRIC,
     TRUNCATION,
     WIDE,
     WIDE_NS,
@@ -104,7 +104,7 @@ def truncated(
     ranges: dict[str, dict[str, Any]] = {
         "theory": {"R": theory_range(point)},
         "none": {"R": float(np.abs(sample.y).max())},
-        "driven": DRIVEN_RANGE,
+        "driven": CENTRAL,
     }
     sparsity: dict[str, Any] = BY_CV if chosen else {"s": SPARSITY}
     made = PrivateHardThresholding(
@@ -239,11 +239,11 @@ FIGURE_1D = panel(
             ),
         ),
     ),
-    quick=Plan(HIGH_QUICK, 10),
+    quick=Plan(HIGH_QUICK, 8),
     standard=Plan(HIGH_NS, 100),
     brief=Plan((100.0, 500.0), 5),
     printed={**LINEAR, **HIGH, "theory R": "4 σ √(log n)"},
-    ours={**PLACES, **PERCENTILES, **STEPS},
+    ours={**PLACES, **SYMMETRIC, **STEPS},
     caption=f"{DELTA} {BEYOND} For large d the printed step is too short to leave 0.",
 )
 
@@ -285,7 +285,7 @@ FIGURE_2B = panel(
     standard=Plan(HIGH_NS, 50),
     brief=Plan((100.0, 500.0), 5),
     printed={**LINEAR, **HIGH, "s": "5-fold, a uniform grid from s*/2 to 2s*"},
-    ours={**PLACES, **PERCENTILES, **STEPS, **CV_SETTINGS},
+    ours={**PLACES, **SYMMETRIC, **STEPS, **CV_SETTINGS},
     caption=f"{DELTA} The paper does not say that the choice of s is charged; here it is.",
 )
 
@@ -323,11 +323,11 @@ FIGURE_3D = panel(
             ),
         ),
     ),
-    quick=Plan(WIDE_QUICK, 5),
+    quick=Plan(WIDE_QUICK, 4),
     standard=Plan(WIDE_NS, 100),
     brief=Plan((2_000.0,), 3),
     printed={**LINEAR, **WIDE, "R": "data-driven"},
-    ours={**PLACES, **PERCENTILES, **STEPS, FW: "l1 ball of radius √s, R = 2.5"},
+    ours={**PLACES, **SYMMETRIC, **STEPS, FW: "l1 ball of radius √s, R = 2.5"},
     caption=f"{DELTA} The less a method moves away from 0, the better it does here.",
 )
 
