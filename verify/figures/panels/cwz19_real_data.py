@@ -187,7 +187,7 @@ FIGURE_4A = Panel(
                 Reading(f"{name}: ahead of {FW}", Ahead(name, FW), expected, why)
                 for name, expected, why in (
                     (PEELED, Verdict.REVERSED, TOO_FEW),
-                    (ONE_PASS, Verdict.REVERSED, TOO_FEW),
+                    (ONE_PASS, Verdict.REPRODUCED, "less noise than peeling's, at the same budget"),
                 )
             ),
         ),
@@ -251,12 +251,25 @@ def descent(sample: Regression, point: Point, rng: Rng, *, exact: bool) -> Fit:
     return released(made.fit(sample.X, sample.y), point)
 
 
-def planned_descent(
-    sample: Regression, point: Point, rng: Rng, *, row_bound: float = 3.0, R: float = 2.0
+def tuned_descent(
+    sample: Regression,
+    point: Point,
+    rng: Rng,
+    *,
+    row_bound: float = 2.0,
+    R: float = 2.0,
+    steps: int = 15,
 ) -> Fit:
-    """Algorithm 4.1 with a planned schedule."""
+    """Algorithm 4.1 with a step of about the inverse of the largest eigenvalue of clipped rows,
+    and many steps, as covariates are correlated."""
     made = NoisyGradientRegression(
-        budget(point), R=R, row_bound=row_bound, radius=RADIUS, random_state=seed_of(rng)
+        budget(point),
+        R=R,
+        row_bound=row_bound,
+        radius=RADIUS,
+        step_size=0.5,
+        steps=steps,
+        random_state=seed_of(rng),
     )
     return released(made.fit(sample.X, sample.y), point)
 
@@ -306,7 +319,6 @@ DESCENT_TUNED, CLIPPED = "Algorithm 4.1, tuned", "residuals clipped, tuned"
 JL, ADASSP, OLS = "projection [41], tuned", "AdaSSP, tuned", "OLS"
 NOISE = "rows up to 34 long must be cut at 6, and the noise is for rows of that length"
 ROWS = (1.0, 2.0, 3.0, 6.0)
-RESPONSES = Grid({"row_bound": ROWS, "R": (1.0, 2.0, 3.0)})
 
 FIGURE_4B = Panel(
     id="CWZ19:Figure 4(b)",
@@ -319,17 +331,25 @@ FIGURE_4B = Panel(
     methods=(
         Method(DESCENT, "printed", partial(descent, exact=False)),
         Method(DESCENT_EXACT, "private", partial(descent, exact=True)),
-        Method(DESCENT_TUNED, "best", planned_descent, RESPONSES),
+        Method(
+            DESCENT_TUNED,
+            "best",
+            tuned_descent,
+            Grid({"row_bound": (1.0, 2.0, 4.0), "R": (1.0, 2.0), "steps": (15, 50)}),
+        ),
         Method(
             CLIPPED,
             "best",
             residual_clipped,
-            Grid({"row_bound": ROWS, "radius": (1.0, 1.5, 2.0)}),
+            Grid({"row_bound": ROWS, "radius": (0.8, 1.2, 2.0)}),
         ),
         Method(
-            JL, "peer", projection, Grid({"row_bound": ROWS, "projections": ("theory", 200, 1000)})
+            JL,
+            "peer",
+            projection,
+            Grid({"row_bound": (0.5, 1.0, 2.0, 4.0), "projections": ("theory", 200, 1000)}),
         ),
-        Method(ADASSP, "peer", statistics, RESPONSES),
+        Method(ADASSP, "peer", statistics, Grid({"row_bound": ROWS, "R": (1.0, 2.0, 3.0)})),
         Method(OLS, "not private", least_squares),
         zero(size),
     ),
