@@ -191,7 +191,7 @@ FIGURE_1A = Panel(
                 Reading(
                     f"{THEORY}: exponent about -1 (below -.85), as the theorem's privacy term",
                     ExponentBetween(THEORY, most=-0.85),
-                    Verdict.NOT_SEPARATED,
+                    Verdict.REPRODUCED,
                     "about -.89: R and log(1/δ) grow with n, and there is the sampling error",
                 ),
                 Reading(

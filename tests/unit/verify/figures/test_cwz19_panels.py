@@ -201,7 +201,7 @@ def pretended(panel: Panel, xs: tuple[float, ...]) -> dict[str, Curve]:
     def some() -> tuple[np.ndarray, ...]:
         return tuple(rng(k).uniform(0.99, 1.01, 8) for k in range(len(xs)))
 
-    notes = tuple(dict.fromkeys(("s", "outside", "support", "ridge"), np.ones(8)) for _ in xs)
+    notes = tuple(dict.fromkeys(("s", "outside", "ridge"), np.ones(8)) for _ in xs)
     return {m.name: Curve(m.name, m.variant, xs, some(), notes=notes) for m in panel.methods}
 
 
