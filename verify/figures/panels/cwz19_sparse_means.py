@@ -365,7 +365,7 @@ FIGURE_3C = Panel(
     ),
     quick=Plan(WIDE_QUICK, 6, tuning=1),
     standard=Plan(WIDE_NS, 100, tuning=10),
-    brief=Plan((2_000.0,), 3, tuning=1),
+    brief=Plan((1_000.0, 2_000.0), 5, tuning=1),
     printed={**GAUSSIAN, **SPARSE_CUBE, **WIDE, "R": "data-driven"},
     ours={
         **PLACES,

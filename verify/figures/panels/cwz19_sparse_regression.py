@@ -242,7 +242,7 @@ FIGURE_1D = panel(
     ),
     quick=Plan(HIGH_QUICK, 8),
     standard=Plan(HIGH_NS, 100),
-    brief=Plan((100.0, 500.0), 5),
+    brief=Plan((2_000.0,), 3),
     printed={**LINEAR, **HIGH, "theory R": "4 σ √(log n)"},
     ours={**PLACES, **SYMMETRIC, **STEPS},
     caption=f"{DELTA} {BEYOND} For large d the printed step is too short to leave 0.",
