@@ -22,8 +22,9 @@ def all_panels() -> dict[str, Panel]:
     return ordered
 
 
-def _order(name: str) -> tuple[str, str]:
-    return name.partition(":")[0], name
+def _order(name: str) -> str:
+    """(d') stands after (d)."""
+    return name.replace("')", ")'")
 
 
 def panel_of(name: str) -> Panel:

@@ -17,7 +17,7 @@ from verify.plotting import AXIS_TITLES, new_figure, panels, plain_values, ticks
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from verify.figures.readings import Curve
+    from verify.figures.curves import Curve
 
 MARKERS = {"printed": "s", "private": "o", "best": "D", "peer": "^", "not private": "x"}
 COLUMNS = 2

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from verify.figures.curves import Curve
 from verify.figures.panel import Panel, Profile
-from verify.figures.readings import Curve, Finding, Reading, Sentence, Verdict, control
+from verify.figures.readings import Finding, Reading, Sentence, Verdict, control
 
 RECORDED_PROFILE, RECORDED_SEED = "quick", 0
 SEPARATED = {Verdict.REPRODUCED, Verdict.REVERSED}

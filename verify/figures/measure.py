@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 from verify.console import track
 from verify.data_sets import load
 from verify.figures.catalogue import panel_of
+from verify.figures.curves import Curve
 from verify.figures.panel import Fit, Method, Options, Panel, Point, Profile
-from verify.figures.readings import Curve
 from verify.rates.backends import Backend
 from verify.rates.results import Results
 from verify.seeds import cell_seed, stream

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attacks.intervals import student_half_width
-from verify.figures.readings import ALPHA, PLAIN, Array, Curve, Curves, Finding, Verdict
+from verify.figures.curves import ALPHA, Array, Curve, Curves
+from verify.figures.readings import PLAIN, Finding, Verdict
 
 
 @dataclass(frozen=True)

@@ -5,26 +5,22 @@ SEPARATED (the intervals cover both). It can plant both in the curves: `shown` m
 plainly true, `denied` plainly false. The control of a verdict is the other of the two, judged by
 the same test.
 
-Ratios of means have intervals by the delta method on paired trials where the curves share their
-draws; a test at several places divides its error probability between them.
+A test at several places divides its error probability between them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from attacks.intervals import student_half_width, student_quantile
+from attacks.intervals import student_half_width
+from verify.figures.curves import ALPHA, Array, Curve, Curves, Range, exponent, log_ratio
 
-Array = NDArray[np.float64]
-ALPHA = 0.01
-"""The error probability of a verdict, and of each interval in a plot."""
 PLAIN = 8.0
 """By what factor a control plants a difference."""
 
@@ -37,43 +33,6 @@ class Verdict(Enum):
     NOT_SEPARATED = "NOT SEPARATED"
     NOT_REPRODUCIBLE = "NOT REPRODUCIBLE AS PRINTED"
     NO_DATA = "NO DATA"
-
-
-@dataclass(frozen=True)
-class Curve:
-    """What was measured of a method: the losses of every trial at every place."""
-
-    name: str
-    variant: str
-    x: tuple[float, ...]
-    losses: tuple[Array, ...]
-    draws: str = ""
-    """Curves with the same shared their draws, trial by trial."""
-    epsilon_asked: tuple[float | None, ...] = ()
-    epsilon_spent: tuple[float | None, ...] = ()
-    """The largest of all trials, at the delta asked for."""
-    delta: tuple[float | None, ...] = ()
-    options: tuple[Mapping[str, Any], ...] = ()
-    edges: tuple[tuple[str, ...], ...] = ()
-    """The options that lie on the edge of their grid."""
-    notes: tuple[Mapping[str, Array], ...] = ()
-
-    @property
-    def means(self) -> Array:
-        """The mean loss at each place."""
-        return np.array([values.mean() for values in self.losses])
-
-    def half_widths(self, alpha: float = ALPHA) -> Array:
-        """Half of the Student interval at each place."""
-        return np.array([student_half_width(values, alpha) for values in self.losses])
-
-    def scaled(self, factors: Sequence[float] | Array) -> Curve:
-        """The same with its losses multiplied, place by place."""
-        losses = tuple(k * values for k, values in zip(factors, self.losses, strict=True))
-        return replace(self, losses=losses)
-
-
-Curves = Mapping[str, Curve]
 
 
 class Finding(NamedTuple):
@@ -123,42 +82,6 @@ class Sentence:
     readings: tuple[Reading, ...]
 
 
-# --- intervals ------------------------------------------------------------------------------------
-
-
-class Range(NamedTuple):
-    """An estimate between its ends."""
-
-    low: float
-    value: float
-    high: float
-
-
-def log_ratio(first: Curve, second: Curve, place: int, alpha: float) -> Range:
-    """The logarithm of the ratio of two means, by the delta method."""
-    a, b = first.losses[place], second.losses[place]
-    value = math.log(a.mean() / b.mean())
-    n = min(len(a), len(b))
-    if first.draws == second.draws and len(a) == len(b):
-        half = student_half_width(a / a.mean() - b / b.mean(), alpha)
-    else:
-        error = math.hypot(*(np.std(v, ddof=1) / v.mean() / math.sqrt(len(v)) for v in (a, b)))
-        half = student_quantile(n, alpha) * error
-    return Range(value - half, value, value + half)
-
-
-def exponent(curve: Curve, places: Sequence[int], alpha: float) -> Range:
-    """The slope of log mean loss against log x, by least squares; trials at different places are
-    independent."""
-    x = np.log([curve.x[place] for place in places])
-    weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
-    losses = [curve.losses[place] for place in places]
-    value = float(weights @ np.log([v.mean() for v in losses]))
-    errors = [np.std(v, ddof=1) / v.mean() / math.sqrt(len(v)) for v in losses]
-    half = student_quantile(min(map(len, losses)), alpha) * float(np.linalg.norm(weights * errors))
-    return Range(value - half, value, value + half)
-
-
 def _places(curve: Curve, at: Sequence[float] | None) -> list[int]:
     """Where a test looks: everywhere, or at the values named that were measured."""
     chosen = [k for k, x in enumerate(curve.x) if at is None or x in at]
@@ -167,11 +90,13 @@ def _places(curve: Curve, at: Sequence[float] | None) -> list[int]:
     return chosen
 
 
-def _verdict(yes: bool, no: bool) -> Verdict:
+def verdict_of(yes: bool, no: bool) -> Verdict:
+    """REPRODUCED if it is seen, REVERSED if the opposite is, else NOT SEPARATED."""
     return Verdict.REPRODUCED if yes else Verdict.REVERSED if no else Verdict.NOT_SEPARATED
 
 
-def _with(curves: Curves, *changed: Curve) -> Curves:
+def with_curves(curves: Curves, *changed: Curve) -> Curves:
+    """The curves, some of them replaced."""
     return {**curves, **{curve.name: curve for curve in changed}}
 
 
@@ -202,7 +127,7 @@ class RatioBetween:
         places = _places(first, self.at)
         found = [log_ratio(first, second, k, ALPHA / len(places)) for k in places]
         low, high = _log(self.least), _log(self.most)
-        verdict = _verdict(
+        verdict = verdict_of(
             all(low < r.low and r.high < high for r in found),
             any(r.high < low or r.low > high for r in found),
         )
@@ -222,7 +147,7 @@ class RatioBetween:
     def _planted(self, curves: Curves, factor: float) -> Curves:
         other = curves[self.second]
         changed = replace(other.scaled([factor] * len(other.x)), name=self.first)
-        return _with(curves, changed)
+        return with_curves(curves, changed)
 
 
 def _log(number: float) -> float:
@@ -262,7 +187,7 @@ class ExponentBetween:
         """By the interval of the slope."""
         curve = curves[self.curve]
         found = exponent(curve, _places(curve, self.at), ALPHA)
-        verdict = _verdict(
+        verdict = verdict_of(
             self.least < found.low and found.high < self.most,
             found.high < self.least or found.low > self.most,
         )
@@ -283,7 +208,7 @@ class ExponentBetween:
         places = _places(curve, self.at)
         x = np.array(curve.x) / curve.x[places[0]]
         now = exponent(curve, places, ALPHA).value
-        return _with(curves, curve.scaled(x ** (slope - now)))
+        return with_curves(curves, curve.scaled(x ** (slope - now)))
 
 
 def Falls(curve: str, at: tuple[float, ...] | None = None) -> ExponentBetween:
@@ -304,7 +229,7 @@ class Rises:
         steps = list(zip(self.curves[1:], self.curves[:-1], strict=True))
         pairs = [(self.curves[-1], self.curves[0]), *(steps if len(steps) > 1 else [])]
         ends, *between = (self._average(curves, *pair, ALPHA / len(pairs)) for pair in pairs)
-        verdict = _verdict(
+        verdict = verdict_of(
             ends.low > 0 and all(step.high > 0 for step in between),
             ends.high < 0 or any(step.high < 0 for step in between),
         )
@@ -332,7 +257,7 @@ class Rises:
             replace(first.scaled([factor**k] * len(first.x)), name=name)
             for k, name in enumerate(self.curves)
         )
-        return _with(curves, *made)
+        return with_curves(curves, *made)
 
 
 @dataclass(frozen=True)
@@ -349,7 +274,7 @@ class Flat:
         rises = Rises(self.curves, self.at)
         found = [rises._average(curves, *pair, ALPHA / len(pairs)) for pair in pairs]
         bound = math.log(self.factor)
-        verdict = _verdict(
+        verdict = verdict_of(
             all(max(-r.low, r.high) < bound for r in found),
             any(r.low > bound or r.high < -bound for r in found),
         )
@@ -382,7 +307,7 @@ class GapShrinks:
         shrinks = means[0] - means[-1]
         half = math.hypot(halves[0], halves[-1])
         left = all(m > h for m, h in zip(means, halves, strict=True))
-        verdict = _verdict(
+        verdict = verdict_of(
             shrinks > half and left,
             shrinks < -half or any(m < -h for m, h in zip(means, halves, strict=True)),
         )
@@ -406,7 +331,7 @@ class GapShrinks:
         size = PLAIN * float(np.max(other.means))
         gaps = size * factor ** np.linspace(0, 1, len(other.x))
         losses = tuple(v + gap for v, gap in zip(other.losses, gaps, strict=True))
-        return _with(curves, replace(other, name=self.first, losses=losses))
+        return with_curves(curves, replace(other, name=self.first, losses=losses))
 
 
 @dataclass(frozen=True)
@@ -433,7 +358,7 @@ class Below:
             yes.append(gap + half < 0)
             no.append(gap - half > 0)
             told.append(f"{values.mean():.3g} ± {half:.2g} at {curve.x[place]:g}")
-        return Finding(_verdict(all(yes), any(no)), ", ".join(told))
+        return Finding(verdict_of(all(yes), any(no)), ", ".join(told))
 
     def _values(self, curve: Curve, place: int) -> Array:
         return curve.notes[place][self.note] if self.note else curve.losses[place]
@@ -455,117 +380,6 @@ class Below:
             return values * (target / mean) if mean else values + target
 
         if not self.note:
-            return _with(curves, replace(curve, losses=tuple(map(moved, curve.losses))))
+            return with_curves(curves, replace(curve, losses=tuple(map(moved, curve.losses))))
         notes = tuple({**each, self.note: moved(each[self.note])} for each in curve.notes)
-        return _with(curves, replace(curve, notes=notes))
-
-
-@dataclass(frozen=True)
-class UnlessNoise:
-    """A sentence about a method that is no better than releasing 0 cannot be tested: NOT
-    REPRODUCIBLE AS PRINTED if its error is at least `least` of that of releasing 0 at every place,
-    else what the test says."""
-
-    test: SentenceTest
-    noisy: str
-    zero: str
-    least: float = 1.0
-    at: tuple[float, ...] | None = None
-
-    def judge(self, curves: Curves) -> Finding:
-        """First whether there is a signal at all."""
-        signal = RatioBetween(self.noisy, self.zero, self.least, math.inf, self.at).judge(curves)
-        if signal.verdict is Verdict.REPRODUCED:
-            told = f"no better than releasing 0: {signal.evidence}"
-            return Finding(Verdict.NOT_REPRODUCIBLE, told)
-        return self.test.judge(curves)
-
-    def shown(self, curves: Curves) -> Curves:
-        """The method is far better than releasing 0, and the sentence plainly true."""
-        return self.test.shown(self._with_signal(curves))
-
-    def denied(self, curves: Curves) -> Curves:
-        """... and the opposite."""
-        return self.test.denied(self._with_signal(curves))
-
-    def _with_signal(self, curves: Curves) -> Curves:
-        """Releasing 0 costs far more than anything here."""
-        zero = curves[self.zero]
-        size = 1e3 * max(float(np.max(curve.means)) for curve in curves.values())
-        losses = tuple(np.full_like(values, size) for values in zero.losses)
-        return _with(curves, replace(zero, losses=losses))
-
-
-@dataclass(frozen=True)
-class Every:
-    """All of some tests: REPRODUCED if each is, REVERSED if one is. Each plants in its own curves.
-
-    The error probabilities add up, to one percent for each test.
-    """
-
-    tests: tuple[SentenceTest, ...]
-
-    def judge(self, curves: Curves) -> Finding:
-        """One after the other."""
-        found = [test.judge(curves) for test in self.tests]
-        verdict = _verdict(
-            all(each.verdict is Verdict.REPRODUCED for each in found),
-            any(each.verdict is Verdict.REVERSED for each in found),
-        )
-        return Finding(verdict, "; ".join(each.evidence for each in found))
-
-    def shown(self, curves: Curves) -> Curves:
-        """Each is plainly true."""
-        for test in self.tests:
-            curves = test.shown(curves)
-        return curves
-
-    def denied(self, curves: Curves) -> Curves:
-        """Each is plainly false."""
-        for test in self.tests:
-            curves = test.denied(curves)
-        return curves
-
-
-@dataclass(frozen=True)
-class Typical:
-    """A test of geometric means: for errors with so heavy tails that their means say little.
-
-    A curve of losses v is read as m (1 + log v - log m), m their geometric mean. It has the mean m,
-    and its relative deviations are those of log v, so that the delta method is exact: intervals of
-    ratios are Student's for differences of log v.
-    """
-
-    test: SentenceTest
-
-    def judge(self, curves: Curves) -> Finding:
-        """What the test says of geometric means."""
-        found = self.test.judge(_mapped(curves, _from_logarithms))
-        return found._replace(evidence=f"geometric means: {found.evidence}")
-
-    def shown(self, curves: Curves) -> Curves:
-        """The losses whose reading is what the test plants."""
-        return _mapped(self.test.shown(_mapped(curves, _from_logarithms)), _to_losses)
-
-    def denied(self, curves: Curves) -> Curves:
-        """... and the opposite."""
-        return _mapped(self.test.denied(_mapped(curves, _from_logarithms)), _to_losses)
-
-
-def _mapped(curves: Curves, change: Callable[[Array], Array]) -> Curves:
-    return {
-        name: replace(curve, losses=tuple(map(change, curve.losses)))
-        for name, curve in curves.items()
-    }
-
-
-def _from_logarithms(losses: Array) -> Array:
-    """Losses around their geometric mean, to first order."""
-    logs = np.log(losses)
-    return np.asarray(math.exp(logs.mean()) * (1 + logs - logs.mean()))
-
-
-def _to_losses(read: Array) -> Array:
-    """The inverse of `_from_logarithms`."""
-    middle = float(read.mean())
-    return np.asarray(middle * np.exp(read / middle - 1))
+        return with_curves(curves, replace(curve, notes=notes))

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from rich.table import Table
 
 from verify.console import Terminal
+from verify.figures.curves import Curve
 from verify.figures.judge import Judged, PanelRun
 from verify.figures.panel import Panel, Profile
-from verify.figures.readings import Curve, Verdict
+from verify.figures.readings import Verdict
 from verify.files import JSON
 
 

@@ -7,9 +7,10 @@ from functools import cache
 import numpy as np
 
 from verify.figures.catalogue import panel_of
+from verify.figures.curves import Curves
 from verify.figures.measure import measured
 from verify.figures.panel import Panel
-from verify.figures.readings import Curves, Reading, Verdict
+from verify.figures.readings import Reading, Verdict
 from verify.proofs.entry import Case, Cases, Chapter, Result, Status, result
 from verify.rates.backends import Processes
 from verify.rates.results import Results

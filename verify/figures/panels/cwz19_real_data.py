@@ -19,6 +19,7 @@ from estimators import (
     SampleMean,
     SparseMean,
 )
+from verify.figures.compound import UnlessNoise
 from verify.figures.panel import (
     ZERO,
     Fit,
@@ -44,15 +45,7 @@ from verify.figures.panels.cwz19_setups import (
     distance,
     size,
 )
-from verify.figures.readings import (
-    Ahead,
-    Falls,
-    GapShrinks,
-    Reading,
-    Sentence,
-    UnlessNoise,
-    Verdict,
-)
+from verify.figures.readings import Ahead, Falls, GapShrinks, Reading, Sentence, Verdict
 
 SNPS = 2000
 BROWN = ("chocolate", "light.brown", "dark.brown")

@@ -15,6 +15,7 @@ from estimators import (
     NoisyGradientRegression,
     ResidualClippedRegression,
 )
+from verify.figures.compound import UnlessNoise
 from verify.figures.panel import (
     ZERO,
     Fit,
@@ -61,7 +62,6 @@ from verify.figures.readings import (
     GapShrinks,
     Reading,
     Sentence,
-    UnlessNoise,
     Verdict,
 )
 

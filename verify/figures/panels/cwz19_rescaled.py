@@ -44,15 +44,7 @@ from verify.figures.panels.cwz19_sparse_regression import (
     panel,
     truncated,
 )
-from verify.figures.readings import (
-    Ahead,
-    Below,
-    Comparable,
-    GapShrinks,
-    Reading,
-    Sentence,
-    Verdict,
-)
+from verify.figures.readings import Ahead, Below, Comparable, GapShrinks, Reading, Sentence, Verdict
 
 THEORY_PLANNED = "theory R, planned"
 GIVEN_PLANNED, CV_PLANNED = "s = s*, planned", "s by CV, planned"

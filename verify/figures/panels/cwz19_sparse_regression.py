@@ -15,6 +15,7 @@ from estimators import (
     PrivateHardThresholding,
     SparseResidualClippedRegression,
 )
+from verify.figures.compound import UnlessNoise
 from verify.figures.panel import (
     ZERO,
     Fit,
@@ -61,8 +62,7 @@ from verify.figures.readings import (
     Comparable,
     Reading,
     Sentence,
-    Test,
-    UnlessNoise,
+    SentenceTest,
     Verdict,
 )
 
@@ -213,7 +213,7 @@ def panel(
     )
 
 
-def blind(about: str, test: Test, noisy: str, why: str = BLIND) -> Reading:
+def blind(about: str, test: SentenceTest, noisy: str, why: str = BLIND) -> Reading:
     """A reading of curves that are no better than releasing 0."""
     return Reading(about, UnlessNoise(test, noisy, ZERO, LEAST), Verdict.NOT_REPRODUCIBLE, why)
 

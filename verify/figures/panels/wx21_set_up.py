@@ -22,18 +22,16 @@ from numpy.typing import NDArray
 
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
+from verify.figures.compound import Every, Typical, UnlessNoise
 from verify.figures.panel import ZERO, Fit, Grid, Method, Point, Variant, zero
 from verify.figures.readings import (
     Comparable,
-    Every,
     Falls,
     Flat,
     GapShrinks,
     Reading,
     Rises,
     SentenceTest,
-    Typical,
-    UnlessNoise,
     Verdict,
 )
 from verify.rates.claims.local import PAPER_LINK

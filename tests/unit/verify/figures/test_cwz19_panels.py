@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from verify.figures.catalogue import all_panels
+from verify.figures.curves import Curve
 from verify.figures.panel import PROFILES, Panel
 from verify.figures.panels import (
     cwz19_means,
@@ -18,7 +19,7 @@ from verify.figures.panels import (
     cwz19_sparse_means,
     cwz19_sparse_regression,
 )
-from verify.figures.readings import Curve, Verdict
+from verify.figures.readings import Verdict
 
 PANELS = {name: panel for name, panel in all_panels().items() if name.startswith("CWZ19:")}
 FIGURES = {

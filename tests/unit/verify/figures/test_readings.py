@@ -8,24 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from verify.figures.compound import UnlessNoise
+from verify.figures.curves import Curve, Curves, exponent, log_ratio
 from verify.figures.readings import (
     Ahead,
     Below,
     Close,
     Comparable,
-    Curve,
-    Curves,
     ExponentBetween,
     Falls,
     Flat,
     GapShrinks,
     Rises,
     SentenceTest,
-    UnlessNoise,
     Verdict,
     control,
-    exponent,
-    log_ratio,
 )
 
 X = (100.0, 1000.0, 10000.0)

@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from verify.data_sets import DATA_SETS, WrongContent, load, path_of
+from verify.figures.curves import Curve
 from verify.figures.panel import Fit, Point
 from verify.figures.panels import wg19_rates, wg19_real_data, wg19_simulated
 from verify.figures.panels.wg19_methods import (
@@ -25,7 +26,7 @@ from verify.figures.panels.wg19_methods import (
     relative_error,
 )
 from verify.figures.printed_cells import NearPrinted
-from verify.figures.readings import Curve, Verdict, control
+from verify.figures.readings import Verdict, control
 
 CONTESTS = [
     value

@@ -10,19 +10,11 @@ import pytest
 
 from estimators.core.losses import LogisticLoss
 from verify.figures.catalogue import all_panels
+from verify.figures.compound import Every, Typical
+from verify.figures.curves import Curve, log_ratio
 from verify.figures.panels import wx21_labels, wx21_local, wx21_real_data
 from verify.figures.panels.wx21_set_up import NOISE, Regression, draw, rounds, sign_rows
-from verify.figures.readings import (
-    Comparable,
-    Curve,
-    Every,
-    Falls,
-    Rises,
-    Typical,
-    Verdict,
-    control,
-    log_ratio,
-)
+from verify.figures.readings import Comparable, Falls, Rises, Verdict, control
 from verify.rates.claims.local import PAPER_LINK
 
 PAPERS = ("WX21:Figure", "WX19:Figure")
