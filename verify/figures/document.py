@@ -16,7 +16,8 @@ What `python -m verify.figures` finds: each sentence that the papers read off a 
 and whether it is reproduced. These are the recorded verdicts (profile quick, seed 0), and the
 command's exit code is 1 if it finds others, or if the control of a verdict does not break.
 REVERSED: the opposite is seen. NOT SEPARATED: the intervals (99 %) cover both. NOT REPRODUCIBLE AS
-PRINTED: with the printed parameters the method is no better than releasing 0. What the papers do
+PRINTED: with the printed parameters the method is hardly better than releasing 0 (each panel says
+from which share of that error on), so that the picture shows nothing. What the papers do
 not say and we have chosen is named as ours. `python -m verify.figures show "WG19:Table 3"` tells
 the numbers of one.
 """

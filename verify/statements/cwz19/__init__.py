@@ -6,6 +6,7 @@ from verify.proofs.entry import Entry
 from verify.statements.cwz19 import (
     appendix_a,
     experiments,
+    figures,
     group_privacy,
     mean,
     minimax_risk,
@@ -42,6 +43,7 @@ CHAPTERS = (
     sparse_regression.CHAPTER,
     sparse_regression_algorithm.CHAPTER,
     experiments.CHAPTER,
+    figures.CHAPTER,
     group_privacy.CHAPTER,
     sparse_descent_run.CHAPTER,
     sparse_descent.CHAPTER,

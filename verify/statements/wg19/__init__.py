@@ -9,6 +9,7 @@ from verify.statements.wg19 import (
     descent_error,
     dimension,
     experiments,
+    figures,
     preliminaries,
     problems,
 )
@@ -25,5 +26,6 @@ CHAPTERS = (
     applications.LOGISTIC,
     dimension.LOGISTIC,
     experiments.CHAPTER,
+    figures.CHAPTER,
 )
 ENTRIES: tuple[Entry, ...] = tuple(entry for chapter in CHAPTERS for entry in chapter.entries)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verify.proofs.entry import Entry
-from verify.statements.wx19 import erm, labels, records, thresholding
+from verify.statements.wx19 import erm, figures, labels, records, thresholding
 
 CHAPTERS = (
     records.PRELIMINARIES,
@@ -12,5 +12,6 @@ CHAPTERS = (
     labels.CHAPTER,
     erm.CHAPTER,
     labels.EXPERIMENTS,
+    figures.CHAPTER,
 )
 ENTRIES: tuple[Entry, ...] = tuple(entry for chapter in CHAPTERS for entry in chapter.entries)
