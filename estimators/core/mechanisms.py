@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -80,10 +81,14 @@ def gaussian(
     """value + N(0, scale^2) on each coordinate: exactly (l2_sensitivity / scale)-GDP."""
     check_positive(l2_sensitivity=l2_sensitivity, scale=scale)
     noisy = with_gaussian(value, scale, rng)
+    return Release(noisy, _gaussian_entry(l2_sensitivity, scale, about))
+
+
+@lru_cache(maxsize=256)
+def _gaussian_entry(l2_sensitivity: float, scale: float, about: str) -> LedgerEntry:
+    """The same for many calls: it depends on their numbers alone."""
     guarantee = Gaussian(l2_sensitivity / scale)
-    return Release(
-        noisy, LedgerEntry("gaussian", l2_sensitivity, "l2", scale, (guarantee,), about=about)
-    )
+    return LedgerEntry("gaussian", l2_sensitivity, "l2", scale, (guarantee,), about=about)
 
 
 Norm = Literal["l2", "linf"]

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
@@ -39,6 +40,7 @@ SCOPES: tuple[Scope, ...] = ("central", "local", "label")
 Stated = TypeVar("Stated", bound="_Numbers")
 
 
+@lru_cache(maxsize=64)
 def _letters(definition: Any) -> tuple[str, ...]:
     """The names of the numeric fields: those of the constructor but the scope."""
     return tuple(name for name in definition.__match_args__ if name != "scope")
@@ -53,9 +55,10 @@ class _Numbers:
     def __post_init__(self) -> None:
         for name in _letters(type(self)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise TypeError(f"{name} must be a number, got {value!r}")
-            value = float(value)
+            if type(value) is not float:
+                if isinstance(value, bool) or not isinstance(value, Real):
+                    raise TypeError(f"{name} must be a number, got {value!r}")
+                value = float(value)
             if not value > 0 or math.isinf(value):
                 raise ValueError(f"{name} must be positive and finite, got {value!r}")
             if name == "delta" and not value < 1:
