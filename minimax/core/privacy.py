@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
 from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
@@ -40,7 +39,6 @@ SCOPES: tuple[Scope, ...] = ("central", "local", "label")
 Stated = TypeVar("Stated", bound="_Numbers")
 
 
-@lru_cache(maxsize=64)
 def _letters(definition: Any) -> tuple[str, ...]:
     """The names of the numeric fields: those of the constructor but the scope."""
     return tuple(name for name in definition.__match_args__ if name != "scope")

@@ -6,19 +6,25 @@ whatever order tasks end.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import platform
+import signal
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing.process import BaseProcess
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
 
 from verify.rates.fingerprint import packages_digest
 
@@ -50,16 +56,71 @@ class Processes:
         """Each item's place and result, as they come."""
         # Processes, not threads: the work is many small numpy calls, which would contend for the
         # interpreter.
+        jobs = min(effective_n_jobs(self.jobs), len(items))
+        if FORKS and jobs > 1:
+            return _forked(call, items, jobs)
         main = os.getpid()
         calls = (delayed(_placed)(call, place, item, main) for place, item in enumerate(items))
-        jobs = Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
-        yield from jobs(calls)
+        found: Iterator[tuple[int, R]] = Parallel(
+            n_jobs=jobs, return_as="generator_unordered", batch_size=1
+        )(calls)
+        return found
 
 
 def _placed(call: Callable[[T], R], place: int, item: T, main: int) -> tuple[int, R]:
     if os.getppid() == main:
         _end_with(main)
     return place, call(item)
+
+
+FORKS = sys.platform == "linux"
+"""Whether workers are copies of this process. They then have what it knows, such as the plans that
+estimators searched for while bounds were looked up: no worker searches for them again. Elsewhere
+copies are not safe, and workers begin with nothing."""
+_INHERITED: list[tuple[Callable[[Any], Any], Sequence[Any]]] = []
+"""What the copies are to run."""
+
+
+def _forked(call: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[tuple[int, R]]:
+    """Begin the copies now, before there are threads, which a copy does not have."""
+    workers = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _begun, (os.getpid(),))
+    before = set(multiprocessing.active_children())
+    _INHERITED.append((call, items))
+    try:
+        futures = {workers.submit(_inherited, place): place for place in range(len(items))}
+    finally:
+        _INHERITED.pop()
+    copies = set(multiprocessing.active_children()) - before
+    return _drained(workers, futures, copies)
+
+
+def _begun(main: int) -> None:
+    """Ctrl-C is the main process's to heed, which ends its workers; each has one thread."""
+    threadpool_limits(limits=1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with(main)
+
+
+def _inherited(place: int) -> Any:
+    call, items = _INHERITED[-1]
+    return call(items[place])
+
+
+def _drained(
+    workers: ProcessPoolExecutor,
+    futures: Mapping[Future[R], int],
+    copies: Collection[BaseProcess],
+) -> Iterator[tuple[int, R]]:
+    """Results as they come; workers end with the last, or when no more is asked for."""
+    done = False
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+        done = True
+    finally:
+        workers.shutdown(wait=done, cancel_futures=True)
+        for copy in () if done else copies:
+            copy.terminate()
 
 
 @cache
@@ -96,7 +157,7 @@ class Dask:
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come."""
         import cloudpickle  # comes with dask
-        from dask.distributed import as_completed
+        from dask.distributed import as_completed as completed_in_cluster
 
         digest = packages_digest()
         with _by_value(self.own):
@@ -111,7 +172,7 @@ class Dask:
                 for place, item in enumerate(items)
             }
         try:
-            for future in as_completed(places):
+            for future in completed_in_cluster(places):
                 yield places[future], future.result()
         finally:
             self.client.cancel(list(places))

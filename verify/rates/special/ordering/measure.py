@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from estimators.core.accounting import compose
 from minimax.core.privacy import Approximate
+from verify.rates.backends import Processes
 from verify.rates.measure import interval
 from verify.rates.special.ordering.experiments import (
     Array,
@@ -111,13 +111,16 @@ def _run(
         for group in _by_size(fits)
         for t in range(max(2, math.ceil(trials * experiment.weight)))
     ]
-    calls = (
-        delayed(trial)(plans[k][0], [plans[k][1][i] for i in group], seed, f"{name} {t}")
-        for k, group, t in tasks
-    )
+
+    def outcomes_of(task: tuple[int, list[int], int]) -> list[Outcome]:
+        k, group, t = task
+        experiment, fits = plans[k]
+        return trial(experiment, [fits[i] for i in group], seed, f"{name} {t}")
+
+    outcomes = dict(Processes(jobs).completed(outcomes_of, tasks))
     found: list[list[list[Outcome]]] = [[[] for _ in fits] for _, fits in plans]
-    for (k, group, _), outcomes in zip(tasks, Parallel(n_jobs=jobs)(calls), strict=True):
-        for place, outcome in zip(group, outcomes, strict=True):
+    for order, (k, group, _) in enumerate(tasks):
+        for place, outcome in zip(group, outcomes[order], strict=True):
             found[k][place].append(outcome)
     return found
 
