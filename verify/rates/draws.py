@@ -14,12 +14,14 @@ import numpy as np
 
 from estimators.controls.mean import HardThresholdedMean, SampleMean
 from estimators.controls.regression import IterativeHardThresholding
-from estimators.core.summaries import Repeated, Sums
+from estimators.core.summaries import Repeated, Sorted, Sums
 from estimators.core.truncation import TruncatingEstimator
 from estimators.label_regression import LabelHardThresholding
 from estimators.local_regression import OneShotThreshold
 from estimators.logistic import PlannedLogisticRegression
 from estimators.mean import NoisyMean
+from estimators.regression import NoisyGradientRegression
+from estimators.residual_clipped import ResidualClippedRegression
 from estimators.sparse_erm import NoisyHardThresholdingClassifier
 from estimators.sparse_mean import SparseMean
 from estimators.stable_sparse_mean import StableSparseMean
@@ -27,11 +29,12 @@ from minimax.core.bound import Instance, fit_arguments
 from minimax.methods.priors import (
     DilutedInstance,
     GaussianInstance,
+    LinearInstance,
     LogisticInstance,
     SignInstance,
     TwoLabelInstance,
 )
-from minimax.methods.summaries import column_sums, record_counts
+from minimax.methods.summaries import column_sums, record_counts, sorted_records
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -44,6 +47,8 @@ READ_BY_COUNTS = (
     LabelHardThresholding,
     OneShotThreshold,
 )
+READ_IN_ANY_ORDER = (ResidualClippedRegression, NoisyGradientRegression)
+"""Through products with the rows alone, and labels record by record."""
 COUNTED = (LogisticInstance, TwoLabelInstance)
 SUMMED = (SignInstance, DilutedInstance, GaussianInstance)
 REPEATED = 4
@@ -59,6 +64,9 @@ def given(
     if kind in READ_BY_COUNTS and type(law) in COUNTED and _few_rows(estimator, n, d):
         rows, labels, counts = record_counts(law, n, rng)
         return Repeated(rows, counts), labels
+    if kind in READ_IN_ANY_ORDER and type(law) is LinearInstance and n >= REPEATED * 2**d:
+        rows, counts, labels = sorted_records(law, n, rng)
+        return Sorted(rows, counts), labels
     if kind in READ_BY_SUMS and type(law) in SUMMED:
         level = _clip_level(estimator, n, d)
         if level is not None:
