@@ -54,9 +54,15 @@ def laplace(
     check_positive(l1_sensitivity=l1_sensitivity, epsilon=epsilon)
     scale = l1_sensitivity / epsilon
     noisy = with_laplace(value, scale, rng)
-    guarantee, law = Pure(epsilon), LossLaw.LAPLACE
-    entry = LedgerEntry("laplace", l1_sensitivity, "l1", scale, (guarantee,), about=about, law=law)
-    return Release(noisy, entry)
+    return Release(noisy, _laplace_entry(l1_sensitivity, epsilon, about))
+
+
+@lru_cache(maxsize=256)
+def _laplace_entry(l1_sensitivity: float, epsilon: float, about: str) -> LedgerEntry:
+    """The same for many calls: it depends on their numbers alone."""
+    scale, guarantee = l1_sensitivity / epsilon, Pure(epsilon)
+    law = LossLaw.LAPLACE
+    return LedgerEntry("laplace", l1_sensitivity, "l1", scale, (guarantee,), about=about, law=law)
 
 
 def gaussian_scale(

@@ -200,9 +200,8 @@ def test_sorted_records_have_the_law_of_the_records() -> None:
     assert np.abs(np.corrcoef(residuals.T) - np.eye(n)).max() < 0.1  # noise is each record's own
 
 
-SORTED = Sorted(
-    np.array([[-0.6, 0.6], [0.5, 0.5], [3.0, -4.0], [0.0, 1.0]]), np.array([3, 0, 2, 4])
-)
+ROWS = np.array([[-0.6, 0.6], [0.5, 0.5], [3.0, -4.0], [0.0, 1.0]])
+SORTED = Sorted(ROWS, np.array([3, 0, 2, 4]))
 """Rows of several lengths, and one that does not occur."""
 
 
