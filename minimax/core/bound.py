@@ -265,7 +265,7 @@ class Bound:
         point = self.allowed(**given)
         with mpmath.workdps(30):
             arguments = (mpmath.mpf(point[name]) for name in self.parameters)
-            found = self._outward(mpmath.re(self._function(*arguments)))
+            found = self._outward(mpmath.re(self._function()(*arguments)))
         assert found is not None
         return found
 
@@ -275,7 +275,7 @@ class Bound:
         if self.closed_form(**given) <= 0:
             raise OutsideRegime(f"{self.name}: the closed form is zero here, it has no slope")
         point = self.point(given)
-        function = self._function
+        function = self._function()
 
         def log_expr(log_x: Number) -> Number:
             moved = {**point, name: mpmath.exp(log_x)}
@@ -304,9 +304,7 @@ class Bound:
 
         return str(sympy.latex(self.expr))
 
-    @cached_property
     def _function(self) -> Callable[..., Number]:
-        """The closed form, compiled: forming it takes longer than all that is asked of it."""
         return _compiled(self.expr, tuple(map(symbol, self.parameters)))
 
 

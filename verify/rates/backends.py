@@ -14,16 +14,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing.process import BaseProcess
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs, wrap_non_picklable_objects
 from threadpoolctl import threadpool_limits
 
 from verify.rates.fingerprint import packages_digest
@@ -46,25 +45,33 @@ class Backend(Protocol):
         """Each item's place and result, as they come; the first items are begun first."""
 
 
-@dataclass(frozen=True)
 class Processes:
     """Processes of this machine."""
 
-    jobs: int = 1
+    def __init__(self, jobs: int = 1) -> None:
+        self.jobs = jobs
+        self._copies: Copies | None = None
 
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come."""
         # Processes, not threads: the work is many small numpy calls, which would contend for the
         # interpreter.
-        jobs = min(effective_n_jobs(self.jobs), len(items))
+        jobs = effective_n_jobs(self.jobs)
         if FORKS and jobs > 1:
-            return _forked(call, items, jobs)
+            self._copies = self._copies or Copies(jobs)
+            return self._copies.completed(call, items)
         main = os.getpid()
         calls = (delayed(_placed)(call, place, item, main) for place, item in enumerate(items))
         found: Iterator[tuple[int, R]] = Parallel(
             n_jobs=jobs, return_as="generator_unordered", batch_size=1
         )(calls)
         return found
+
+    def close(self) -> None:
+        """End the workers, if there are any."""
+        if self._copies is not None:
+            self._copies.end()
+            self._copies = None
 
 
 def _placed(call: Callable[[T], R], place: int, item: T, main: int) -> tuple[int, R]:
@@ -74,24 +81,43 @@ def _placed(call: Callable[[T], R], place: int, item: T, main: int) -> tuple[int
 
 
 FORKS = sys.platform == "linux"
-"""Whether workers are copies of this process. They then have what it knows, such as the plans that
-estimators searched for while bounds were looked up: no worker searches for them again. Elsewhere
-copies are not safe, and workers begin with nothing."""
-_INHERITED: list[tuple[Callable[[Any], Any], Sequence[Any]]] = []
-"""What the copies are to run."""
+"""Whether workers are copies of this process. Elsewhere copies are not safe, and workers begin with
+nothing."""
 
 
-def _forked(call: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[tuple[int, R]]:
-    """Begin the copies now, before there are threads, which a copy does not have."""
-    workers = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _begun, (os.getpid(),))
-    before = set(multiprocessing.active_children())
-    _INHERITED.append((call, items))
-    try:
-        futures = {workers.submit(_inherited, place): place for place in range(len(items))}
-    finally:
-        _INHERITED.pop()
-    copies = set(multiprocessing.active_children()) - before
-    return _drained(workers, futures, copies)
+class Copies:
+    """Workers that are copies of this process.
+
+    They have what it knows, such as the plans that estimators searched for while bounds were looked
+    up: no worker searches for them again. They begin at once, before there are threads, which a
+    copy does not have.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        others = set(multiprocessing.active_children())
+        fork = multiprocessing.get_context("fork")
+        self._pool = ProcessPoolExecutor(jobs, fork, _begun, (os.getpid(),))
+        self._pool.submit(os.getpid).result()
+        self._workers = set(multiprocessing.active_children()) - others
+
+    def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Each item's place and result, as they come; workers end if no more is asked for."""
+        packed = (wrap_non_picklable_objects((call, item), keep_wrapper=False) for item in items)
+        futures = {
+            self._pool.submit(_run_unpacked, work): place for place, work in enumerate(packed)
+        }
+        try:
+            for future in as_completed(futures):
+                yield futures.pop(future), future.result()
+        finally:
+            if futures:
+                self.end()
+
+    def end(self) -> None:
+        """Whatever they are doing."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.terminate()
 
 
 def _begun(main: int) -> None:
@@ -101,26 +127,9 @@ def _begun(main: int) -> None:
     _end_with(main)
 
 
-def _inherited(place: int) -> Any:
-    call, items = _INHERITED[-1]
-    return call(items[place])
-
-
-def _drained(
-    workers: ProcessPoolExecutor,
-    futures: Mapping[Future[R], int],
-    copies: Collection[BaseProcess],
-) -> Iterator[tuple[int, R]]:
-    """Results as they come; workers end with the last, or when no more is asked for."""
-    done = False
-    try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-        done = True
-    finally:
-        workers.shutdown(wait=done, cancel_futures=True)
-        for copy in () if done else copies:
-            copy.terminate()
+def _run_unpacked(work: tuple[Callable[[T], R], T]) -> R:
+    call, item = work
+    return call(item)
 
 
 @cache

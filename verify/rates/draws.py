@@ -65,8 +65,8 @@ def given(
         rows, labels, counts = record_counts(law, n, rng)
         return Repeated(rows, counts), labels
     if kind in READ_IN_ANY_ORDER and type(law) is LinearInstance and n >= REPEATED * 2**d:
-        rows, counts, labels = sorted_records(law, n, rng)
-        return Sorted(rows, counts), labels
+        records = sorted_records(law, n, rng)
+        return Sorted(records.rows, records.counts), records.labels
     if kind in READ_BY_SUMS and type(law) in SUMMED:
         level = _clip_level(estimator, n, d)
         if level is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,7 @@ def _run(
     trials: float,
     seed: int,
     name: str,
-    jobs: int,
+    workers: Processes,
 ) -> list[list[list[Outcome]]]:
     """For each plan, each of its fits in order, the outcomes of all trials."""
     tasks = [
@@ -117,7 +118,7 @@ def _run(
         experiment, fits = plans[k]
         return trial(experiment, [fits[i] for i in group], seed, f"{name} {t}")
 
-    outcomes = dict(Processes(jobs).completed(outcomes_of, tasks))
+    outcomes = dict(workers.completed(outcomes_of, tasks))
     found: list[list[list[Outcome]]] = [[[] for _ in fits] for _, fits in plans]
     for order, (k, group, _) in enumerate(tasks):
         for place, outcome in zip(group, outcomes[order], strict=True):
@@ -138,11 +139,12 @@ def measure(
     """
     todo = experiments() if chosen is None else tuple(chosen)
     every = [(e, [Fit(p, m, o) for p in e.points for m in e.methods for o in m.grid]) for e in todo]
-    tuned = _run(every, profile_trials * TUNING_SHARE, seed, "tuning", jobs)
-    plans = [
-        (e, _best(e, fits, outcomes)) for (e, fits), outcomes in zip(every, tuned, strict=True)
-    ]
-    tested = _run(plans, profile_trials, seed, "test", jobs)
+    with closing(Processes(jobs)) as workers:
+        tuned = _run(every, profile_trials * TUNING_SHARE, seed, "tuning", workers)
+        plans = [
+            (e, _best(e, fits, outcomes)) for (e, fits), outcomes in zip(every, tuned, strict=True)
+        ]
+        tested = _run(plans, profile_trials, seed, "test", workers)
     ordering = Ordering([], [], [])
     for (experiment, fits), outcomes in zip(plans, tested, strict=True):
         _tell(ordering, experiment, list(zip(fits, outcomes, strict=True)), alpha, seed)
