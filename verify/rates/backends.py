@@ -58,7 +58,8 @@ class Processes:
         # interpreter.
         jobs = effective_n_jobs(self.jobs)
         if FORKS and jobs > 1:
-            self._copies = self._copies or Copies(jobs)
+            if self._copies is None or self._copies.ended:
+                self._copies = Copies(jobs)
             return self._copies.completed(call, items)
         main = os.getpid()
         calls = (delayed(_placed)(call, place, item, main) for place, item in enumerate(items))
@@ -99,6 +100,7 @@ class Copies:
         self._pool = ProcessPoolExecutor(jobs, fork, _begun, (os.getpid(),))
         self._pool.submit(os.getpid).result()
         self._workers = set(multiprocessing.active_children()) - others
+        self.ended = False
 
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come; workers end if no more is asked for."""
@@ -115,6 +117,7 @@ class Copies:
 
     def end(self) -> None:
         """Whatever they are doing."""
+        self.ended = True
         self._pool.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
             worker.terminate()

@@ -11,6 +11,7 @@ from scipy import stats
 
 from attacks.intervals import clopper_pearson
 from estimators.core.intervals import (
+    BallNoise,
     ErrorLaw,
     KnownVariance,
     MixedVariance,
@@ -144,4 +145,6 @@ def test_a_fit_without_an_interval_holds_nothing() -> None:
     known = ErrorLaw(KnownVariance(np.array(1.0)), NormalNoise(1.0))
     found = Trials(np.zeros(3), np.zeros(3), [known, NoLaw("for a test"), known])
     assert found.held(0.9, noise=True).tolist() == [True, False, True]
+    single = replace(known, noise=BallNoise((1.0,), 2), bias=0.1)  # of any kind
+    assert Trials(np.zeros(1), np.zeros(1), [single]).held(0.9, noise=True).all()
     assert not Trials(np.zeros(2), np.zeros(2), [NoLaw("for a test")]).held(0.9, noise=True).any()

@@ -235,7 +235,7 @@ class Trials(NamedTuple):
         """Laws, each with the fits that it is about: many fits have one, so that their intervals
         are found in one go."""
         everything = np.arange(len(self.targets))
-        if len(self.laws) == 1 < len(everything):
+        if len(self.laws) == 1:
             return [(law, everything) for law in self.laws if isinstance(law, ErrorLaw)]
         there = [(law, k) for k, law in enumerate(self.laws) if isinstance(law, ErrorLaw)]
         if not there:
