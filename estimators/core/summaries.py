@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from estimators.core.design import Design
+from estimators.core.design import Design, clipped_entries
 
 Array = NDArray[np.float64]
 
@@ -114,3 +114,10 @@ class Sorted(Design):
 def as_design(X: Design | Array) -> Design:
     """X, if it is a design already, or that of its rows."""
     return X if isinstance(X, Design) else Design(X)
+
+
+def clipped_design(X: Sorted | Array, bound: float) -> Design:
+    """The design of rows with entries clipped to [-bound, bound]."""
+    if isinstance(X, Sorted):
+        return Sorted(clipped_entries(X.X, bound), X.counts)
+    return Design(clipped_entries(X, bound))

@@ -22,8 +22,9 @@ from estimators.logistic import PlannedLogisticRegression
 from estimators.mean import NoisyMean
 from estimators.regression import NoisyGradientRegression
 from estimators.residual_clipped import ResidualClippedRegression
-from estimators.sparse_erm import NoisyHardThresholdingClassifier
+from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from estimators.sparse_mean import SparseMean
+from estimators.sparse_regression import PrivateHardThresholding
 from estimators.stable_sparse_mean import StableSparseMean
 from minimax.core.bound import Instance, fit_arguments
 from minimax.methods.priors import (
@@ -47,7 +48,12 @@ READ_BY_COUNTS = (
     LabelHardThresholding,
     OneShotThreshold,
 )
-READ_IN_ANY_ORDER = (ResidualClippedRegression, NoisyGradientRegression)
+READ_IN_ANY_ORDER = (
+    ResidualClippedRegression,
+    NoisyGradientRegression,
+    PrivateHardThresholding,
+    NoisyHardThresholding,
+)
 """Through products with the rows alone, and labels record by record."""
 COUNTED = (LogisticInstance, TwoLabelInstance)
 SUMMED = (SignInstance, DilutedInstance, GaussianInstance)
@@ -64,7 +70,7 @@ def given(
     if kind in READ_BY_COUNTS and type(law) in COUNTED and _few_rows(estimator, n, d):
         rows, labels, counts = record_counts(law, n, rng)
         return Repeated(rows, counts), labels
-    if kind in READ_IN_ANY_ORDER and type(law) is LinearInstance and n >= REPEATED * 2**d:
+    if _any_order(estimator) and type(law) is LinearInstance and n >= REPEATED * 2**d:
         records = sorted_records(law, n, rng)
         return Sorted(records.rows, records.counts), records.labels
     if kind in READ_BY_SUMS and type(law) in SUMMED:
@@ -72,6 +78,12 @@ def given(
         if level is not None:
             return (Sums(n, column_sums(law, n, level, rng), level),)
     return fit_arguments(instance.sample(n, rng))
+
+
+def _any_order(estimator: BaseEstimator) -> bool:
+    """Whether records may be sorted. Folds of a cross-validation are told by their places."""
+    folds = isinstance(estimator, PrivateHardThresholding) and estimator.s == "cv"
+    return type(estimator) in READ_IN_ANY_ORDER and not folds
 
 
 def _few_rows(estimator: BaseEstimator, n: int, d: int) -> bool:

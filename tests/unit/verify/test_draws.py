@@ -23,8 +23,9 @@ from estimators.randomisers.labels import BinaryLabels, GaussianLabels, LaplaceL
 from estimators.randomisers.signs import HypercubeRandomiser
 from estimators.regression import NoisyGradientRegression
 from estimators.residual_clipped import ResidualClippedRegression
-from estimators.sparse_erm import NoisyHardThresholdingClassifier
+from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from estimators.sparse_mean import SparseMean
+from estimators.sparse_regression import PrivateHardThresholding
 from estimators.stable_sparse_mean import StableSparseMean
 from estimators.thresholding import thresholded_descent
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
@@ -238,6 +239,8 @@ def test_products_of_sorted_records_are_those_of_all_of_them() -> None:
         ),
         NoisyGradientRegression(ZeroConcentrated(0.1), random_state=5),
         NoisyGradientRegression(ZeroConcentrated(0.1), steps=9, random_state=5),
+        PrivateHardThresholding(ZeroConcentrated(0.1), s=2, random_state=5),
+        NoisyHardThresholding(ZeroConcentrated(0.1), s=2, clip=0.7, steps=3, random_state=5),
     ],
 )
 def test_a_fit_to_sorted_records_is_that_to_all_of_them(estimator: Any) -> None:
@@ -366,6 +369,8 @@ def test_records_are_drawn_where_more_of_them_is_read() -> None:
     class Other(ResidualClippedRegression):
         """May do anything with its records."""
 
+    folds = PrivateHardThresholding(budget, s="cv")
+    assert not isinstance(given(folds, LinearInstance(np.zeros(4), 1.0, 1.0), 100, rng)[0], Sorted)
     for d, sorted_ in ((4, True), (5, False)):
         linear = LinearInstance(np.zeros(d), sigma=1.0, scale=1.0)
         assert isinstance(given(model, linear, 100, rng)[0], Sorted) == sorted_
