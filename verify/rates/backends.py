@@ -121,6 +121,8 @@ class Copies:
         self._pool.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
             worker.terminate()
+        for worker in self._workers:  # whose time then counts as that of this process
+            worker.join()
 
 
 def _begun(main: int) -> None:

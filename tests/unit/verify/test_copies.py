@@ -58,6 +58,21 @@ def test_workers_know_what_was_known_when_they_began(monkeypatch: pytest.MonkeyP
         assert {value for _, (value, _) in workers.completed(looked_up, ["other"] * 2)} == {8}
 
 
+def busy(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_the_time_of_workers_counts() -> None:
+    """As that of ended children of this process, by which a run's cost is told."""
+    before = os.times().children_user
+    with closing(Processes(2)) as workers:
+        assert len(list(workers.completed(busy, [0.2] * 2))) == 2
+        assert os.times().children_user - before < 0.2  # the control: not while they are there
+    assert os.times().children_user - before > 0.3
+
+
 def test_workers_end_when_no_more_is_asked_for() -> None:
     workers = Processes(2)
     pids = {pid for _, (_, pid) in workers.completed(looked_up, [""] * 4)}
