@@ -22,7 +22,6 @@ from estimators.core.checks import (
     checked_start,
     safe_range,
 )
-from estimators.core.design import Design
 from estimators.core.error_laws import Descent, iterate_error
 from estimators.core.intervals import ErrorLaw, NoLaw, WithIntervals
 from estimators.core.mechanisms import gaussian
@@ -35,6 +34,7 @@ from estimators.core.schedules import (
     run_with,
 )
 from estimators.core.spending import GivenPrivacy
+from estimators.core.summaries import as_design
 from estimators.core.truncation import (
     SEARCHED,
     TruncatingEstimator,
@@ -117,7 +117,7 @@ def clipped_gradient(X: Any, y: Array, R: float, row_bound: float, *, gram: bool
     With `gram` the data enter once, through X'X and X'y; otherwise each call costs two products
     with X. X is not copied: clipping a row is a weight per record.
     """
-    design = Design(X)
+    design = as_design(X)
     weights = design.shortening(row_bound)
     clipped, n = np.clip(y, -R, R), design.n
     if gram:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,6 +112,12 @@ class UnitNoise:
         return self.whole / (share * share if self.pure else share)
 
 
+@lru_cache(maxsize=256)
+def _usual_risk(setting: Setting) -> float:
+    """With the usual shares: a function of public numbers, and the same for many fits."""
+    return predicted_phases(setting, USUAL_SHARES, 1.0)[-1].risk
+
+
 class Run:
     """One fit: what it has found so far. Everything it decides on is public or released."""
 
@@ -138,18 +144,15 @@ class Run:
         if known is None:
             self.moment_share = min(
                 SECOND_MOMENT_SHARES,
-                key=lambda share: self._usual_risk(self._assumed(share, spread)),
+                key=lambda share: _usual_risk(self._assumed(share, spread)),
             )
             setting = self._assumed(self.moment_share, spread)
         else:
             setting = self._setting(known, self.row_bound, spread, 0.0)
-        risk = self._usual_risk(setting)
+        risk = _usual_risk(setting)
         if not risk < setting.signal:
             risk = min(risk, best_phases(setting)[-1].risk)
         return Outlook(risk, setting.signal)
-
-    def _usual_risk(self, setting: Setting) -> float:
-        return predicted_phases(setting, USUAL_SHARES, 1.0)[-1].risk
 
     def _assumed(self, share: float, sigma: float) -> Setting:
         """With a second moment that is released with this share, for rows that are assumed."""

@@ -18,7 +18,6 @@ from estimators.core.checks import (
     checked_start,
     safe_range,
 )
-from estimators.core.design import Design, clipped_entries
 from estimators.core.schedules import (
     Options,
     Schedule,
@@ -28,6 +27,7 @@ from estimators.core.schedules import (
     run_with,
 )
 from estimators.core.spending import GivenPrivacy
+from estimators.core.summaries import clipped_design
 from estimators.core.truncation import SEARCHED, Truncation, theoretical_truncation
 from estimators.core.tuning import (
     Method,
@@ -203,7 +203,7 @@ class PrivateHardThresholding(LinearPredictor, SparseEstimator):
         search, budget = self._split_for_range(budget)
         window = self._window(y, search, rng, ledger).within(SAFE_RANGE[1])
         y, level = window.clipped(y), window.largest
-        design = Design(clipped_entries(X, self._entry_bound))
+        design = clipped_design(X, self._entry_bound)
         s = self._grid[-1]
         if self.s == "cv":
             tuning, budget = split_budget(budget, self.tuning_share, 1 - self.tuning_share)

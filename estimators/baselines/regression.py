@@ -8,6 +8,7 @@ Lindenstrauss). Both clip first, so their privacy does not rest on the data.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -227,6 +228,7 @@ def sketch_log_delta(level: float, rows: int, epsilon: float) -> float:
     return float(min(best.fun, 0.0))
 
 
+@lru_cache(maxsize=1024)
 def sketch_level(rows: int, privacy: Approximate) -> float:
     """The smallest eigenvalue of A'A, in units of B^2, at which a sketch is private: see
     `sketch_log_delta`. About sqrt(rows/(2 rho)), where rho is the budget's zCDP."""
@@ -241,6 +243,7 @@ def sketch_level(rows: int, privacy: Approximate) -> float:
     return math.exp(float(optimize.brentq(excess, -20.0, high, xtol=1e-10)) + 1e-9)
 
 
+@lru_cache(maxsize=256)
 def sketch_rows(n: int, p: int, privacy: Approximate) -> int:
     """The most rows, between 2p and n, for which `sketch_level` is at most n/(16 p).
 

@@ -46,11 +46,14 @@ SMALLEST_EPSILON = 1e-12
 """What is reported where epsilon may be 0, which no definition has."""
 
 
+SPENDABLE = get_args(SpendablePrivacy)
+
+
 def check_composable(**named: object) -> None:
     """Raise naming the first argument that is not a guarantee that can be composed."""
     for name, value in named.items():
-        if not isinstance(value, SpendablePrivacy):
-            kinds = ", ".join(kind.__name__ for kind in get_args(SpendablePrivacy))
+        if type(value) not in SPENDABLE and not isinstance(value, SpendablePrivacy):
+            kinds = ", ".join(kind.__name__ for kind in SPENDABLE)
             raise TypeError(f"{name} must be one of {kinds}; got {value!r}")
 
 
@@ -160,8 +163,8 @@ def compose(
     scope is that of the ledger's guarantees; a record gets the guarantee of the worst of the parts.
     """
     ledger = tuple(ledger)
-    if kind not in get_args(SpendablePrivacy):
-        kinds = ", ".join(known.__name__ for known in get_args(SpendablePrivacy))
+    if kind not in SPENDABLE:
+        kinds = ", ".join(known.__name__ for known in SPENDABLE)
         raise TypeError(f"kind must be one of {kinds}; got {kind!r}")
     if not ledger:
         raise NotAccountable("the ledger is empty: nothing was released")

@@ -45,7 +45,7 @@ from estimators.core.losses import LogisticLoss, accepted_responses
 from estimators.core.noise import Noise, noise_source, with_noise_option
 from estimators.core.spending import DEFAULT_PRIVACY as DEFAULT_PRIVACY
 from estimators.core.spending import SpendsPrivacy, current_drawing
-from estimators.core.summaries import Sums
+from estimators.core.summaries import Sorted, Sums
 from minimax.core.privacy import Approximate, Gaussian, SpendablePrivacy
 
 Array = NDArray[np.float64]
@@ -238,6 +238,9 @@ def validated_pair(
 
     `read_later`: entries of an array of float64 are left to `settled_entries`.
     """
+    if isinstance(X, Sorted):
+        estimator.n_features_in_ = X.d
+        return X, clamped(as_floats("y", y))
     for name, value in (("X", X), ("y", y)):
         if np.ma.isMaskedArray(value):
             raise TypeError(f"{name} is a masked array: fill or drop the masked entries first")

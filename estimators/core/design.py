@@ -104,6 +104,8 @@ class Design:
         `settled` checks entries and clamps them; it is called only where a norm is not finite or
         huge.
         """
+        if isinstance(X, Design):
+            return X
         if not sparse.issparse(X):
             with np.errstate(over="ignore", invalid="ignore"):
                 norms = np.sqrt(np.einsum("ij,ij->i", X, X))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -54,9 +55,15 @@ def laplace(
     check_positive(l1_sensitivity=l1_sensitivity, epsilon=epsilon)
     scale = l1_sensitivity / epsilon
     noisy = with_laplace(value, scale, rng)
-    guarantee, law = Pure(epsilon), LossLaw.LAPLACE
-    entry = LedgerEntry("laplace", l1_sensitivity, "l1", scale, (guarantee,), about=about, law=law)
-    return Release(noisy, entry)
+    return Release(noisy, _laplace_entry(l1_sensitivity, epsilon, about))
+
+
+@lru_cache(maxsize=256)
+def _laplace_entry(l1_sensitivity: float, epsilon: float, about: str) -> LedgerEntry:
+    """The same for many calls: it depends on their numbers alone."""
+    scale, guarantee = l1_sensitivity / epsilon, Pure(epsilon)
+    law = LossLaw.LAPLACE
+    return LedgerEntry("laplace", l1_sensitivity, "l1", scale, (guarantee,), about=about, law=law)
 
 
 def gaussian_scale(
@@ -81,10 +88,14 @@ def gaussian(
     """value + N(0, scale^2) on each coordinate: exactly (l2_sensitivity / scale)-GDP."""
     check_positive(l2_sensitivity=l2_sensitivity, scale=scale)
     noisy = with_gaussian(value, scale, rng)
+    return Release(noisy, _gaussian_entry(l2_sensitivity, scale, about))
+
+
+@lru_cache(maxsize=256)
+def _gaussian_entry(l2_sensitivity: float, scale: float, about: str) -> LedgerEntry:
+    """The same for many calls: it depends on their numbers alone."""
     guarantee = Gaussian(l2_sensitivity / scale)
-    return Release(
-        noisy, LedgerEntry("gaussian", l2_sensitivity, "l2", scale, (guarantee,), about=about)
-    )
+    return LedgerEntry("gaussian", l2_sensitivity, "l2", scale, (guarantee,), about=about)
 
 
 Norm = Literal["l2", "linf"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from estimators.core.design import Design
+from estimators.core.design import Design, clipped_entries
 
 Array = NDArray[np.float64]
 
@@ -68,6 +68,56 @@ class Repeated(Design):
         return float(np.sum(self.counts * self.predict(coef) ** 2))
 
 
+class Sorted(Design):
+    """Records in the order of their rows, each of which occurs many times, with any labels.
+
+    Predictions, weights and labels are those of all records; products cost n, and not n d.
+    """
+
+    def __init__(self, rows: Array, counts: NDArray[np.int64]) -> None:
+        there = counts > 0
+        super().__init__(rows[there])
+        self.counts = counts[there]
+        self.n = int(self.counts.sum())
+        self._first = np.cumsum(self.counts) - self.counts
+        self.norms = np.repeat(self.norms, self.counts)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As the records' array would have it."""
+        return self.n, self.d
+
+    def _summed(self, weights: Array) -> Array:
+        """Over the records of each row."""
+        return np.add.reduceat(weights, self._first)
+
+    def predict(self, coef: Array) -> Array:
+        """<x_i, coef> for every record."""
+        return np.repeat(self.X @ coef, self.counts)
+
+    def correlate(self, weights: Array) -> Array:
+        """sum_i weights_i x_i."""
+        return np.asarray(self.X.T @ self._summed(weights))
+
+    def clipped_correlation(
+        self, y: Array, coef: Array, shorten: Array, weights: Array, clip: float
+    ) -> Array:
+        """sum_i weights_i clip(y_i - shorten_i <x_i, coef>) x_i."""
+        residuals = y - shorten * self.predict(coef)
+        return self.correlate(weights * np.clip(residuals, -clip, clip, out=residuals))
+
+    def gram(self, weights: Array) -> Array:
+        """sum_i weights_i^2 x_i x_i'."""
+        return np.asarray((self.X.T * self._summed(weights**2)) @ self.X)
+
+
 def as_design(X: Design | Array) -> Design:
     """X, if it is a design already, or that of its rows."""
     return X if isinstance(X, Design) else Design(X)
+
+
+def clipped_design(X: Sorted | Array, bound: float) -> Design:
+    """The design of rows with entries clipped to [-bound, bound]."""
+    if isinstance(X, Sorted):
+        return Sorted(clipped_entries(X.X, bound), X.counts)
+    return Design(clipped_entries(X, bound))

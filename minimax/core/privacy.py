@@ -53,9 +53,10 @@ class _Numbers:
     def __post_init__(self) -> None:
         for name in _letters(type(self)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise TypeError(f"{name} must be a number, got {value!r}")
-            value = float(value)
+            if type(value) is not float:
+                if isinstance(value, bool) or not isinstance(value, Real):
+                    raise TypeError(f"{name} must be a number, got {value!r}")
+                value = float(value)
             if not value > 0 or math.isinf(value):
                 raise ValueError(f"{name} must be positive and finite, got {value!r}")
             if name == "delta" and not value < 1:

@@ -94,7 +94,10 @@ def is_symbolic(*values: Number) -> bool:
 
 def library(*values: Number) -> Library:
     """The functions for these values: sympy's if one is symbolic, else a ball's, or mpmath's."""
-    if all(type(value) in PLAIN for value in values):  # searches ask often
+    for value in values:
+        if type(value) not in PLAIN:
+            break
+    else:  # searches ask often
         return FLOATS
     if is_symbolic(*values):
         return _symbolic_library()

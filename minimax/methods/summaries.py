@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from minimax.methods.priors import (
     DilutedInstance,
     GaussianInstance,
+    LinearInstance,
     LogisticInstance,
     SignInstance,
     TwoLabelInstance,
@@ -66,6 +67,26 @@ def column_sums(instance: Summed, n: int, level: float, rng: np.random.Generator
 def sign_rows(d: int, scale: float) -> Array:
     """All rows of signs, times `scale`."""
     return scale * np.array(list(itertools.product((-1.0, 1.0), repeat=d)))
+
+
+class SortedRecords(NamedTuple):
+    """Distinct rows, how many records have each, and the labels of all in this order."""
+
+    rows: Array
+    counts: NDArray[np.int64]
+    labels: Array
+
+
+def sorted_records(instance: LinearInstance, n: int, rng: np.random.Generator) -> SortedRecords:
+    """n records of a linear model in the order of their rows.
+
+    Rows are uniform and labels independent given them: counts are multinomial, and each record has
+    noise of its own. What does not depend on the order of records has the law that it has for them.
+    """
+    rows = sign_rows(len(instance.target), instance.scale)
+    counts = rng.multinomial(n, np.full(len(rows), 1 / len(rows)))
+    labels = np.repeat(rows @ instance.target, counts)
+    return SortedRecords(rows, counts, labels + instance.sigma * rng.standard_normal(n))
 
 
 def record_counts(

@@ -6,19 +6,24 @@ whatever order tasks end.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import platform
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs, wrap_non_picklable_objects
+from threadpoolctl import threadpool_limits
 
 from verify.rates.fingerprint import packages_digest
 
@@ -40,26 +45,96 @@ class Backend(Protocol):
         """Each item's place and result, as they come; the first items are begun first."""
 
 
-@dataclass(frozen=True)
 class Processes:
     """Processes of this machine."""
 
-    jobs: int = 1
+    def __init__(self, jobs: int = 1) -> None:
+        self.jobs = jobs
+        self._copies: Copies | None = None
 
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come."""
         # Processes, not threads: the work is many small numpy calls, which would contend for the
         # interpreter.
+        jobs = effective_n_jobs(self.jobs)
+        if FORKS and jobs > 1:
+            if self._copies is None or self._copies.ended:
+                self._copies = Copies(jobs)
+            return self._copies.completed(call, items)
         main = os.getpid()
         calls = (delayed(_placed)(call, place, item, main) for place, item in enumerate(items))
-        jobs = Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
-        yield from jobs(calls)
+        found: Iterator[tuple[int, R]] = Parallel(
+            n_jobs=jobs, return_as="generator_unordered", batch_size=1
+        )(calls)
+        return found
+
+    def close(self) -> None:
+        """End the workers, if there are any."""
+        if self._copies is not None:
+            self._copies.end()
+            self._copies = None
 
 
 def _placed(call: Callable[[T], R], place: int, item: T, main: int) -> tuple[int, R]:
     if os.getppid() == main:
         _end_with(main)
     return place, call(item)
+
+
+FORKS = sys.platform == "linux"
+"""Whether workers are copies of this process. Elsewhere copies are not safe, and workers begin with
+nothing."""
+
+
+class Copies:
+    """Workers that are copies of this process.
+
+    They have what it knows, such as the plans that estimators searched for while bounds were looked
+    up: no worker searches for them again. They begin at once, before there are threads, which a
+    copy does not have.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        others = set(multiprocessing.active_children())
+        fork = multiprocessing.get_context("fork")
+        self._pool = ProcessPoolExecutor(jobs, fork, _begun, (os.getpid(),))
+        self._pool.submit(os.getpid).result()
+        self._workers = set(multiprocessing.active_children()) - others
+        self.ended = False
+
+    def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Each item's place and result, as they come; workers end if no more is asked for."""
+        packed = (wrap_non_picklable_objects((call, item), keep_wrapper=False) for item in items)
+        futures = {
+            self._pool.submit(_run_unpacked, work): place for place, work in enumerate(packed)
+        }
+        try:
+            for future in as_completed(futures):
+                yield futures.pop(future), future.result()
+        finally:
+            if futures:
+                self.end()
+
+    def end(self) -> None:
+        """Whatever they are doing."""
+        self.ended = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.terminate()
+        for worker in self._workers:  # whose time then counts as that of this process
+            worker.join()
+
+
+def _begun(main: int) -> None:
+    """Ctrl-C is the main process's to heed, which ends its workers; each has one thread."""
+    threadpool_limits(limits=1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with(main)
+
+
+def _run_unpacked(work: tuple[Callable[[T], R], T]) -> R:
+    call, item = work
+    return call(item)
 
 
 @cache
@@ -96,7 +171,7 @@ class Dask:
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come."""
         import cloudpickle  # comes with dask
-        from dask.distributed import as_completed
+        from dask.distributed import as_completed as completed_in_cluster
 
         digest = packages_digest()
         with _by_value(self.own):
@@ -111,7 +186,7 @@ class Dask:
                 for place, item in enumerate(items)
             }
         try:
-            for future in as_completed(places):
+            for future in completed_in_cluster(places):
                 yield places[future], future.result()
         finally:
             self.client.cancel(list(places))

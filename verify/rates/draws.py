@@ -14,24 +14,28 @@ import numpy as np
 
 from estimators.controls.mean import HardThresholdedMean, SampleMean
 from estimators.controls.regression import IterativeHardThresholding
-from estimators.core.summaries import Repeated, Sums
+from estimators.core.summaries import Repeated, Sorted, Sums
 from estimators.core.truncation import TruncatingEstimator
 from estimators.label_regression import LabelHardThresholding
 from estimators.local_regression import OneShotThreshold
 from estimators.logistic import PlannedLogisticRegression
 from estimators.mean import NoisyMean
-from estimators.sparse_erm import NoisyHardThresholdingClassifier
+from estimators.regression import NoisyGradientRegression
+from estimators.residual_clipped import ResidualClippedRegression
+from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from estimators.sparse_mean import SparseMean
+from estimators.sparse_regression import PrivateHardThresholding
 from estimators.stable_sparse_mean import StableSparseMean
 from minimax.core.bound import Instance, fit_arguments
 from minimax.methods.priors import (
     DilutedInstance,
     GaussianInstance,
+    LinearInstance,
     LogisticInstance,
     SignInstance,
     TwoLabelInstance,
 )
-from minimax.methods.summaries import column_sums, record_counts
+from minimax.methods.summaries import column_sums, record_counts, sorted_records
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -44,6 +48,13 @@ READ_BY_COUNTS = (
     LabelHardThresholding,
     OneShotThreshold,
 )
+READ_IN_ANY_ORDER = (
+    ResidualClippedRegression,
+    NoisyGradientRegression,
+    PrivateHardThresholding,
+    NoisyHardThresholding,
+)
+"""Through products with the rows alone, and labels record by record."""
 COUNTED = (LogisticInstance, TwoLabelInstance)
 SUMMED = (SignInstance, DilutedInstance, GaussianInstance)
 REPEATED = 4
@@ -59,11 +70,20 @@ def given(
     if kind in READ_BY_COUNTS and type(law) in COUNTED and _few_rows(estimator, n, d):
         rows, labels, counts = record_counts(law, n, rng)
         return Repeated(rows, counts), labels
+    if _any_order(estimator) and type(law) is LinearInstance and n >= REPEATED * 2**d:
+        records = sorted_records(law, n, rng)
+        return Sorted(records.rows, records.counts), records.labels
     if kind in READ_BY_SUMS and type(law) in SUMMED:
         level = _clip_level(estimator, n, d)
         if level is not None:
             return (Sums(n, column_sums(law, n, level, rng), level),)
     return fit_arguments(instance.sample(n, rng))
+
+
+def _any_order(estimator: BaseEstimator) -> bool:
+    """Whether records may be sorted. Folds of a cross-validation are told by their places."""
+    folds = isinstance(estimator, PrivateHardThresholding) and estimator.s == "cv"
+    return type(estimator) in READ_IN_ANY_ORDER and not folds
 
 
 def _few_rows(estimator: BaseEstimator, n: int, d: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 
 from rich.console import Console
@@ -49,8 +50,9 @@ def run(
     intervals = len(tasks) + len(grid.cells) + 2 * len(grid.series) + 2
     intervals += sum(each.intervals for each in alone) + sum(each.intervals for each in measured)
     alpha = ALPHA / (intervals * len(LOOKS))
-    simulation = Simulation(seed, alpha, known, backend or Processes(jobs), console, own)
-    with threadpool_limits(limits=1):
+    used = nullcontext(backend) if backend else closing(Processes(jobs))
+    with threadpool_limits(limits=1), used as workers:
+        simulation = Simulation(seed, alpha, known, workers, console, own)
         studies = [
             ClaimStudy(grid.cells, grid.series, tasks, seed, alpha),
             *(each.study(profile) for each in measured),

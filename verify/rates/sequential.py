@@ -29,13 +29,13 @@ import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from verify.console import track
 from verify.rates.backends import Backend
@@ -159,12 +159,18 @@ class Piece(NamedTuple):
 def piece_values(piece: Piece, seed: int) -> Array:
     """What its trials gave. One thread: processes are what uses the other cores."""
     task, first, last = piece
-    with threadpool_limits(limits=1):
+    with _libraries().limit(limits=1):
         try:
             return task.values(seed, first, last)
         except Exception as error:
             told = f"{task.label}: a trial failed: {type(error).__name__}: {error}"
             raise TaskFailed(told) from error
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Those that have threads of their own: looking for them takes longer than short pieces do."""
+    return ThreadpoolController()
 
 
 def pieces(task: Task, first: int, last: int) -> list[Piece]:

@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from estimators.core.accounting import compose, delta_at
-from estimators.sparse_regression import PrivateHardThresholding, clipped_entries
+from estimators.core.design import clipped_entries
+from estimators.sparse_regression import PrivateHardThresholding
 from minimax.core.bound import OutsideRegime
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.problems.sparse_regression.problem import SparseRegressionProblem

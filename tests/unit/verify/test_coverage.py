@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from attacks.intervals import clopper_pearson
+from estimators.core.intervals import (
+    BallNoise,
+    ErrorLaw,
+    KnownVariance,
+    MixedVariance,
+    NoLaw,
+    NormalNoise,
+)
 from estimators.mean import NoisyMean
 from minimax.core.privacy import Pure, ZeroConcentrated
 from tests.studies import alone
@@ -17,7 +26,15 @@ from verify.rates.judge import Verdict, judge_coverage
 from verify.rates.measure import Measurement
 from verify.rates.sequential import LOOKS
 from verify.rates.special import coverage
-from verify.rates.special.coverage import CELLS, KNOWN, TOLD, Cell, fitted_trials
+from verify.rates.special.coverage import (
+    CELLS,
+    KNOWN,
+    TOLD,
+    Cell,
+    Trials,
+    fitted_trials,
+    joined,
+)
 from verify.seeds import streams
 
 SMALL = (
@@ -92,3 +109,42 @@ def test_rows_controls_and_figure(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cells_have_names_of_their_own() -> None:
     assert len({cell.claim for cell in CELLS}) == len(CELLS)
     assert coverage.SPECIAL.intervals == 4 * len(CELLS)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_intervals_of_joined_laws_are_those_of_each(mixed: bool) -> None:
+    """With noise and without; the control: a law whose noise was doubled has another interval."""
+    rng, weights = np.random.default_rng(3), np.array([0.2, 0.5, 0.3])
+    laws = []
+    for values, factor, scale in zip(
+        rng.uniform(0.1, 2, (6, 3)), rng.uniform(0.5, 2, 6), rng.uniform(0.1, 3, 6), strict=True
+    ):
+        sampling = MixedVariance(values, weights) if mixed else KnownVariance(np.array(values[0]))
+        laws.append(ErrorLaw(sampling, NormalNoise(scale), np.array(factor), shrinkage=0.8))
+    estimates = rng.standard_normal(6)
+    for noise in (True, False):
+        used = [law if noise else replace(law, noise=NormalNoise(0.0)) for law in laws]
+        whole = joined(laws) if noise else replace(joined(laws), noise=NormalNoise(0.0))
+        found = np.array(whole.interval(estimates, 0.9))
+        each = [law.interval(estimates[k : k + 1], 0.9) for k, law in enumerate(used)]
+        assert found == pytest.approx(np.array(each).reshape(6, 2).T, rel=1e-9)
+    louder = [replace(law, noise=NormalNoise(2 * law.noise.deviation)) for law in laws]
+    wider = np.array(joined(louder).interval(estimates, 0.9))
+    assert np.all(wider[1] > 1.001 * np.array(joined(laws).interval(estimates, 0.9))[1])
+
+
+def test_laws_that_differ_in_kind_are_not_joined() -> None:
+    known = ErrorLaw(KnownVariance(np.array(1.0)), NormalNoise(1.0))
+    other = ErrorLaw(MixedVariance(np.ones(2), np.full(2, 0.5)), NormalNoise(1.0))
+    for laws in ([known, other], [known, replace(known, bias=0.1)]):
+        with pytest.raises(TypeError, match="cannot be joined"):
+            joined(laws)
+
+
+def test_a_fit_without_an_interval_holds_nothing() -> None:
+    known = ErrorLaw(KnownVariance(np.array(1.0)), NormalNoise(1.0))
+    found = Trials(np.zeros(3), np.zeros(3), [known, NoLaw("for a test"), known])
+    assert found.held(0.9, noise=True).tolist() == [True, False, True]
+    single = replace(known, noise=BallNoise((1.0,), 2), bias=0.1)  # of any kind
+    assert Trials(np.zeros(1), np.zeros(1), [single]).held(0.9, noise=True).all()
+    assert not Trials(np.zeros(2), np.zeros(2), [NoLaw("for a test")]).held(0.9, noise=True).any()

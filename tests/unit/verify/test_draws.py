@@ -12,7 +12,7 @@ from scipy import special, stats
 from estimators.controls.mean import HardThresholdedMean, SampleMean
 from estimators.controls.regression import IterativeHardThresholding
 from estimators.core.design import Design
-from estimators.core.summaries import Repeated, Sums
+from estimators.core.summaries import Repeated, Sorted, Sums
 from estimators.label_regression import LabelHardThresholding, _slope
 from estimators.local_regression import OneShotThreshold
 from estimators.logistic import PlannedLogisticRegression
@@ -21,19 +21,23 @@ from estimators.randomisers.averages import coordinate_means
 from estimators.randomisers.label_sums import mean_reports
 from estimators.randomisers.labels import BinaryLabels, GaussianLabels, LaplaceLabels
 from estimators.randomisers.signs import HypercubeRandomiser
-from estimators.sparse_erm import NoisyHardThresholdingClassifier
+from estimators.regression import NoisyGradientRegression
+from estimators.residual_clipped import ResidualClippedRegression
+from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from estimators.sparse_mean import SparseMean
+from estimators.sparse_regression import PrivateHardThresholding
 from estimators.stable_sparse_mean import StableSparseMean
 from estimators.thresholding import thresholded_descent
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from minimax.methods.priors import (
     DilutedInstance,
     GaussianInstance,
+    LinearInstance,
     LogisticInstance,
     SignInstance,
     TwoLabelInstance,
 )
-from minimax.methods.summaries import column_sums, record_counts
+from minimax.methods.summaries import column_sums, record_counts, sorted_records
 from verify.rates.draws import given
 
 DRAWS = 3000
@@ -172,6 +176,85 @@ def test_a_fit_to_repeated_records_is_that_to_all_of_them(estimator: Any) -> Non
     assert estimator.fit(doubled, labels).coef_ != pytest.approx(whole, rel=1e-3)
 
 
+def test_sorted_records_have_the_law_of_the_records() -> None:
+    """Counts of rows; labels given them, which the control has of another model."""
+    rng, n = np.random.default_rng(9), 3
+    instance = LinearInstance(np.array([0.7]), sigma=0.5, scale=2.0)
+    law = multinomial_law(n, np.array([0.5, 0.5]))
+    drawn = [sorted_records(instance, n, rng) for _ in range(DRAWS)]
+    recorded = [instance.sample(n, rng) for _ in range(DRAWS)]
+    assert drawn[0].rows.tolist() == [[-2.0], [2.0]]
+    assert not rejects(Counter(tuple(each.counts.tolist()) for each in drawn), law)
+    ups = (int(np.count_nonzero(X > 0)) for X, _ in recorded)
+    assert not rejects(Counter((n - up, up) for up in ups), law)
+    assert rejects(
+        Counter(tuple(each.counts.tolist()) for each in drawn),
+        multinomial_law(n, np.array([0.6, 0.4])),
+    )
+    place = np.concatenate([np.repeat([0, 1], each.counts) for each in drawn])
+    labels = np.concatenate([each.labels for each in drawn])
+    X, y = (np.concatenate(part) for part in zip(*recorded, strict=True))
+    for row, sign in enumerate((-2.0, 2.0)):
+        assert stats.ks_2samp(labels[place == row], y[X[:, 0] == sign]).pvalue > SURE
+        assert stats.ks_2samp(labels[place == row], y[X[:, 0] == -sign]).pvalue < SURE
+    residuals = (labels - np.array([-1.4, 1.4])[place]).reshape(DRAWS, n)
+    assert np.abs(np.corrcoef(residuals.T) - np.eye(n)).max() < 0.1  # noise is each record's own
+
+
+ROWS = np.array([[-0.6, 0.6], [0.5, 0.5], [3.0, -4.0], [0.0, 1.0]])
+SORTED = Sorted(ROWS, np.array([3, 0, 2, 4]))
+"""Rows of several lengths, and one that does not occur."""
+
+
+def test_products_of_sorted_records_are_those_of_all_of_them() -> None:
+    rng = np.random.default_rng(10)
+    whole = Design(np.repeat(ROWS, [3, 0, 2, 4], axis=0))
+    coef, y, weights = rng.standard_normal(2), rng.standard_normal(9), rng.uniform(0.1, 1, 9)
+    assert SORTED.shape == whole.X.shape
+    assert SORTED.n == whole.n
+    assert SORTED.norms == pytest.approx(whole.norms)
+    assert SORTED.shortening(2.0) == pytest.approx(whole.shortening(2.0))
+    for one, other in (
+        (SORTED.predict(coef), whole.predict(coef)),
+        (SORTED.correlate(weights), whole.correlate(weights)),
+        (SORTED.gram(weights), whole.gram(weights)),
+    ):
+        assert one == pytest.approx(other, rel=1e-12)
+    clipped = [
+        design.clipped_correlation(y, coef, whole.shortening(2.0), weights, 0.4)
+        for design in (SORTED, whole)
+    ]
+    assert clipped[0] == pytest.approx(clipped[1], rel=1e-12)
+    assert SORTED.correlate(weights[::-1]) != pytest.approx(whole.correlate(weights), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ResidualClippedRegression(
+            ZeroConcentrated(0.1), row_bound=1.0, radius=1.0, sigma=0.3, random_state=5
+        ),
+        ResidualClippedRegression(
+            Pure(20.0), row_bound=1.0, radius=1.0, second_moment="isotropic", random_state=5
+        ),
+        NoisyGradientRegression(ZeroConcentrated(0.1), random_state=5),
+        NoisyGradientRegression(ZeroConcentrated(0.1), steps=9, random_state=5),
+        PrivateHardThresholding(ZeroConcentrated(0.1), s=2, random_state=5),
+        NoisyHardThresholding(ZeroConcentrated(0.1), s=2, clip=0.7, steps=3, random_state=5),
+    ],
+)
+def test_a_fit_to_sorted_records_is_that_to_all_of_them(estimator: Any) -> None:
+    """With rows that are clipped as well."""
+    instance = LinearInstance(np.array([0.5, -0.4, 0.2]), sigma=0.3, scale=0.8)
+    rows, counts, y = sorted_records(instance, 3000, np.random.default_rng(11))
+    X = np.repeat(rows, counts, axis=0)
+    whole = estimator.fit(X, y).coef_.copy()
+    fitted = estimator.fit(Sorted(rows, counts), y)
+    assert fitted.coef_ == pytest.approx(whole, rel=1e-9)
+    assert fitted.n_features_in_ == 3
+    assert estimator.fit(Sorted(-rows, counts), y).coef_ != pytest.approx(whole, rel=1e-3)
+
+
 def test_a_descent_on_mean_reports_is_that_on_all_of_them() -> None:
     rng = np.random.default_rng(5)
     model = LabelHardThresholding(Pure(1.0, scope="label"), s=1, C=2.0)
@@ -281,3 +364,14 @@ def test_records_are_drawn_where_more_of_them_is_read() -> None:
     pursuit = IterativeHardThresholding(s=1, loss="logistic")
     assert isinstance(given(pursuit, few, 100, rng)[0], Repeated)
     assert not isinstance(given(pursuit, wide, 100, rng)[0], Repeated)
+    model = ResidualClippedRegression(budget, row_bound=1.0, radius=1.0, sigma=1.0)
+
+    class Other(ResidualClippedRegression):
+        """May do anything with its records."""
+
+    folds = PrivateHardThresholding(budget, s="cv")
+    assert not isinstance(given(folds, LinearInstance(np.zeros(4), 1.0, 1.0), 100, rng)[0], Sorted)
+    for d, sorted_ in ((4, True), (5, False)):
+        linear = LinearInstance(np.zeros(d), sigma=1.0, scale=1.0)
+        assert isinstance(given(model, linear, 100, rng)[0], Sorted) == sorted_
+        assert not isinstance(given(Other(budget), linear, 100, rng)[0], Sorted)

@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.baselines.regression import AdaptiveSufficientStatistics
-from estimators.core.intervals import ErrorLaw, NoLaw, NormalNoise
+from estimators.core.intervals import (
+    ErrorLaw,
+    KnownVariance,
+    MixedVariance,
+    NoLaw,
+    NormalNoise,
+    Sampling,
+)
 from estimators.mean import NoisyMean
 from estimators.regression import NoisyGradientRegression
 from estimators.residual_clipped import ResidualClippedRegression
@@ -210,26 +217,46 @@ class Trials(NamedTuple):
     estimates: Array
     targets: Array
     laws: list[ErrorLaw | NoLaw]
+    """One for each fit, or one that stands for all."""
 
     def held(self, level: float, *, noise: bool) -> NDArray[np.bool_]:
         """Which intervals hold the parameter, made with or without the noise in their law.
 
         A fit that has no interval holds nothing.
         """
-        parts = []
-        for law, (estimates, targets) in zip(self.laws, self._grouped(), strict=True):
-            if isinstance(law, NoLaw):
-                parts.append(np.zeros(len(targets), dtype=bool))
-                continue
+        out = np.zeros(len(self.targets), dtype=bool)
+        for law, where in self._joined():
             used = law if noise else replace(law, noise=NormalNoise(0.0))
-            low, high = used.interval(estimates, level)
-            parts.append((low <= targets) & (targets <= high))
-        return np.concatenate(parts)
+            low, high = used.interval(self.estimates[where], level)
+            out[where] = (low <= self.targets[where]) & (self.targets[where] <= high)
+        return out
 
-    def _grouped(self) -> list[tuple[Array, Array]]:
-        parts = len(self.laws)
-        estimates, targets = (np.split(part, parts) for part in (self.estimates, self.targets))
-        return list(zip(estimates, targets, strict=True))
+    def _joined(self) -> list[tuple[ErrorLaw, NDArray[np.intp]]]:
+        """Laws, each with the fits that it is about: many fits have one, so that their intervals
+        are found in one go."""
+        everything = np.arange(len(self.targets))
+        if len(self.laws) == 1:
+            return [(law, everything) for law in self.laws if isinstance(law, ErrorLaw)]
+        there = [(law, k) for k, law in enumerate(self.laws) if isinstance(law, ErrorLaw)]
+        if not there:
+            return []
+        return [(joined([law for law, _ in there]), np.array([k for _, k in there]))]
+
+
+def joined(laws: Sequence[ErrorLaw]) -> ErrorLaw:
+    """The law of as many coordinates as there are laws of single ones, if their noise is normal and
+    nothing is known of a bias: only its deviation times the factor then counts."""
+    first = laws[0]
+    alike = {(type(law.sampling), type(law.noise), law.bias, law.shrinkage) for law in laws}
+    if alike != {(type(first.sampling), NormalNoise, 0.0, first.shrinkage)}:
+        raise TypeError(f"laws that cannot be joined: {alike}")
+    values = np.array([law.sampling.values for law in laws])  # type: ignore[attr-defined]
+    factors = np.array([float(law.factors) * law.noise.deviation for law in laws])
+    origin = np.array([float(law.origin) for law in laws])
+    sampling: Sampling = KnownVariance(values)
+    if isinstance(first.sampling, MixedVariance):
+        sampling = MixedVariance(values.T, first.sampling.weights)
+    return ErrorLaw(sampling, NormalNoise(1.0), factors, 0.0, first.shrinkage, origin)
 
 
 def fitted_trials(cell: Cell, first: int, last: int, seed: int) -> Trials:

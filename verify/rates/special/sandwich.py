@@ -34,6 +34,7 @@ from minimax.core.privacy import Gaussian, Pure, SpendablePrivacy
 from minimax.methods.summaries import column_sums
 from verify.plotting import new_figure
 from verify.rates.claim import Ceiling
+from verify.rates.draws import given
 from verify.rates.grid import Profile
 from verify.rates.measure import Measurement
 from verify.rates.results import Key
@@ -73,8 +74,8 @@ def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.G
     """The loss of one fit. Records that nothing clips enter a release through their mean alone."""
     estimator = cell.kind.estimator_at(privacy, cell.point)
     if not isinstance(estimator, NoisyMean):
-        fitted = estimator.set_params(random_state=rng).fit(*instance.sample(cell.n, rng))
-        release = fitted.coef_
+        records = given(estimator, instance, cell.n, rng)
+        release = estimator.set_params(random_state=rng).fit(*records).coef_
     elif cell.kind is BOUNDED:
         R = cell.point["sigma"]
         average = _average(instance, cell.n, rng)

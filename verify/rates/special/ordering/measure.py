@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from estimators.core.accounting import compose
 from minimax.core.privacy import Approximate
+from verify.rates.backends import Processes
 from verify.rates.measure import interval
 from verify.rates.special.ordering.experiments import (
     Array,
@@ -102,7 +103,7 @@ def _run(
     trials: float,
     seed: int,
     name: str,
-    jobs: int,
+    workers: Processes,
 ) -> list[list[list[Outcome]]]:
     """For each plan, each of its fits in order, the outcomes of all trials."""
     tasks = [
@@ -111,13 +112,16 @@ def _run(
         for group in _by_size(fits)
         for t in range(max(2, math.ceil(trials * experiment.weight)))
     ]
-    calls = (
-        delayed(trial)(plans[k][0], [plans[k][1][i] for i in group], seed, f"{name} {t}")
-        for k, group, t in tasks
-    )
+
+    def outcomes_of(task: tuple[int, list[int], int]) -> list[Outcome]:
+        k, group, t = task
+        experiment, fits = plans[k]
+        return trial(experiment, [fits[i] for i in group], seed, f"{name} {t}")
+
+    outcomes = dict(workers.completed(outcomes_of, tasks))
     found: list[list[list[Outcome]]] = [[[] for _ in fits] for _, fits in plans]
-    for (k, group, _), outcomes in zip(tasks, Parallel(n_jobs=jobs)(calls), strict=True):
-        for place, outcome in zip(group, outcomes, strict=True):
+    for order, (k, group, _) in enumerate(tasks):
+        for place, outcome in zip(group, outcomes[order], strict=True):
             found[k][place].append(outcome)
     return found
 
@@ -135,11 +139,12 @@ def measure(
     """
     todo = experiments() if chosen is None else tuple(chosen)
     every = [(e, [Fit(p, m, o) for p in e.points for m in e.methods for o in m.grid]) for e in todo]
-    tuned = _run(every, profile_trials * TUNING_SHARE, seed, "tuning", jobs)
-    plans = [
-        (e, _best(e, fits, outcomes)) for (e, fits), outcomes in zip(every, tuned, strict=True)
-    ]
-    tested = _run(plans, profile_trials, seed, "test", jobs)
+    with closing(Processes(jobs)) as workers:
+        tuned = _run(every, profile_trials * TUNING_SHARE, seed, "tuning", workers)
+        plans = [
+            (e, _best(e, fits, outcomes)) for (e, fits), outcomes in zip(every, tuned, strict=True)
+        ]
+        tested = _run(plans, profile_trials, seed, "test", workers)
     ordering = Ordering([], [], [])
     for (experiment, fits), outcomes in zip(plans, tested, strict=True):
         _tell(ordering, experiment, list(zip(fits, outcomes, strict=True)), alpha, seed)
