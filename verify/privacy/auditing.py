@@ -102,6 +102,7 @@ class Audit:
             "event": None if best is None else best.event,
             "likelier": None if best is None else best.counts.likelier,
             "rarer": None if best is None else best.counts.rarer,
+            "both": None if best is None else best.counts.both,
             "drawn": None if best is None else best.counts.drawn,
             "noticed_from": self.noticed_from(),
             "noticed_from_rare": self.noticed_from(RARE),
@@ -122,7 +123,7 @@ def _lines(found: Audit) -> list[str]:
     lines += [f"  {c.name}: {c.mark}{'; ' * bool(c.told)}{c.told}" for c in found.checks]
     best = found.search.best
     if best is not None:
-        k, j, m = best.counts
+        k, j, m, _ = best.counts
         lines += [
             f"  {sign} >= {found.lower:.4g} with confidence {found.confidence:g}"
             f" (claimed {claimed:.4g})",

@@ -94,7 +94,7 @@ class _Asked:
     """A pair of neighbours with all that was released on it so far."""
 
     pair: Neighbours
-    rngs: tuple[np.random.Generator, np.random.Generator]
+    rng: np.random.Generator
     seen: list[Pair] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
@@ -199,9 +199,9 @@ NOTHING = "mechanism returns nothing (None) on every data set that was tried"
 
 
 def _begun(neighbours: Sequence[Neighbours], seed: int) -> list[_Asked]:
-    children = np.random.SeedSequence(seed).spawn(2 * len(neighbours))
-    rngs = [np.random.default_rng(child) for child in children]
-    return [_Asked(pair, (rngs[2 * k], rngs[2 * k + 1])) for k, pair in enumerate(neighbours)]
+    children = np.random.SeedSequence(seed).spawn(len(neighbours))
+    rngs = map(np.random.default_rng, children)
+    return [_Asked(pair, rng) for pair, rng in zip(neighbours, rngs, strict=True)]
 
 
 def _drawn(
@@ -210,10 +210,11 @@ def _drawn(
     sides: tuple[list[Outcome], list[Outcome]] = ([], [])
     for start in range(0, batch, SLICE):
         clock.check()
-        count = min(SLICE, batch - start)
-        data = (asked.pair.first, asked.pair.second)
-        for side, own, rng in zip(sides, data, asked.rngs, strict=True):
-            side += subject.draw(own, count, rng)
+        drawn = subject.draw(
+            asked.pair.first, asked.pair.second, min(SLICE, batch - start), asked.rng
+        )
+        for side, more in zip(sides, drawn, strict=True):
+            side += more
     return sides
 
 
@@ -237,7 +238,7 @@ def _tests(
     found = []
     for each, pair in zip(asked, fresh, strict=True):
         for event in each.events:
-            counts = Counts(*event.counts(pair), len(pair.first))
+            counts = event.counts(pair)
             budget = counts.budget(claim, share)
             found.append(Tested(each.pair.about, event.about, counts, share, budget))
     return found
@@ -253,7 +254,7 @@ def _curve(
     if not tests:
         return ()
     event, pair = events[max(range(len(tests)), key=lambda k: tests[k].budget)]
-    return tuple(Counts(*moved, len(pair.first)) for moved in event.counts_along(pair, CURVE))
+    return event.counts_along(pair, CURVE)
 
 
 def _learn(

@@ -125,7 +125,7 @@ def test_everything_that_can_be_seen_is_an_outcome() -> None:
         return float(x[0])
 
     data = np.zeros(2)
-    first, second = subject(loud).draw(data, 2, np.random.default_rng(0))
+    (first,), (second,) = subject(loud).draw(data, data, 1, np.random.default_rng(0))
     assert first == second == Outcome((5.0,), "# warns UserWarning: loud")
     assert data[0] == 0
 
