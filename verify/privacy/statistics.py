@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,14 @@ DIFFERENCES = 5
 """Among so many first numbers, all differences are columns too: shared noise cancels in them."""
 FRACTIONS = 3
 """Of so many first numbers the fractional part is a column too: a lattice shows in it."""
-LEAST_BOOSTED_ROWS, BOOSTED_ROWS = 200, 20_000
+LEAST_BOOSTED_ROWS = 200
 """Releases of each side from which a classifier is learned: with fewer it learns their noise."""
+BOOSTED: dict[str, dict[str, Any]] = {
+    "a sharp classifier": {"rows": 5_000, "least": 1e-3, "learning_rate": 0.2, "max_iter": 40},
+    "a smooth classifier": {"rows": 40_000, "least": 0.05, "learning_rate": 0.1, "max_iter": 20},
+}
+"""What is rare and plain, and what is common and hardly to be seen: the rows of each side that are
+used, and the share of them that a leaf must have."""
 CANDIDATES = 200
 
 
@@ -242,30 +248,39 @@ def _linear(pair: Pair) -> list[Statistic]:
 
 
 def _boosted(pair: Pair) -> list[Statistic]:
-    """The log odds of a gradient-boosted classifier of the two sides."""
+    """The log odds of gradient-boosted classifiers of the two sides."""
     if len(pair.first) < LEAST_BOOSTED_ROWS:
         return []
-    sides = [side.numbers[:BOOSTED_ROWS] for side in pair]
-    rows = np.clip(np.vstack(sides), -1e30, 1e30)
-    varied = np.nanmax(rows, axis=0, initial=-np.inf) > np.nanmin(rows, axis=0, initial=np.inf)
+    return [found for about in BOOSTED if (found := _classifier(pair, about, **BOOSTED[about]))]
+
+
+def _classifier(
+    pair: Pair, about: str, rows: int, least: float, **options: Any
+) -> Statistic | None:
+    """One of them; None where nothing varies."""
+    sides = [side.numbers[:rows] for side in pair]
+    shown = np.clip(np.vstack(sides), -1e30, 1e30)
+    varied = np.nanmax(shown, axis=0, initial=-np.inf) > np.nanmin(shown, axis=0, initial=np.inf)
     if not varied.any():
-        return []
+        return None
     from sklearn.ensemble import HistGradientBoostingClassifier  # slow to import
     from threadpoolctl import threadpool_limits
 
     told = np.repeat([1, 0], [len(side) for side in sides])
+    leaf = max(5, int(least * len(sides[0])))
     model = HistGradientBoostingClassifier(
-        max_iter=40, max_leaf_nodes=8, learning_rate=0.2, min_samples_leaf=5, early_stopping=False
+        max_leaf_nodes=8, min_samples_leaf=leaf, early_stopping=False, **options
     )
     with threadpool_limits(1):
-        model.fit(rows[:, varied], told)
+        model.fit(shown[:, varied], told)
 
     def odds(table: Table) -> Array:
         with threadpool_limits(1):
-            shown = np.clip(table.numbers[:, varied], -1e30, 1e30)
-            return np.asarray(model.decision_function(shown))
+            return np.asarray(
+                model.decision_function(np.clip(table.numbers[:, varied], -1e30, 1e30))
+            )
 
-    return [Statistic("a boosted classifier", odds)]
+    return Statistic(about, odds)
 
 
 # --- Events ---------------------------------------------------------------------------------------
@@ -300,7 +315,8 @@ class Event:
 
     def _counts(self, pair: Pair, thresholds: Array) -> list[Counts]:
         drawn = len(pair.first)
-        shares = _tails(*(self.statistic(table) for table in pair), thresholds, self.side)
+        values = [self.statistic(table) for table in pair]
+        shares = _tails(values[0], values[1], thresholds, self.side)
         first, second, both = (np.rint(drawn * share).astype(int).tolist() for share in shares)
         likelier, rarer = (second, first) if self.swapped else (first, second)
         return sorted(
