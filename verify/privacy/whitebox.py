@@ -62,6 +62,7 @@ NORMS = {"l1": 1, "l2": 2}
 ADDING = ("laplace", "gaussian", "k-norm")
 """Mechanisms whose release is the value plus noise."""
 RESPONSE = "randomised response"
+TINY = np.finfo(float).tiny
 TESTED = (*ADDING, RESPONSE)
 """Those whose law is tested."""
 
@@ -348,10 +349,10 @@ def _levelled(call: Call, rng: np.random.Generator) -> Array:
     value's sign last: too much of the truth shows at that end.
     """
     scale = call.entries[0].scale
-    likelier = (1 + np.abs(np.ravel(call.before)) / scale) / 2
+    likelier = np.minimum(1 + np.abs(np.ravel(call.before)) / scale, 2.0) / 2
     told, u = np.ravel(call.value), rng.random(len(likelier))
     if not np.isin(told, (-scale, scale)).all():
-        return np.zeros(1) + np.finfo(float).tiny
+        return np.zeros(len(told))
     true = (told > 0) == (np.ravel(call.before) >= 0)
     return np.where(true, 1 - likelier * u, (1 - likelier) * (1 - u))
 
@@ -364,7 +365,7 @@ def _law(call: Call, rng: np.random.Generator) -> tuple[tuple[str, float], Noise
     if name == "gaussian":
         return (name, 1.0), NoiseLaw(stats.norm.cdf, lambda z: z**2 / 2, 0.5), noise
     if name == RESPONSE:
-        own = NoiseLaw(stats.uniform.cdf, lambda u: -np.log(u), 1.0)
+        own = NoiseLaw(stats.uniform.cdf, lambda u: -np.log(np.maximum(u, TINY)), 1.0)
         return (name, 1.0), own, _levelled(call, rng)
     order, d = 2 if call.entries[0].norm == "l2" else math.inf, float(len(noise))
     length = np.atleast_1d(np.linalg.norm(noise, order))
