@@ -268,10 +268,7 @@ def bin_counts(column: Array, sigma: float, last: int) -> Histogram:
 def fullest_bin(
     histogram: Histogram, last: int, search: Pure | Approximate, rng: Rng
 ) -> Release[int | None]:
-    """The bin of largest noisy count, of all or of those that pass a threshold, and its entry.
-
-    A record that is replaced moves two counts by 1.
-    """
+    """The bin of largest noisy count, of all or above a threshold; a record moves two by 1."""
     if isinstance(search, Approximate):
         name, winner = "stability histogram", stable_argmax(histogram, search, rng)
     else:
