@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,7 @@ from estimators.core.intervals import (
 from estimators.core.mechanisms import Release, gaussian, gaussian_scale, laplace
 from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import SAFE_RANGE, known
+from estimators.core.witness import shown
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Allowance
 from minimax.core.privacy import (
@@ -141,19 +143,13 @@ class KarwaVadhanMean(WithIntervals, PrivateEstimator):
         rng = self._rng()
         found, centres, offsets = np.zeros(d, dtype=bool), np.zeros(d), np.zeros(d)
         for j, column in enumerate(_columns(X)):
-            histogram = bin_counts(column, sigma, last)
-            if isinstance(search, Approximate):
-                winner = stable_argmax(histogram, search, rng)
-            else:
-                winner = noisy_argmax(histogram, last, search.epsilon, rng)
+            winner, bins = fullest_bin(bin_counts(column, sigma, last), last, search, rng)
             found[j] = winner is not None
             centres[j] = (winner or 0) * sigma
             offsets[j] = centred_clipped_mean(column, centres[j], half)
-        name = "histogram" if isinstance(search, Pure) else "stability histogram"
-        bins = LedgerEntry(name, 2.0, "l1", 2 / search.epsilon, (search,), d, "one coordinate")
         step = 2 * half / n
         noisy, entry = noisy_mean(offsets, step * d, step * math.sqrt(d), release, rng)
-        self._account([bins, entry])
+        self._account([replace(bins, count=d), entry])
         self.mean_, self.centres_, self.found_ = centres + noisy, centres, found
         self.half_width_, self.noise_scale_ = half, entry.scale
         self.error_law_ = self._error_law(n, 2 / search.epsilon, noise_law(entry, d))
@@ -267,6 +263,18 @@ def bin_counts(column: Array, sigma: float, last: int) -> Histogram:
     counts = np.bincount(numbers.astype(np.int64) + last)
     occupied = np.flatnonzero(counts)
     return occupied - last, counts[occupied]
+
+
+def fullest_bin(
+    histogram: Histogram, last: int, search: Pure | Approximate, rng: Rng
+) -> Release[int | None]:
+    """The bin of largest noisy count, of all or above a threshold; a record moves two by 1."""
+    if isinstance(search, Approximate):
+        name, winner = "stability histogram", stable_argmax(histogram, search, rng)
+    else:
+        name, winner = "histogram", noisy_argmax(histogram, last, search.epsilon, rng)
+    entry = LedgerEntry(name, 2.0, "l1", 2 / search.epsilon, (search,), 1, "one coordinate")
+    return shown(dict(zip(*histogram, strict=True)), Release(winner, entry))
 
 
 def stability_threshold(privacy: Approximate) -> float:

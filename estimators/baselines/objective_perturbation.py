@@ -7,13 +7,15 @@ for least squares in closed form, for the logistic loss by Newton's method.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import optimize, special
 
 from estimators.core.base import Array
 from minimax.core.privacy import Approximate, Pure
+
+LossName = Literal["squared", "logistic"]
 
 ROUNDING = 4 * float(np.finfo(float).eps)
 """Relative size of the few rounding errors behind each term of a computed gradient."""
@@ -77,6 +79,12 @@ def linear_term(perturbation: Perturbation, s: int, rng: np.random.Generator) ->
         return perturbation.scale * direction
     length = rng.gamma(s, perturbation.scale)
     return np.asarray(length * direction / np.linalg.norm(direction))
+
+
+def gradient_sum(loss: LossName, Z: Array, y: Array, coef: Array) -> Array:
+    """The sum of the records' gradients at coef: what the linear term hides."""
+    told = Z @ coef
+    return np.asarray(Z.T @ ((told if loss == "squared" else special.expit(told)) - y))
 
 
 def ball_least_squares(Z: Array, y: Array, ridge: float, linear: Array, radius: float) -> Array:

@@ -30,8 +30,9 @@ from estimators.core.checks import SAFE_RANGE, check_between, check_whole
 from estimators.core.design import Design, check_gram_fits
 from estimators.core.error_laws import solved_error
 from estimators.core.intervals import ErrorLaw, NoLaw, WithIntervals
-from estimators.core.mechanisms import propose_test_release
+from estimators.core.mechanisms import Release, propose_test_release
 from estimators.core.spending import GivenPrivacy
+from estimators.core.witness import shown
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 
 RELEASES = 3
@@ -344,11 +345,12 @@ class JohnsonLindenstraussRegression(LinearPredictor, PrivateEstimator):
             distance, epsilon=test.epsilon, delta=test.delta, rng=rng, about="smallest eigenvalue"
         )
         ridge = 0.0 if passed else level * square
-        sketch = gaussian_sketch(gram + ridge * np.eye(d + 1), rows, rng)
-        solution = np.linalg.lstsq(sketch[:, :d], sketch[:, d], rcond=None)[0]
         scale = math.sqrt(level * square)
         about = "sketch of the records; scale is w"
-        sketched = LedgerEntry("sketch", float(self.row_bound), "l2", scale, (release,), 1, about)
+        entry = LedgerEntry("sketch", float(self.row_bound), "l2", scale, (release,), 1, about)
+        sketch = gaussian_sketch(gram + ridge * np.eye(d + 1), rows, rng)
+        sketch, sketched = shown(gram, Release(sketch, entry))
+        solution = np.linalg.lstsq(sketch[:, :d], sketch[:, d], rcond=None)[0]
         self._account([tested, sketched])
         self.altered_, self.projections_, self.ridge_ = not passed, rows, ridge
         self.coef_ = np.asarray(solution, dtype=float)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,9 @@ from scipy import sparse
 
 from estimators.baselines.frank_wolfe import Selection, VertexDescent
 from estimators.baselines.objective_perturbation import (
+    LossName,
     ball_least_squares,
+    gradient_sum,
     linear_term,
     logistic_minimum,
     objective_perturbation,
@@ -35,11 +38,11 @@ from estimators.core.checks import (
 from estimators.core.design import Design, clipped_entries
 from estimators.core.lasso import lasso
 from estimators.core.losses import accepted_responses, chosen_loss
-from estimators.core.mechanisms import gumbel_top_k
+from estimators.core.mechanisms import Release, gumbel_top_k
 from estimators.core.spending import GivenPrivacy
+from estimators.core.witness import shown
 from minimax.core.privacy import Approximate, Pure, SpendablePrivacy, ZeroConcentrated
 
-LossName = Literal["squared", "logistic"]
 CURVATURE = {"squared": 1.0, "logistic": 0.25}
 """Largest second derivative of each loss in the prediction."""
 
@@ -289,7 +292,9 @@ class TwoStageRegression(LinearPredictor, PrivateEstimator):
         else:
             values = logistic_minimum(Z, y, perturbed.ridge, linear)
         name, about = "objective perturbation", "sum of the gradients"
-        noise = LedgerEntry(name, 2 * gradient, "l2", perturbed.scale, (release,), 1, about)
+        entry = LedgerEntry(name, 2 * gradient, "l2", perturbed.scale, (release,), 1, about)
+        gradients = partial(gradient_sum, self.loss, Z, y)
+        values, noise = shown(gradients, Release(values, entry))
         self._account([selected, noise])
         self.coef_ = np.zeros(d)
         self.coef_[support] = values

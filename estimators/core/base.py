@@ -42,7 +42,7 @@ from estimators.core.accounting import (
 from estimators.core.budget import Share
 from estimators.core.design import clamped, surely_within
 from estimators.core.losses import LogisticLoss, accepted_responses
-from estimators.core.noise import Noise, noise_source, with_noise_option
+from estimators.core.noise import Noise, noise_source, system_bits, with_noise_option
 from estimators.core.spending import DEFAULT_PRIVACY as DEFAULT_PRIVACY
 from estimators.core.spending import SpendsPrivacy, current_drawing
 from estimators.core.summaries import Sorted, Sums
@@ -60,6 +60,8 @@ SECRET_SEED = (
 
 def generator_from(random_state: Seed) -> np.random.Generator:
     """The generator that a `random_state` stands for, or an error that names it."""
+    if random_state is None:
+        return np.random.Generator(system_bits())
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
     try:

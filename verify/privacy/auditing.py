@@ -30,6 +30,10 @@ from verify.privacy.whitebox import whitebox_checks
 
 RELEASES, MOST_RELEASES = 200_000, 1_000_000
 CONFIDENCE = 0.999
+ASSUMED = (
+    "nothing is said of the data: they were taken to be five numbers, any of which may be replaced"
+    " by any other; say data, bounds, values or neighbours if they are not"
+)
 COMMON, RARE = 0.5, 0.01
 """Chances of the events for which the power is told."""
 
@@ -54,6 +58,8 @@ class Audit:
     seed: int
     seconds: float
     """How long it took."""
+    assumed: bool = False
+    """Whether nothing was said of what neighbours are."""
 
     @property
     def lower(self) -> float:
@@ -74,7 +80,7 @@ class Audit:
     @property
     def notices(self) -> tuple[str, ...]:
         """What should be known besides."""
-        return self.search.notices
+        return (*self.search.notices, *([ASSUMED] if self.assumed and self.refuted else []))
 
     def noticed_from(self, likelier: float = COMMON) -> float:
         """The budget from which an event of this chance would have been noticed, 9 times in 10."""
@@ -102,6 +108,7 @@ class Audit:
             "event": None if best is None else best.event,
             "likelier": None if best is None else best.counts.likelier,
             "rarer": None if best is None else best.counts.rarer,
+            "both": None if best is None else best.counts.both,
             "drawn": None if best is None else best.counts.drawn,
             "noticed_from": self.noticed_from(),
             "noticed_from_rare": self.noticed_from(RARE),
@@ -122,7 +129,7 @@ def _lines(found: Audit) -> list[str]:
     lines += [f"  {c.name}: {c.mark}{'; ' * bool(c.told)}{c.told}" for c in found.checks]
     best = found.search.best
     if best is not None:
-        k, j, m = best.counts
+        k, j, m, _ = best.counts
         lines += [
             f"  {sign} >= {found.lower:.4g} with confidence {found.confidence:g}"
             f" (claimed {claimed:.4g})",
@@ -217,7 +224,8 @@ def audit(
             tell=tell,
         )
     spent = time.monotonic() - started
-    return Audit(asked.name, claim, tuple(checks), found, confidence, seed, spent)
+    assumed = data is None and values is None and neighbours is None
+    return Audit(asked.name, claim, tuple(checks), found, confidence, seed, spent, assumed)
 
 
 def enough_releases(claim: Privacy) -> int:

@@ -1,19 +1,21 @@
 r"""Is a claim refuted by releases alone?
 
 **The experiment.** Pairs of neighbours are asked in stages. In a stage every pair that is left
-yields a fresh batch of releases on both sides. First the events that were chosen on *earlier*
-batches are counted on the fresh one, and each gives a lower bound on the budget (`budget.Counts`);
-then the batch joins the earlier ones, statistics are learned on the first half of them, thresholds
-are chosen on the second, the less promising half of the pairs is given up, and batches double.
+yields a fresh batch of releases, on both sides with the same noise (`Subject.draw`). First the
+events that were chosen on *earlier* batches are counted on the fresh one, and each gives a lower
+bound on the budget (`budget.Counts`); then the batch joins the earlier ones, statistics are learned
+on the first half of them, thresholds are chosen on the second, the less promising half of the pairs
+is given up, and batches double.
 
-**Statement.** A mechanism that keeps its claim, and whose releases are independent given the data,
-is refuted with probability at most 1 - confidence, whatever the mechanism, the pairs, the
-statistics, and the stage at which the audit ends; and with probability at least `confidence` every
-lower bound that the audit gives is at most the real budget.
+**Statement.** A mechanism that keeps its claim, and whose pairs of releases are independent (the
+two of a pair need not be), is refuted with probability at most 1 - confidence, whatever the
+mechanism, the pairs, the statistics, and the stage at which the audit ends; and with probability at
+least `confidence` every lower bound that the audit gives is at most the real budget.
 
 **Proof.** Given all earlier batches the events of a stage are fixed and the fresh releases are
 independent of them, so that the counts are binomial and a bound at level a is too large with
-conditional probability at most a (`budget`: two Clopper-Pearson bounds at a/2). With K stages at
+conditional probability at most a (`budget`: two Clopper-Pearson bounds at a/2; for ratios at half
+of that, the other half being for the `wager` on pairs). With K stages at
 most, known beforehand, and E events in a stage, known before its batch is drawn, a is
 (1 - confidence)/(K E), and all levels add up to at most 1 - confidence. To stop, early or for want
 of time, only leaves out terms.
@@ -94,7 +96,7 @@ class _Asked:
     """A pair of neighbours with all that was released on it so far."""
 
     pair: Neighbours
-    rngs: tuple[np.random.Generator, np.random.Generator]
+    rng: np.random.Generator
     seen: list[Pair] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
@@ -167,7 +169,7 @@ def search(
             used, done = used + 2 * len(asked) * batch, done + 1
             if k == 0:
                 layout, told = _first_look(fresh)
-                notices += told
+                notices += told or _of_noise(subject, neighbours[0], seed)
             pairs = [Pair(*map(layout.table, sides)) for sides in fresh]
             new = _tests(asked, pairs, claim, level)
             tested += new
@@ -195,13 +197,17 @@ def _affordable(neighbours: Sequence[Neighbours], releases: int) -> list[Neighbo
 
 NO_GENERATOR = "the mechanism takes no generator: its releases cannot be drawn again"
 ALIKE = "every release is the same, whatever the data and the noise: nothing to audit"
+IGNORES = "the releases on neighbours are the same, noise for noise: the data seem to be ignored"
+OTHER_NOISE = "noise does not come from the generator alone: its releases cannot be drawn again"
+REDRAWN = 20
+"""Releases that are drawn again with the same generator."""
 NOTHING = "mechanism returns nothing (None) on every data set that was tried"
 
 
 def _begun(neighbours: Sequence[Neighbours], seed: int) -> list[_Asked]:
-    children = np.random.SeedSequence(seed).spawn(2 * len(neighbours))
-    rngs = [np.random.default_rng(child) for child in children]
-    return [_Asked(pair, (rngs[2 * k], rngs[2 * k + 1])) for k, pair in enumerate(neighbours)]
+    children = np.random.SeedSequence(seed).spawn(len(neighbours))
+    rngs = map(np.random.default_rng, children)
+    return [_Asked(pair, rng) for pair, rng in zip(neighbours, rngs, strict=True)]
 
 
 def _drawn(
@@ -210,10 +216,11 @@ def _drawn(
     sides: tuple[list[Outcome], list[Outcome]] = ([], [])
     for start in range(0, batch, SLICE):
         clock.check()
-        count = min(SLICE, batch - start)
-        data = (asked.pair.first, asked.pair.second)
-        for side, own, rng in zip(sides, data, asked.rngs, strict=True):
-            side += subject.draw(own, count, rng)
+        drawn = subject.draw(
+            asked.pair.first, asked.pair.second, min(SLICE, batch - start), asked.rng
+        )
+        for side, more in zip(sides, drawn, strict=True):
+            side += more
     return sides
 
 
@@ -226,7 +233,18 @@ def _first_look(fresh: Sequence[tuple[list[Outcome], list[Outcome]]]) -> tuple[L
         raise CannotAudit(f"mechanism raises on every data set that was tried: {example}")
     if forms == {"None"}:
         raise CannotAudit(NOTHING)
-    return Layout.of(everything), [ALIKE] if len(set(everything)) == 1 else []
+    if len(set(everything)) == 1:
+        return Layout.of(everything), [ALIKE]
+    ignored = all(first == second for first, second in fresh)
+    return Layout.of(everything), [IGNORES] if ignored else []
+
+
+def _of_noise(subject: Subject, pair: Neighbours, seed: int) -> list[str]:
+    """A notice if the same generator does not give the same release."""
+    if not subject.takes_generator:
+        return []
+    once, again = subject.draw(pair.first, pair.first, REDRAWN, np.random.default_rng(seed))
+    return [] if once == again else [OTHER_NOISE]
 
 
 def _tests(
@@ -237,7 +255,7 @@ def _tests(
     found = []
     for each, pair in zip(asked, fresh, strict=True):
         for event in each.events:
-            counts = Counts(*event.counts(pair), len(pair.first))
+            counts = event.counts(pair)
             budget = counts.budget(claim, share)
             found.append(Tested(each.pair.about, event.about, counts, share, budget))
     return found
@@ -253,7 +271,7 @@ def _curve(
     if not tests:
         return ()
     event, pair = events[max(range(len(tests)), key=lambda k: tests[k].budget)]
-    return tuple(Counts(*moved, len(pair.first)) for moved in event.counts_along(pair, CURVE))
+    return event.counts_along(pair, CURVE)
 
 
 def _learn(

@@ -41,7 +41,7 @@ from minimax.core.privacy import (
     ZeroConcentrated,
     check_privacy,
 )
-from verify.privacy.ratio import least_ratio
+from verify.privacy.wager import Agreement, least_ratio
 
 Array = NDArray[np.float64]
 LETTERS: dict[type[Privacy], str] = {
@@ -133,16 +133,33 @@ def _renyi(a: Array, p: Array, q: Array) -> Array:
     return np.asarray(np.logaddexp(inside, outside) / (a - 1))
 
 
+def delta_of(claim: Pure | Approximate) -> float:
+    """The claim's delta."""
+    return claim.delta if isinstance(claim, Approximate) else 0.0
+
+
 class Counts(NamedTuple):
-    """How many of `drawn` releases on each side fell in an event."""
+    """How many of `drawn` pairs of releases fell in an event: on each side, and on both."""
 
     likelier: int
     rarer: int
     drawn: int
+    both: int
+
+    @staticmethod
+    def independent(likelier: int, rarer: int, drawn: int) -> Counts:
+        """As if the two releases of a pair had nothing in common."""
+        return Counts(likelier, rarer, drawn, round(likelier * rarer / drawn))
+
+    @property
+    def agreement(self) -> Agreement:
+        """The pairs, told apart by where the event is."""
+        first, second = self.likelier - self.both, self.rarer - self.both
+        return Agreement(self.both, first, second, self.drawn - self.both - first - second)
 
     def chances(self, level: float) -> tuple[float, float]:
         """p <= P(S) and q >= Q(S), each wrong with chance at most level/2 (Clopper, Pearson)."""
-        k, j, m = self
+        k, j, m, _ = self
         low = float(stats.beta.ppf(level / 2, k, m - k + 1)) if k else 0.0
         high = float(stats.beta.isf(level / 2, j + 1, m - j)) if j < m else 1.0
         return low, high
@@ -150,16 +167,13 @@ class Counts(NamedTuple):
     def budget(self, claim: Privacy, level: float) -> float:
         """A lower bound on the claim's number, wrong with chance at most `level`.
 
-        For pure and (epsilon, delta) claims the level is shared with the exact test of a ratio,
-        of the event and of its complement (`verify.privacy.ratio`), from the claim's number on.
+        For pure and (epsilon, delta) claims the level is shared with the wager on pairs
+        (`verify.privacy.wager`), from the claim's number on.
         """
         if not isinstance(claim, (Pure, Approximate)):
             return float(least_budget(claim, *self.chances(level)))
-        k, j, m = self
-        delta = claim.delta if isinstance(claim, Approximate) else 0.0
-        sides = ((k, j), (m - j, m - k))
-        found = [least_ratio(*side, m, delta, level / 3, claim.epsilon) for side in sides]
-        return max(float(least_budget(claim, *self.chances(level / 3))), *found)
+        found = least_ratio(self.agreement, delta_of(claim), level / 2, claim.epsilon)
+        return max(float(least_budget(claim, *self.chances(level / 2))), found)
 
 
 def refutes(claim: Privacy, budget: float) -> bool:
@@ -178,7 +192,7 @@ def noticed_from(claim: Privacy, drawn: int, level: float, likelier: float = 0.5
     def noticed(number: float) -> bool:
         rarer = _rarest(with_budget(claim, number), likelier)
         j = int(stats.binom.ppf(0.95, drawn, rarer))
-        return refutes(claim, Counts(k, j, drawn).budget(claim, level))
+        return refutes(claim, Counts.independent(k, j, drawn).budget(claim, level))
 
     low, high = stated(claim), stated(claim)
     while not noticed(high):

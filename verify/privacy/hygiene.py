@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import pickle
 from typing import Any
@@ -96,12 +97,35 @@ def hygiene_checks(estimator: Any, neighbours: list[Neighbours]) -> list[Check]:
         raise CannotAudit(f"mechanism cannot be fitted to the data given: {error}") from error
     repeats = not differing(first, second)  # as discrete releases may: the search decides
     fresh = Check("fresh noise", None if repeats else True, REPEATS if repeats else "")
-    return [_attributes(estimator, neighbours), fresh, _pickled(first, example)]
+    again = _released_again(estimator, example)
+    return [_attributes(estimator, neighbours), fresh, again, _pickled(first, example)]
 
 
 REPEATS = "two unseeded fits are equal"
+AGAIN, DISTINCT = 30, 20
+CACHED = "one object gives the same release again and again: its noise is kept"
 ALL_RELEASED = "the class names no `releases`: all are taken for released"
 KEEPS_GENERATOR = "an unseeded fit keeps a generator: its noise can be computed"
+
+
+def _released_again(estimator: Any, data: Data) -> Check:
+    """One object that is fitted again and again does not repeat its noise.
+
+    It fails if all of `AGAIN` fits of one object are equal where most of as many fits of fresh ones
+    are different. If noise is fresh and a the chance of the likeliest release, that has chance at
+    most a^29 (1 - a)^19 times the number of ways to choose 19 of 30, which is below 10^-6.
+    """
+    made, args = fresh_copy(estimator, None), data if isinstance(data, tuple) else (data,)
+    first = copy.deepcopy(made.fit(*args))
+    if any(differing(first, made.fit(*args)) for _ in range(AGAIN - 1)):
+        return Check("released again", True)
+    fresh = [fitted(estimator, data, None) for _ in range(AGAIN)]
+    distinct: list[Any] = []
+    for each in fresh:
+        if all(differing(each, other) for other in distinct):
+            distinct.append(each)
+    cached = len(distinct) >= DISTINCT
+    return Check("released again", False if cached else None, CACHED if cached else REPEATS)
 
 
 def _attributes(estimator: Any, neighbours: list[Neighbours]) -> Check:

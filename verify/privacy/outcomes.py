@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,18 +48,30 @@ class Subject:
     call: Mechanism
     takes_generator: bool = True
 
-    def draw(self, data: Data, count: int, rng: np.random.Generator) -> list[Outcome]:
-        """So many independent outcomes; every call gets data of its own, which it may change."""
-        found = []
+    def draw(
+        self, first: Data, second: Data, count: int, rng: np.random.Generator
+    ) -> tuple[list[Outcome], list[Outcome]]:
+        """So many outcomes on each of two data sets; every call gets data of its own, which it may
+        change.
+
+        The two calls of a pair are given the same generator in the same state, the next pair one in
+        a state drawn anew: pairs are independent, and a pair differs by what the data do to it.
+        """
+        given = np.random.Generator(np.random.PCG64(rng.integers(1 << 63)))
+        state, places = given.bit_generator.state, rng.bytes(16 * count)
+        sides: tuple[list[Outcome], list[Outcome]] = ([], [])
         with warnings.catch_warnings(record=True) as said, np.errstate(all="warn"):
             warnings.simplefilter("always")
-            for _ in range(count):
-                found.append(self._outcome(data, rng))
-                if said:
-                    form = f"{found[-1].form} warns {_texts(said)}"
-                    found[-1] = Outcome(found[-1].numbers, form)
-                    said.clear()
-        return found
+            for k in range(0, 16 * count, 16):
+                state["state"]["state"] = int.from_bytes(places[k : k + 16])
+                for side, data in zip(sides, (first, second), strict=True):
+                    given.bit_generator.state = state
+                    seen = self._outcome(data, given)
+                    if said:
+                        seen = Outcome(seen.numbers, f"{seen.form} warns {_texts(said)}")
+                        said.clear()
+                    side.append(seen)
+        return sides
 
     def _outcome(self, data: Data, rng: np.random.Generator) -> Outcome:
         try:
@@ -136,11 +149,23 @@ def _is_result(name: str) -> bool:
 
 def outcome_of(release: Any) -> Outcome:
     """The numbers of a release, in order, and the rest of it as a text."""
-    if type(release) is float and math.isfinite(release):  # the common case, fast
+    if type(release) is float and math.isfinite(release):  # the common cases, fast
         return Outcome((release,), "#")
+    if type(release) in (list, tuple) and PLAIN.issuperset(map(type, release)):
+        found = tuple(map(float, release))
+        if math.isfinite(sum(found)):
+            return Outcome(found, _flat_form(len(found)))
     numbers: list[float | None] = []
     form = _read(release, numbers)
     return Outcome(tuple(numbers), form)
+
+
+PLAIN = frozenset((bool, int, float))
+
+
+@cache
+def _flat_form(length: int) -> str:
+    return f"[{', '.join('#' * length)}]"
 
 
 def _read(value: Any, numbers: list[float | None]) -> str:

@@ -26,7 +26,9 @@ def figure(found: Audit) -> Figure:
     if found.search.curve:
         p, q = (np.array([c[k] / c.drawn for c in found.search.curve]) for k in (0, 1))
         low, high = zip(*(c.chances(BAND) for c in found.search.curve), strict=True)
-        above = [type(c)(c.rarer, c.likelier, c.drawn).chances(BAND) for c in found.search.curve]
+        above = [
+            c._replace(likelier=c.rarer, rarer=c.likelier).chances(BAND) for c in found.search.curve
+        ]
         axis.plot(q, p, color="C3", label="measured")
         axis.fill_between(q, low, [pair[1] for pair in above], color="C3", alpha=0.2)
         axis.plot(high, low, ":", color="C3", label=f"surely reached, {1 - BAND:.0%} each point")

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from minimax.core.privacy import Privacy
-from verify.privacy.budget import least_budget
+from minimax.core.privacy import Approximate, Privacy, Pure
+from verify.privacy.budget import Counts, delta_of, least_budget
 from verify.privacy.outcomes import Outcome
 
 Array = NDArray[np.float64]
@@ -34,8 +34,14 @@ DIFFERENCES = 5
 """Among so many first numbers, all differences are columns too: shared noise cancels in them."""
 FRACTIONS = 3
 """Of so many first numbers the fractional part is a column too: a lattice shows in it."""
-LEAST_BOOSTED_ROWS, BOOSTED_ROWS = 200, 20_000
+LEAST_BOOSTED_ROWS = 200
 """Releases of each side from which a classifier is learned: with fewer it learns their noise."""
+BOOSTED: dict[str, dict[str, Any]] = {
+    "a sharp classifier": {"rows": 5_000, "least": 1e-3, "learning_rate": 0.2, "max_iter": 40},
+    "a smooth classifier": {"rows": 40_000, "least": 0.05, "learning_rate": 0.1, "max_iter": 20},
+}
+"""What is rare and plain, and what is common and hardly to be seen: the rows of each side that are
+used, and the share of them that a leaf must have."""
 CANDIDATES = 200
 
 
@@ -123,7 +129,7 @@ class Statistic:
 
 
 class Pair(NamedTuple):
-    """Releases on X and on its neighbour."""
+    """Releases on X and on its neighbour, row by row with the same noise."""
 
     first: Table
     second: Table
@@ -143,9 +149,9 @@ def _columns(pair: Pair, names: Sequence[str]) -> list[Statistic]:
     found = []
     for j in (int(j) for j in best if apart[j] > 0):
         found.append(Statistic(names[j], partial(_column, j=j)))
-        scores = _scores(*(side.numbers[:, j].tolist() for side in pair))
-        if scores:
-            own = partial(_column_scores, j=j, scores=scores)
+        repeated = _repeated(*(side.numbers[:, j] for side in pair))
+        if len(repeated.values):
+            own = partial(_column_scores, j=j, repeated=repeated)
             found.append(Statistic(f"{names[j]}, value by value", own))
     return found
 
@@ -154,8 +160,28 @@ def _column(table: Table, j: int) -> Array:
     return table.numbers[:, j]
 
 
-def _column_scores(table: Table, j: int, scores: Scores) -> Array:
-    return _looked_up(table.numbers[:, j].tolist(), scores)
+class _Repeated(NamedTuple):
+    """Numbers that occur again and again, in order, and the log ratio of how often."""
+
+    values: Array
+    scores: Array
+
+
+def _repeated(first: Array, second: Array) -> _Repeated:
+    """Those of two columns; none if all are different, or all the same."""
+    values, places = np.unique(np.concatenate([first, second]), return_inverse=True)
+    sides = np.split(places, [len(first)])
+    here, there = (np.bincount(side, minlength=len(values)) for side in sides)
+    often = np.where(np.isnan(values), 0, here + there)
+    most = MOST_ATOMS if len(values) > 1 else 0
+    kept = np.sort(np.argsort(-often)[: min(most, np.count_nonzero(often > 2))])
+    return _Repeated(values[kept], np.log((here[kept] + 0.5) / (there[kept] + 0.5)))
+
+
+def _column_scores(table: Table, j: int, repeated: _Repeated) -> Array:
+    column = table.numbers[:, j]
+    at = np.minimum(np.searchsorted(repeated.values, column), len(repeated.values) - 1)
+    return np.where(repeated.values[at] == column, repeated.scores[at], 0.0)
 
 
 def _distance(a: Array, b: Array) -> float:
@@ -222,30 +248,39 @@ def _linear(pair: Pair) -> list[Statistic]:
 
 
 def _boosted(pair: Pair) -> list[Statistic]:
-    """The log odds of a gradient-boosted classifier of the two sides."""
+    """The log odds of gradient-boosted classifiers of the two sides."""
     if len(pair.first) < LEAST_BOOSTED_ROWS:
         return []
-    sides = [side.numbers[:BOOSTED_ROWS] for side in pair]
-    rows = np.clip(np.vstack(sides), -1e30, 1e30)
-    varied = np.nanmax(rows, axis=0, initial=-np.inf) > np.nanmin(rows, axis=0, initial=np.inf)
+    return [found for about in BOOSTED if (found := _classifier(pair, about, **BOOSTED[about]))]
+
+
+def _classifier(
+    pair: Pair, about: str, rows: int, least: float, **options: Any
+) -> Statistic | None:
+    """One of them; None where nothing varies."""
+    sides = [side.numbers[:rows] for side in pair]
+    shown = np.clip(np.vstack(sides), -1e30, 1e30)
+    varied = np.nanmax(shown, axis=0, initial=-np.inf) > np.nanmin(shown, axis=0, initial=np.inf)
     if not varied.any():
-        return []
+        return None
     from sklearn.ensemble import HistGradientBoostingClassifier  # slow to import
     from threadpoolctl import threadpool_limits
 
     told = np.repeat([1, 0], [len(side) for side in sides])
+    leaf = max(5, int(least * len(sides[0])))
     model = HistGradientBoostingClassifier(
-        max_iter=40, max_leaf_nodes=8, learning_rate=0.2, min_samples_leaf=5, early_stopping=False
+        max_leaf_nodes=8, min_samples_leaf=leaf, early_stopping=False, **options
     )
     with threadpool_limits(1):
-        model.fit(rows[:, varied], told)
+        model.fit(shown[:, varied], told)
 
     def odds(table: Table) -> Array:
         with threadpool_limits(1):
-            shown = np.clip(table.numbers[:, varied], -1e30, 1e30)
-            return np.asarray(model.decision_function(shown))
+            return np.asarray(
+                model.decision_function(np.clip(table.numbers[:, varied], -1e30, 1e30))
+            )
 
-    return [Statistic("a boosted classifier", odds)]
+    return Statistic(about, odds)
 
 
 # --- Events ---------------------------------------------------------------------------------------
@@ -268,26 +303,25 @@ class Event:
         where = "the neighbour" if self.swapped else "X"
         return f"{self.statistic.about} {self.side} {self.threshold:.6g}, likelier on {where}"
 
-    def count(self, table: Table) -> int:
-        """How many releases of a table fall in the event."""
-        values = self.statistic(table)
-        inside = values >= self.threshold if self.side == ">=" else values <= self.threshold
-        return int(np.count_nonzero(inside))
+    def counts(self, pair: Pair) -> Counts:
+        """How many releases of these pairs fall in the event."""
+        return self._counts(pair, np.array([self.threshold]))[0]
 
-    def counts(self, pair: Pair) -> tuple[int, int]:
-        """Of the likelier side and of the rarer."""
-        first, second = (self.count(table) for table in pair)
-        return (second, first) if self.swapped else (first, second)
-
-    def counts_along(self, pair: Pair, points: int) -> list[tuple[int, int]]:
+    def counts_along(self, pair: Pair, points: int) -> tuple[Counts, ...]:
         """The same for thresholds that run through the values, the rarest event first."""
-        first, second = (np.sort(self.statistic(table)) for table in pair)
+        values = np.concatenate([self.statistic(table) for table in pair])
         shares = special.expit(np.linspace(-7, 7, points))
-        thresholds = np.quantile(np.concatenate([first, second]), shares, method="lower")
-        counts = [_tail(v, thresholds, self.side) * len(v) for v in (first, second)]
-        likelier, rarer = reversed(counts) if self.swapped else counts
-        found = {(round(float(k)), round(float(j))) for k, j in zip(likelier, rarer, strict=True)}
-        return sorted(found)
+        return tuple(self._counts(pair, np.quantile(values, shares, method="lower")))
+
+    def _counts(self, pair: Pair, thresholds: Array) -> list[Counts]:
+        drawn = len(pair.first)
+        values = [self.statistic(table) for table in pair]
+        shares = _tails(values[0], values[1], thresholds, self.side)
+        first, second, both = (np.rint(drawn * share).astype(int).tolist() for share in shares)
+        likelier, rarer = (second, first) if self.swapped else (first, second)
+        return sorted(
+            {Counts(k, j, drawn, b) for k, j, b in zip(likelier, rarer, both, strict=True)}
+        )
 
 
 def promising_events(
@@ -301,15 +335,15 @@ def promising_events(
 def _best_event(
     statistic: Statistic, pair: Pair, claim: Privacy, drawn: int, level: float
 ) -> Event:
-    first, second = (np.sort(statistic(table)) for table in pair)
+    first, second = (statistic(table) for table in pair)
     thresholds = _thresholds(first, second)
     best = Event(statistic, float(thresholds[0]), ">=", False, -math.inf)
     sides: tuple[Side, ...] = (">=", "<=")
     for side in sides:
-        p, q = (_tail(values, thresholds, side) for values in (first, second))
+        p, q, both = _tails(first, second, thresholds, side)
         for swapped in (False, True):
             chances = (q, p) if swapped else (p, q)
-            hoped = _promise(*chances, len(first), claim, drawn, level)
+            hoped = _promise(*chances, both, len(first), claim, drawn, level)
             at = int(np.argmax(hoped))
             if hoped[at] > best.promise:
                 best = Event(statistic, float(thresholds[at]), side, swapped, float(hoped[at]))
@@ -325,6 +359,12 @@ def _thresholds(first: Array, second: Array) -> Array:
     return np.unique(pooled[(share * (len(pooled) - 1)).astype(int)])
 
 
+def _tails(first: Array, second: Array, thresholds: Array, side: Side) -> tuple[Array, ...]:
+    """The share of pairs in each event: on the first side, on the second, on both."""
+    worse = np.minimum(first, second) if side == ">=" else np.maximum(first, second)
+    return tuple(_tail(np.sort(values), thresholds, side) for values in (first, second, worse))
+
+
 def _tail(ordered: Array, thresholds: Array, side: Side) -> Array:
     """The share of values in each event."""
     if side == ">=":
@@ -332,12 +372,22 @@ def _tail(ordered: Array, thresholds: Array, side: Side) -> Array:
     return np.asarray(np.searchsorted(ordered, thresholds, side="right") / len(ordered))
 
 
-def _promise(p: Array, q: Array, n: int, claim: Privacy, drawn: int, level: float) -> Array:
-    """The bound that a test would give if chances are what n releases say, less one deviation.
+def _promise(
+    p: Array, q: Array, both: Array, n: int, claim: Privacy, drawn: int, level: float
+) -> Array:
+    """What a test may be hoped to show if chances are what n pairs say, less one deviation.
 
+    Of a ratio, how many deviations the claim will be exceeded by; of other claims the bound itself.
     Where that is 0, as at first for a small budget, what is left of it decides without the test,
     and then how many deviations p and q are apart.
     """
+    if isinstance(claim, (Pure, Approximate)):
+        ratio = math.exp(claim.epsilon)
+        excess = p - ratio * q
+        spread = np.sqrt(p + ratio**2 * q - 2 * ratio * both - excess**2 + 1 / n)
+        return np.asarray(
+            (excess - delta_of(claim) - spread / math.sqrt(n)) / spread * math.sqrt(drawn)
+        )
     z = -float(special.ndtri(level / 2))
     low, high = _wilson(p, n, 1.0)[0], _wilson(q, n, 1.0)[1]
     tested = least_budget(claim, _wilson(low, drawn, z)[0], _wilson(high, drawn, z)[1])

@@ -8,10 +8,10 @@ a fit gives out must be computed from what was released and from public numbers,
 end with the very attributes of the fit on X, to the last bit: what differs was not paid for.
 
 **Noise.** What was added, over the scale of its entry, has the stated law: Kolmogorov's exact test
-of all coordinates (Laplace, normal), or of lengths (K-norm noise has a Gamma(d) length in its
-norm), and an exact test of the scale: the sum of |z|, of z^2/2 or of lengths is a Gamma variable.
-It gets half of the audit's error, the search for events the other half; the other checks
-have none.
+of all coordinates (Laplace, normal), of the levels of randomised responses, or of lengths (K-norm
+noise has a Gamma(d) length in its norm), and an exact test of the scale: the sum of |z|, of z^2/2
+or of lengths is a Gamma variable. It gets half of the audit's error, the search for events the
+other half; the other checks have none.
 
 **Exact curve.** Where all calls are Gaussian and the movements m_i do not depend on the path, the
 transcripts on the pair are N(0, I) and N(v, I) up to a linear map, |v|^2 = sum (m_i/scale_i)^2: the
@@ -61,6 +61,10 @@ NORMS = {"l1": 1, "l2": 2}
 """All others are the largest of the movements."""
 ADDING = ("laplace", "gaussian", "k-norm")
 """Mechanisms whose release is the value plus noise."""
+RESPONSE = "randomised response"
+TINY = np.finfo(float).tiny
+TESTED = (*ADDING, RESPONSE)
+"""Those whose law is tested."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +81,32 @@ class Call:
         return np.asarray((self.value - self.before) / self.entries[0].scale, dtype=float)
 
     def moved(self, other: Call, entry: LedgerEntry) -> float:
-        """How far the value before noise is from another one, in the entry's norm."""
-        step = np.ravel(np.asarray(self.before, dtype=float) - np.asarray(other.before))
+        """How far the value before noise is from another one, in the entry's norm.
+
+        For reports whose entry has the radius of what they may be about: the size of the record
+        that was replaced, if it is one; of a sketch, what a row does to A'A.
+        """
+        if isinstance(self.before, dict):
+            bins = self.before.keys() | other.before.keys()
+            return float(sum(abs(self.before.get(k, 0) - other.before.get(k, 0)) for k in bins))
+        here, there = (np.asarray(call.before, dtype=float) for call in (self, other))
+        step, order = here - there, NORMS.get(entry.norm, math.inf)
+        if entry.mechanism == "sketch":
+            return math.sqrt(float(np.linalg.norm(step, 2)))
+        if entry.guarantees[0].scope == "local" or entry.norm == "log ratio":
+            return _size_of_replaced(here, there, order)
         if len(self.entries) > 1:  # peeling releases its values one by one
             return float(np.abs(step).max())
-        return float(np.linalg.norm(step, NORMS.get(entry.norm, math.inf)))
+        return float(np.linalg.norm(np.ravel(step), order))
+
+
+def _size_of_replaced(here: Array, there: Array, order: float) -> float:
+    """The larger norm of the one row in which two tables differ; infinity if there are more."""
+    replaced = np.flatnonzero((here != there).reshape(len(here), -1).any(axis=1))
+    if len(replaced) > 1:
+        return math.inf
+    rows = [np.ravel(table[k]) for k in replaced for table in (here, there)]
+    return max((float(np.linalg.norm(row, order)) for row in rows), default=0.0)
 
 
 def _entries(entry: Any) -> tuple[LedgerEntry, ...]:
@@ -95,8 +120,14 @@ class Recorder:
     calls: list[Call] = field(default_factory=list)
 
     def __call__(self, before: Any, result: Any) -> Any:
-        self.calls.append(Call(np.copy(before), result[0], _entries(result[1])))
+        self.keep(before, result[0], _entries(result[1]))
         return result
+
+    def keep(self, before: Any, value: Any, entries: tuple[LedgerEntry, ...]) -> None:
+        """A call, with what noise hides of it if that was the release."""
+        hidden = before(value) if callable(before) else before
+        own = dict(hidden) if isinstance(hidden, dict) else np.copy(hidden)
+        self.calls.append(Call(own, value, entries))
 
 
 class OtherPath(Exception):
@@ -110,11 +141,11 @@ class Replayer(Recorder):
     path: Sequence[Call] = ()
 
     def __call__(self, before: Any, result: Any) -> Any:
-        super().__call__(before, result)
-        at = len(self.calls) - 1
-        if at >= len(self.path) or self.path[at].entries != self.calls[at].entries:
+        at, entries = len(self.calls), _entries(result[1])
+        if at >= len(self.path) or self.path[at].entries != entries:
             raise OtherPath(f"call {at + 1} is another one")
         value, entry = self.path[at].value, result[1]
+        self.keep(before, value, entries)
         return type(result)(value, entry) if hasattr(result, "_fields") else (value, entry)
 
 
@@ -311,13 +342,31 @@ class NoiseLaw:
         return 2 * min(float(stats.kstest(drawn, self.cdf).pvalue), float(scale))
 
 
-def _law(call: Call) -> tuple[tuple[str, float], NoiseLaw, Array]:
+def _levelled(call: Call, rng: np.random.Generator) -> Array:
+    """Uniform numbers, if the two reports +-scale have the chances that make them unbiased.
+
+    With u uniform, a report of chance p is spread over its share of [0, 1], the one that has the
+    value's sign last: too much of the truth shows at that end.
+    """
+    scale = call.entries[0].scale
+    likelier = np.minimum(1 + np.abs(np.ravel(call.before)) / scale, 2.0) / 2
+    told, u = np.ravel(call.value), rng.random(len(likelier))
+    if not np.isin(told, (-scale, scale)).all():
+        return np.zeros(len(told))
+    true = (told > 0) == (np.ravel(call.before) >= 0)
+    return np.where(true, 1 - likelier * u, (1 - likelier) * (1 - u))
+
+
+def _law(call: Call, rng: np.random.Generator) -> tuple[tuple[str, float], NoiseLaw, Array]:
     """Which law the noise of a call should have, and what of it has this law."""
     name, noise = call.entries[0].mechanism, np.ravel(call.noise)
     if name == "laplace":
         return (name, 1.0), NoiseLaw(stats.laplace.cdf, np.abs, 1.0), noise
     if name == "gaussian":
         return (name, 1.0), NoiseLaw(stats.norm.cdf, lambda z: z**2 / 2, 0.5), noise
+    if name == RESPONSE:
+        own = NoiseLaw(stats.uniform.cdf, lambda u: -np.log(np.maximum(u, TINY)), 1.0)
+        return (name, 1.0), own, _levelled(call, rng)
     order, d = 2 if call.entries[0].norm == "l2" else math.inf, float(len(noise))
     length = np.atleast_1d(np.linalg.norm(noise, order))
     return (name, d), NoiseLaw(stats.gamma(d).cdf, np.abs, d), length
@@ -326,12 +375,12 @@ def _law(call: Call) -> tuple[tuple[str, float], NoiseLaw, Array]:
 def _noise(estimator: Any, data: Data, level: float) -> Check:
     """The noise of many fits, each law apart; the level is shared."""
     drawn: dict[tuple[str, float], tuple[NoiseLaw, list[Array]]] = {}
-    hardened = is_hardened(estimator)
+    hardened, rng = is_hardened(estimator), np.random.default_rng(FIRST_NOISE_SEED)
     for seed in range(NOISE_FITS):
         own = None if hardened else FIRST_NOISE_SEED + seed
         for call in recorded(estimator, data, own)[1]:
-            if len(call.entries) == 1 and call.entries[0].mechanism in ADDING:
-                key, law, noise = _law(call)
+            if len(call.entries) == 1 and call.entries[0].mechanism in TESTED:
+                key, law, noise = _law(call, rng)
                 drawn.setdefault(key, (law, []))[1].append(noise)
         if sum(len(part) for _, parts in drawn.values() for part in parts) > ENOUGH_NOISE:
             break

@@ -12,7 +12,8 @@ import pytest
 from estimators import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure
 from verify.privacy import CannotAudit, audit, histograms, query_answers, replaced_records
-from verify.privacy.blackbox import ALIKE, NO_GENERATOR, plan
+from verify.privacy.auditing import ASSUMED
+from verify.privacy.blackbox import ALIKE, IGNORES, NO_GENERATOR, OTHER_NOISE, plan
 from verify.privacy.outcomes import Outcome, outcome_of, subject
 
 FEW = 4_000
@@ -100,6 +101,14 @@ def test_notices() -> None:
     assert found.notices == (NO_GENERATOR,)
     constant = audit(lambda x, rng: 0.0, Pure(1.0), releases=FEW)
     assert constant.notices == (ALIKE,)
+    blind = audit(lambda x, rng: float(rng.laplace()), Pure(1.0), releases=FEW)
+    assert blind.notices == (IGNORES,)
+    assert not blind.refuted
+    other = audit(lambda x, rng: report(x, own), Pure(1.0), releases=FEW)
+    assert other.notices == (OTHER_NOISE,)
+    bare = audit(lambda x, rng: float(x.sum()), Pure(1.0), releases=FEW)
+    assert bare.notices == (ASSUMED,)  # a verdict that rests on what neighbours are
+    assert audit(report, Pure(1.0), releases=FEW).notices == ()
     assert not constant.refuted
     assert constant.lower == 0
 
@@ -125,7 +134,7 @@ def test_everything_that_can_be_seen_is_an_outcome() -> None:
         return float(x[0])
 
     data = np.zeros(2)
-    first, second = subject(loud).draw(data, 2, np.random.default_rng(0))
+    (first,), (second,) = subject(loud).draw(data, data, 1, np.random.default_rng(0))
     assert first == second == Outcome((5.0,), "# warns UserWarning: loud")
     assert data[0] == 0
 

@@ -130,8 +130,8 @@ def test_chances_are_covered_as_often_as_stated() -> None:
     """Both Clopper-Pearson bounds, summed over all counts: each is wrong with chance level/2."""
     m, level, chance = 40, 0.1, 0.3
     weights = stats.binom.pmf(np.arange(m + 1), m, chance)
-    low = sum(w for k, w in enumerate(weights) if Counts(k, 0, m).chances(level)[0] > chance)
-    high = sum(w for j, w in enumerate(weights) if Counts(0, j, m).chances(level)[1] < chance)
+    low = sum(w for k, w in enumerate(weights) if Counts(k, 0, m, 0).chances(level)[0] > chance)
+    high = sum(w for j, w in enumerate(weights) if Counts(0, j, m, 0).chances(level)[1] < chance)
     assert low <= level / 2
     assert high <= level / 2
     assert max(low, high) > level / 8  # not for being far too wide
@@ -148,8 +148,8 @@ def test_the_power_is_what_it_says(claim: Privacy) -> None:
     q = min(x for x in np.linspace(0.001, 0.5, 2000) if least_budget(budget, p, x) <= found)
     rng = np.random.default_rng(0)
     hits = [
-        refutes(claim, Counts(*map(int, rng.binomial(drawn, (p, q))), drawn).budget(claim, level))
-        for _ in range(100)
+        refutes(claim, Counts.independent(*counts, drawn).budget(claim, level))
+        for counts in rng.binomial(drawn, (p, q), size=(100, 2)).tolist()
     ]
     assert 80 <= sum(hits) <= 100
 

@@ -86,6 +86,21 @@ class KeepsItsGenerator(Twin):
         self.rng_ = np.random.default_rng()
 
 
+class KeepsItsNoise(Twin):
+    """Drawn once by each object, and used in all its fits."""
+
+    def _rng(self) -> np.random.Generator:
+        self._seed = getattr(self, "_seed", None) or super()._rng().integers(1 << 60)
+        return np.random.default_rng(self._seed)
+
+
+class Coarse(Twin):
+    """Releases that are nearly always the same, which is no fault."""
+
+    def keep(self, rows: np.ndarray) -> None:
+        self.mean_, self.spread_ = np.round(self.mean_, -5), np.round(self.spread_, -5)
+
+
 @witnessed
 def too_quiet(value: Any, *, l1_sensitivity: float, epsilon: float, rng: Any) -> Release[Any]:
     """A Laplace release with three quarters of the noise that it states."""
@@ -121,8 +136,9 @@ def test_what_is_right_passes_every_check() -> None:
     passed = {check.name for check in checks if check.passed}
     assert passed == {
         *("attributes", "fresh noise", "pickle", "composition", "ledger", "sensitivity"),
-        *("nothing else", "noise"),
+        *("nothing else", "noise", "released again"),
     }
+    assert "released again" not in failed(Coarse())
     assert not failed(Twin())
 
 
@@ -135,6 +151,7 @@ def test_what_is_right_passes_every_check() -> None:
         (KeepsASumInSecret, {"nothing else", "attributes"}),
         (KeepsARecord, {"pickle"}),
         (KeepsItsGenerator, {"pickle"}),
+        (KeepsItsNoise, {"released again"}),
         (TooQuiet, {"noise"}),
         (Overspends, {"composition"}),
         (SkipsACall, {"replay"}),

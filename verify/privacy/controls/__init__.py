@@ -7,10 +7,13 @@ from verify.privacy.controls.counts import COUNTS
 from verify.privacy.controls.leaks import LEAKS
 from verify.privacy.controls.local import LOCAL
 from verify.privacy.controls.means import MEANS
+from verify.privacy.controls.published import PUBLISHED
 from verify.privacy.controls.selection import SELECTION
 
 __all__ = ["CONTROLS"]
 
 CONTROLS: tuple[Case, ...] = tuple(
-    case for catalogue in (MEANS, SELECTION, COUNTS, LOCAL, LEAKS) for case in catalogue.cases
+    case
+    for catalogue in (MEANS, SELECTION, COUNTS, LOCAL, LEAKS, PUBLISHED)
+    for case in catalogue.cases
 )

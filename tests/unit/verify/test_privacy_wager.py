@@ -1,0 +1,74 @@
+"""The wager on pairs: its size by enumeration, its power, and what common noise is worth."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from minimax import Pure
+from verify.privacy import audit, query_answers
+from verify.privacy.budget import Counts, least_budget, refutes
+from verify.privacy.outcomes import subject
+from verify.privacy.wager import Agreement, exceeds, least_ratio
+
+
+def size(chances, m, epsilon, delta, level):
+    """The chance of a verdict, over all ways in which m pairs may fall."""
+    law = stats.multinomial(m, chances)
+    every = (n for n in product(range(m + 1), repeat=3) if sum(n) <= m)
+    found = (Agreement(*n, m - sum(n)) for n in every)
+    return sum(law.pmf(n) for n in found if exceeds(n, epsilon, delta, level, epsilon))
+
+
+@pytest.mark.parametrize("common", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_its_size_is_at_most_the_level_whatever_the_sides_have_in_common(common, delta):
+    epsilon, m, level, q = 0.5, 24, 0.05, 0.3
+    p = math.exp(epsilon) * q + delta
+    both = common * q + (1 - common) * p * q
+    allowed = (both, p - both, q - both, 1 - p - q + both)
+    assert size(allowed, m, epsilon, delta, level) <= level
+    far = (0.02, 0.9, 0.02, 0.06)  # the control: more than the claim allows is seen
+    assert size(far, m, epsilon, delta, level) > 0.5
+
+
+def test_a_larger_epsilon_is_never_easier_to_exceed():
+    """So that the bound of `least_ratio` is as sure as one test."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        found = Agreement(*map(int, rng.multinomial(2000, rng.dirichlet([2, 2, 1, 4]))))
+        over = [exceeds(found, e, 0.01, 1e-3, 0.3) for e in np.linspace(0.3, 6, 60)]
+        assert over == sorted(over, reverse=True)
+
+
+def test_pairs_that_agree_prove_more():
+    """A ratio that no independent releases of this number show: 0.16 in place of 0.1."""
+    m, claim, level = 60_000, Pure(0.1), 1e-5
+    k, j = round(0.03 * m), round(0.03 * math.exp(-0.16) * m)
+    apart, together = Counts.independent(k, j, m), Counts(k, j, m, j)
+    assert not refutes(claim, apart.budget(claim, level))
+    assert not refutes(claim, float(least_budget(claim, *together.chances(level))))
+    found = together.budget(claim, level)
+    assert 0.1 < found < math.log(k / j)
+    assert least_ratio(Counts(j, k, m, j).agreement, 0.0, level, 0.1) == 0.0
+
+
+def test_both_sides_of_a_pair_get_the_same_noise_and_pairs_get_other_noise():
+    noisy = subject(lambda x, rng: float(x[0] + rng.laplace()))
+    here, there = noisy.draw(np.zeros(1), np.ones(1), 50, np.random.default_rng(0))
+    numbers = np.array([[outcome.numbers[0] for outcome in side] for side in (here, there)])
+    np.testing.assert_allclose(numbers[1] - numbers[0], 1.0)
+    assert len(np.unique(numbers)) == 100
+
+
+def test_a_mechanism_with_noise_of_its_own_is_not_refuted_for_it():
+    """Releases without anything in common: the wager holds for them too."""
+    own = np.random.default_rng(1)
+    found = audit(lambda q: float(q[0] + own.laplace()), Pure(1.0), neighbours=query_answers(1))
+    assert not found.refuted
+    half = audit(lambda q: float(q[0] + own.laplace() / 2), Pure(1.0), neighbours=query_answers(1))
+    assert half.refuted  # the control
