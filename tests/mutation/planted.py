@@ -149,8 +149,8 @@ MUTANTS = (
     Mutant(
         "clip: entries as they come (sparse path)",
         SPARSE,
-        "        design = Design(clipped_entries(X, self._entry_bound))",
-        "        design = Design(X)",
+        "        design = clipped_design(X, self._entry_bound)",
+        "        design = clipped_design(X, math.inf)",
         inside("PrivateHardThresholding"),
     ),
     Mutant(
