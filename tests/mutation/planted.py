@@ -156,8 +156,8 @@ MUTANTS = (
     Mutant(
         "clip: responses of sufficient statistics",
         STATISTICS,
-        "design.correlate(weights * np.clip(y, -R, R)))",
-        "design.correlate(weights * y))",
+        "design.moments(weights, np.clip(y, -R, R))",
+        "design.moments(weights, y)",
         inside("AdaptiveSufficientStatistics"),
     ),
     Mutant(
