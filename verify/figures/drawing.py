@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,15 +13,21 @@ import numpy as np
 from verify.figures.judge import PanelRun
 from verify.figures.panel import ZERO
 from verify.figures.report import Run, spent_text
-from verify.plotting import AXIS_TITLES, new_figure, panels, plain_values, ticks_at, write_figure
+from verify.files import write_whole
+from verify.plotting import AXIS_TITLES, new_figure, panels, plain_values, save_figure, ticks_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from verify.figures.curves import Curve
 
 MARKERS = {"printed": "s", "private": "o", "best": "D", "peer": "^", "not private": "x"}
 COLUMNS = 2
+COLOURS = 128
+"""Of a picture."""
+MARGIN = 1.8
+"""The vertical axis ends by this factor beyond the means."""
 
 
 def file_name(figure: str) -> str:
@@ -45,12 +52,23 @@ def _write(path: Path, name: str, found: list[PanelRun]) -> Path:
         _draw(axis, panel)
     paper, _, what = name.partition(":")
     run = found[0]
+    told = "means" if run.panel.blocks == 1 else "medians and lowest of blocks of trials"
     figure.suptitle(
-        f"{paper}, {what}, regenerated: means with 99 % intervals\n"
+        f"{paper}, {what}, regenerated: {told} with 99 % intervals\n"
         f"(profile {run.profile}, seed {run.seed}; ε in legends is what is really spent)",
         fontsize=10,
     )
-    return write_figure(path, figure)
+    write_whole(path, partial(_save, figure))
+    return path
+
+
+def _save(figure: Figure, path: Path) -> None:
+    """A PNG of few colours, a third of the size: a site shows many of them."""
+    from PIL import Image
+
+    save_figure(figure, path)
+    with Image.open(path) as drawn:
+        drawn.convert("RGB").quantize(COLOURS).save(path, optimize=True)
 
 
 def _draw(axis: Axes, run: PanelRun) -> None:
@@ -63,7 +81,9 @@ def _draw(axis: Axes, run: PanelRun) -> None:
     for curve in shown:
         _draw_curve(axis, curve, f"C{methods.index(_method(curve)) % 10}")
     ticks_at(axis, shown[0].x)
-    plain_values(axis, (1.0, 2.0, 5.0))
+    low, high = _limits(shown)
+    axis.set_ylim(low, high)
+    plain_values(axis, (1.0, 2.0, 5.0) if high > 10 * low else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
     axis.set_xlabel(AXIS_TITLES.get(panel.x, panel.x))
     axis.set_ylabel(panel.metric)
     axis.grid(alpha=0.3)
@@ -80,6 +100,12 @@ def _draw(axis: Axes, run: PanelRun) -> None:
         title=f"{trials} trials\n{verdicts}",
         title_fontsize=6.5,
     )
+
+
+def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
+    """Room for every mean; a bar that leaves it is cut."""
+    means = np.concatenate([curve.means for curve in curves])
+    return float(means.min()) / MARGIN, float(means.max()) * MARGIN
 
 
 def _shown(run: PanelRun) -> list[Curve]:

@@ -205,7 +205,7 @@ FIGURE_1A = Panel(
     ),
     quick=Plan(DENSE_QUICK, 20),
     standard=Plan(DENSE_NS, 100),
-    brief=Plan((5_000.0, 100_000.0), 6),
+    brief=Plan((5_000.0, 100_000.0), 14),
     printed={**GAUSSIAN, **CUBE, **LOW, "theory R": "4 σ √(log n), without a bound on μ"},
     ours={**PLACES, **PERCENTILES},
     caption=f"{DELTA} {NOT_PRIVATE} {BEYOND}",

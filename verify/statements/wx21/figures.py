@@ -10,9 +10,9 @@ CHAPTER = Chapter("WX21")
 reads(
     CHAPTER,
     "Figure 1",
-    "So it is with planned clips and steps; with the printed ones the start is what is seen.",
-    panel="WX21:Figure 1(a')",
-    about="planned: falls with n",
+    "With the printed clip r = C√p the random start is what is seen; with planned steps it holds.",
+    panel="WX21:Figure 1(a)",
+    about="r = C√p: falls with n",
 )
 reads(
     CHAPTER,
@@ -42,9 +42,9 @@ needs_data(
 reads(
     CHAPTER,
     "Figure 5",
-    "With a step inside the window of the theorem the error falls with n, as in Figure 1.",
-    panel="WX21:Figure 5(a')",
-    about="f, planned: falls with n",
+    "η = .2 is outside of the theorem's window and diverges; inside of it the figure comes out.",
+    panel="WX21:Figure 5(a)",
+    about="f, r = bC√p: rises with growing p",
 )
 reads(
     CHAPTER,
