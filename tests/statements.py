@@ -23,6 +23,8 @@ _WX21 = (
     *_each("Assumption", 1, 3),
     *_equations("", 1, 33),
     "Section VIII",
+    "Section VIII-B",
+    *_each("Figure", 1, 6),
 )
 
 REQUIRED: dict[str, tuple[str, ...]] = {
@@ -86,6 +88,8 @@ REQUIRED: dict[str, tuple[str, ...]] = {
         "Mills ratio",
         "Binomial tail",
         "Section 5",
+        "Section 6",
+        *_each("Figure", 1, 4),
         "Section 5, settings of Theorem 4.2",
     ),
     "WX21": _WX21,
@@ -130,8 +134,10 @@ REQUIRED: dict[str, tuple[str, ...]] = {
         "(5.3)",
         "Corollary 5.8",
         "Remark 5.9",
-        "Table 1",
+        *_each("Table", 1, 3),
         "Section 6",
+        "Section 6.2",
+        "Figure 1",
     ),
     THIS_WORK: (
         "Tracing as van Trees",

@@ -270,6 +270,7 @@ def test_run_writes_what_the_pages_are_made_of(
 
     monkeypatch.setattr("verify.proofs.command.main", standing_for("proofs"))
     monkeypatch.setattr("verify.rates.command.main", standing_for("rates"))
+    monkeypatch.setattr("verify.figures.command.main", standing_for("figures"))
     monkeypatch.setattr(
         "verify.proofs.figures.PANELS", {RUN: lambda axis, seed: axis.plot([seed], label="x")}
     )
@@ -280,7 +281,8 @@ def test_run_writes_what_the_pages_are_made_of(
     assert called["rates"][:4] == ["--seed", "5", "--jobs", "2"]
     assert str(folder) == called["rates"][called["rates"].index("--plots") + 1]
     assert load(folder).picture("finding-cwz19-lemma-3-2.png")
-    assert len(told) == 2
+    assert called["figures"][-2:] == ["--plots", str(folder / "figures")]
+    assert len(told) == 3
 
 
 # --- served ------------------------------------------------------------------------------------

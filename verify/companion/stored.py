@@ -2,7 +2,7 @@
 
 The folder is what the commands write: ``verify.proofs --json proofs.json``, ``verify.rates --json
 rates.json`` with its plots, the panels of the findings, and in ``figures/`` the papers' figures as
-``verify.figures`` draws them. `rerun` writes the former anew.
+``verify.figures`` draws them. `rerun` writes all of it anew.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def figure_names(identifier: str) -> list[str]:
 
 
 def rerun(folder: Path, jobs: int, seed: int, tell: Callable[[str], object]) -> None:
-    """Run the ledger and the claims, and draw the findings, into a folder."""
+    """Run the ledger, the claims and the figures, and draw the findings, into a folder."""
+    from verify.figures.command import main as figures
     from verify.plotting import save_figure
     from verify.proofs.command import main as proofs
     from verify.proofs.figures import PANELS, panel_figure
@@ -122,8 +123,10 @@ def rerun(folder: Path, jobs: int, seed: int, tell: Callable[[str], object]) -> 
     tell("running the proof ledger")
     proofs([*common, "--json", str(folder / PROOFS)])
     tell("measuring the claims")
-    kept = ["--results", str(folder / ".tracebound"), "--plots", str(folder)]
-    rates([*common, *kept, "--summary", "--json", str(folder / RATES)])
+    kept = ["--results", str(folder / ".tracebound"), "--plots"]
+    rates([*common, *kept, str(folder), "--summary", "--json", str(folder / RATES)])
+    tell("regenerating the papers' figures")
+    figures([*common, *kept, str(folder / FIGURES)])
     for identifier in PANELS:
         path = folder / panel_name(identifier)
         write_whole(path, partial(save_figure, panel_figure(identifier, seed)))

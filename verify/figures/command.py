@@ -16,6 +16,7 @@ import difflib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from joblib import cpu_count
@@ -113,7 +114,8 @@ def _run(
 ) -> Run:
     jobs = cpu_count() if args.jobs == -1 else args.jobs
     ready = [panel for panel in chosen if not _files(panel) & set(missing)]
-    curves = measured(ready, args.profile, args.seed, Processes(jobs), results, console, folder)
+    with closing(Processes(jobs)) as backend:
+        curves = measured(ready, args.profile, args.seed, backend, results, console, folder)
     runs = [judge(panel, args.profile, args.seed, curves.get(panel.id, {})) for panel in chosen]
     return Run(tuple(runs), args.profile, args.seed)
 

@@ -181,7 +181,7 @@ SUBSET = Contest(
 # --- panels ---------------------------------------------------------------------------------------
 
 YES, NO, EITHER = Verdict.REPRODUCED, Verdict.REVERSED, Verdict.NOT_SEPARATED
-UNSEEN: Found = {(): (EITHER, "never measured: the data do not come with this toolkit")}
+UNSEEN: Found = {(): (Verdict.NO_DATA, "never measured: the data were not to be had")}
 NOISE = "1275 records: from 0, which costs .5, to IGHT there is little room"
 WIDE = "the intervals cover both"
 SHORT = "clipped entries make Frank-Wolfe's noise several times smaller"
