@@ -135,7 +135,7 @@ class Design:
     def shortening(self, bound: float) -> Array:
         """For each row the factor that brings its l2 norm down to `bound`, or 1."""
         if self.norms.max(initial=0.0) <= bound:
-            return np.broadcast_to(1.0, self.n)  # one number, however often it is read
+            return np.broadcast_to(1.0, self.norms.shape)  # one number, however often it is read
         out = np.maximum(self.norms, bound)
         return np.divide(bound, out, out=out)
 

@@ -106,9 +106,10 @@ class Sorted(Design):
         residuals = y - shorten * self.predict(coef)
         return self.correlate(weights * np.clip(residuals, -clip, clip, out=residuals))
 
-    def gram(self, weights: Array) -> Array:
-        """sum_i weights_i^2 x_i x_i'."""
-        return np.asarray((self.X.T * self._summed(weights**2)) @ self.X)
+    def moments(self, weights: Array, factors: Array | None = None) -> tuple[Array, Array]:
+        """A'A and, with factors, A'factors for rows weights_i x_i of A."""
+        gram = np.asarray((self.X.T * self._summed(weights**2)) @ self.X)
+        return gram, np.zeros(self.d) if factors is None else self.correlate(weights * factors)
 
 
 def as_design(X: Design | Array) -> Design:

@@ -85,6 +85,10 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
+LEFT = "net::ERR_ABORTED"
+"""What was still on its way when the page was left for another: no fault of either."""
+
+
 class Watched:
     """A page of the browser, and what went wrong on it."""
 
@@ -95,8 +99,12 @@ class Watched:
         self.asked: list[str] = []
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
-        self.page.on("requestfailed", lambda asked: self.faults.append(f"failed: {asked.url}"))
+        self.page.on("requestfailed", self._failed)
         self.page.on("request", lambda asked: self.asked.append(asked.url))
+
+    def _failed(self, asked: Any) -> None:
+        if asked.failure != LEFT:
+            self.faults.append(f"failed: {asked.url}: {asked.failure}")
 
     def _heard(self, message: Any) -> None:
         if message.type in ("error", "warning"):

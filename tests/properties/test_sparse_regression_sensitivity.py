@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from estimators import sparse_descent, sparse_regression
-from estimators.core import tuning
+from estimators.core import summaries, tuning
 from estimators.core.accounting import LedgerEntry
 from estimators.core.mechanisms import Release, exponential_mechanism
 from estimators.sparse_regression import PrivateHardThresholding
@@ -114,7 +114,7 @@ def test_without_a_clip_or_the_projection_they_move_more(removed: str) -> None:
     move, entry = moves(pair, 2, radius=1.0, **OPTIONS)
     assert (move <= entry.sensitivity * ROUNDING).all()
     with pytest.MonkeyPatch.context() as patch:
-        for module in (sparse_regression, sparse_descent):
+        for module in (sparse_regression, sparse_descent, summaries):
             patch.setattr(module, removed, identity, raising=False)
         move, entry = moves(pair, 2, radius=1.0, **OPTIONS)
     assert (move[1:] > entry.sensitivity * ROUNDING).all()

@@ -38,11 +38,11 @@ from verify.rates.results import FOLDER, BadFolder, Results, open_results
 INTERRUPTED = 130
 EXAMPLES = """\
 examples:
-  python -m verify.figures                          quick profile, plots in out/figures
+  python -m verify.figures                       everything, quick profile
   python -m verify.figures --only 'CWZ19:Figure 1*'
   python -m verify.figures --data DIR --json figures.json
-  python -m verify.figures show "WG19:Table 3"      one panel or figure, whole
-  python -m verify.figures --list                   panels, and the data that they need
+  python -m verify.figures show "WG19:Table 3"   one panel or figure, whole
+  python -m verify.figures --list                panels, and what they need
 """
 
 

@@ -310,7 +310,16 @@ class Chapter:
 
         return register
 
-    def leaves(self, number: str, statement: str, *, kind: Kind, found: str, because: str) -> None:
+    def leaves(
+        self,
+        number: str,
+        statement: str,
+        *,
+        kind: Kind,
+        found: str,
+        because: str,
+        uses: tuple[str, ...] = (),
+    ) -> None:
         """A statement that no check can decide, with the reason."""
         self.add(
             Entry(
@@ -320,6 +329,7 @@ class Chapter:
                 statement=statement,
                 expected=Status.NOT_CHECKABLE,
                 not_checkable=because,
+                uses=self._ids(uses),
             )
         )
 

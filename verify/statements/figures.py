@@ -24,8 +24,8 @@ EXPECTED = {
 thereby false."""
 
 
-def reads(chapter: Chapter, number: str, found: str, *, panel: str, about: str) -> None:
-    """Add the entry of a figure or a table: one reading of one of its panels."""
+def reads(chapter: Chapter, number: str, found: str, *, panel: str, about: str, of: str) -> None:
+    """Add the entry of a figure or a table: one reading of one of its panels, of an algorithm."""
     drawn = panel_of(panel)
     quote, reading = _reading(drawn, about)
     verdict = reading.expected
@@ -47,12 +47,13 @@ def reads(chapter: Chapter, number: str, found: str, *, panel: str, about: str) 
         severity="none" if verdict is Verdict.REPRODUCED else "constants",
         wrong="" if verdict is Verdict.REPRODUCED else f"{reading.why}.",
         code=("verify.figures",),
+        uses=(of,),
         slow=True,
         **forms,
     )(verdict_on)
 
 
-def needs_data(chapter: Chapter, number: str, found: str, *, panel: str) -> None:
+def needs_data(chapter: Chapter, number: str, found: str, *, panel: str, of: str) -> None:
     """Add the entry of a figure on real data, which do not come with the package."""
     drawn = panel_of(panel)
     chapter.leaves(
@@ -61,6 +62,7 @@ def needs_data(chapter: Chapter, number: str, found: str, *, panel: str) -> None
         kind="experiment",
         found=found,
         because="it needs real data: `python -m verify.figures --data DIR` gives the verdict.",
+        uses=(of,),
     )
 
 

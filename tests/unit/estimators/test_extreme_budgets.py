@@ -88,7 +88,7 @@ def test_the_least_budget_of_a_report(name: str, size: float) -> None:
 
 
 def test_every_private_estimator_is_tried() -> None:
-    assert len(PRIVATE) == 26
+    assert len(PRIVATE) == 27
     assert not set(OPTIONS) - set(PRIVATE)
 
 

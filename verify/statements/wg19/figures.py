@@ -13,22 +13,26 @@ reads(
     "Not close to the non-private baseline: 3 to 22 times its error at ε = 10 to 2.",
     panel="WG19:Figure 1(a)",
     about="DP-IGHT below 2 times IGHT, every ε",
+    of="Algorithm 1",
 )
 needs_data(
     CHAPTER,
     "Section 6.2",
     "Two real data sets, E2006-TFIDF and RCV1; others stand in for them.",
     panel="WG19:Table 3(a)",
+    of="Algorithm 1",
 )
 needs_data(
     CHAPTER,
     "Table 2",
     "E2006-TFIDF is read if it is given; mice stand in for it.",
     panel="WG19:Table 2(b)",
+    of="Algorithm 1",
 )
 needs_data(
     CHAPTER,
     "Table 3",
     "On Reuters-21578 DP-IGHT is ahead at every ε, as the table has it for RCV1.",
     panel="WG19:Table 3(a)",
+    of="Algorithm 1",
 )

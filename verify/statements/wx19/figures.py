@@ -13,10 +13,12 @@ reads(
     "So it is with one-bit labels; as printed .8^T of a random start is left.",
     panel="WX19:Figure 1(c)",
     about="one-bit labels: rises with falling ε",
+    of="Algorithm 2",
 )
 needs_data(
     CHAPTER,
     "Figure 2",
     "On Covertype the gap grows with p, eightfold from the fewest columns to all.",
     panel="WX19:Figure 2(a)",
+    of="Algorithm 3",
 )
