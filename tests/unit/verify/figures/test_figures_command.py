@@ -14,7 +14,7 @@ from verify.data_sets import DATA_SETS
 from verify.figures import catalogue, command
 from verify.figures.catalogue import all_panels
 from verify.figures.command import main
-from verify.figures.document import HEADLINES, headlines, page
+from verify.figures.document import HEADLINES, data_table, headlines, page
 from verify.figures.drawing import file_name
 from verify.figures.panel import Fit, Grid, Method, Panel, Plan, zero
 from verify.figures.readings import Ahead, Falls, Reading, Sentence, Verdict
@@ -240,5 +240,7 @@ def test_the_page_is_that_of_the_panels():
 
 def test_the_readme_has_the_headlines_of_every_figure():
     panels = all_panels()
-    assert "\n".join(headlines(panels)) in (ROOT / "README.md").read_text(encoding="utf-8")
+    told = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(headlines(panels)) in told
+    assert "\n".join(data_table(list(DATA_SETS.values()))) in told
     assert {panels[name].figure for name, _ in HEADLINES} == {p.figure for p in panels.values()}
