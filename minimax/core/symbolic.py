@@ -82,8 +82,8 @@ def with_value(expression: Expression, name: str, value: Number) -> Expression:
     return found
 
 
-PLAIN = (float, int)
-"""The numbers that need no library but that of floats."""
+PLAIN = {float, int, np.float64, np.ndarray}
+"""The kinds of number that are floats, or many of them."""
 
 
 def is_symbolic(*values: Number) -> bool:
@@ -94,11 +94,9 @@ def is_symbolic(*values: Number) -> bool:
 
 def library(*values: Number) -> Library:
     """The functions for these values: sympy's if one is symbolic, else a ball's, or mpmath's."""
-    for value in values:
-        if type(value) not in PLAIN:
-            break
-    else:  # searches ask often
-        return FLOATS
+    kinds = set(map(type, values))
+    if kinds <= PLAIN:  # searches ask often
+        return ARRAYS if np.ndarray in kinds else FLOATS
     if is_symbolic(*values):
         return _symbolic_library()
     if any(isinstance(value, Ball) for value in values):

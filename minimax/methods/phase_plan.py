@@ -7,16 +7,20 @@ leading order if <x, e> is normal and is no bound.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize
 
+from minimax.core.symbolic import Number
 from minimax.methods.residual_clip import clipped_normal, predicted_phase
 
+Array = NDArray[np.float64]
 EARLY_RATIO = 1.5
 """Clip of the phases before the last over the residuals' deviation. A wider one has more noise; a
 smaller one moves far errors too little where <x, e> is not normal."""
@@ -27,6 +31,8 @@ not a normal law, and a narrower clip would leave an unknown part of it."""
 LAST_RATIOS = (0.5, 4.0)
 """Range of the last one: below, the slope would rest on sigma alone."""
 MOST_PHASES = 4
+FIRST_PLACE, FIRST_STEP, LAST_STEP = -2.0, 1.0, 0.05
+"""Of the search, in logs: the share of a phase that is put in front, over the last one's; steps."""
 WORTHWHILE = 0.99
 """One more phase, which is one more pass over the data, must lower the risk to this part."""
 
@@ -61,9 +67,12 @@ class Setting(NamedTuple):
 
 
 def predicted_phases(
-    setting: Setting, shares: Sequence[float], last_ratio: float
+    setting: Setting, shares: Sequence[Number], last_ratio: Number
 ) -> tuple[PlannedPhase, ...]:
-    """The phases with these shares, their clips and what they are predicted to reach."""
+    """The phases with these shares, their clips and what they are predicted to reach.
+
+    Arrays of shares and ratios are many plans at once.
+    """
     risk, phases = setting.signal, []
     for k, share in enumerate(shares):
         last = k == len(shares) - 1
@@ -71,39 +80,63 @@ def predicted_phases(
         noise = setting.unit_noise(share)
         seen = setting.stretch * risk
         after = predicted_phase(seen, setting.sigma, ratio, setting.spread, noise, unit)
-        s = math.sqrt(setting.sigma**2 + seen)
+        s = np.sqrt(setting.sigma**2 + seen)
         left = min(setting.mismatch, 1.0) ** 2 * risk + after.bias / setting.stretch
-        risk = float(after.statistics + after.noise + left)
+        risk = after.statistics + after.noise + left
         phases.append(PlannedPhase(ratio * s, share, unit.slope, risk))
     return tuple(phases)
 
 
 @lru_cache(maxsize=256)
 def best_phases(setting: Setting) -> tuple[PlannedPhase, ...]:
-    """The phases of least predicted risk: phases are added in front while that pays."""
-    best = _with_phases(setting, 1)
-    for count in range(2, MOST_PHASES + 1):
-        more = _with_phases(setting, count)
-        if not more[-1].risk < WORTHWHILE * best[-1].risk:
-            break
-        best = more
-    return best
+    """The phases of least predicted risk, of which there are no more than pay for their pass."""
+    place, plans = np.zeros(0), []
+    for _ in range(MOST_PHASES):
+        place = _best_place(setting, np.array([FIRST_PLACE, *place]))
+        plans.append(_plan_at(setting, place))
+    paid = [plan[-1].risk * WORTHWHILE ** -len(plan) for plan in plans]
+    return plans[int(np.argmin(paid))]
 
 
-def _with_phases(setting: Setting, count: int) -> tuple[PlannedPhase, ...]:
-    def phases(logs: Sequence[float]) -> tuple[PlannedPhase, ...]:
-        odds = [*(math.exp(min(max(v, -20), 20)) for v in logs[:-1]), 1.0]
-        ratio = min(max(math.exp(logs[-1]), LAST_RATIOS[0]), LAST_RATIOS[1])
-        return predicted_phases(setting, [odd / sum(odds) for odd in odds], ratio)
+@cache
+def _around(size: int) -> Array:
+    """A place and its neighbours on a grid."""
+    return np.array(list(itertools.product((0.0, -1.0, 1.0), repeat=size)))
 
-    start = np.array([-2.0] * (count - 1) + [0.2])
-    found = optimize.minimize(
-        lambda logs: math.log(phases(logs)[-1].risk),
-        start,
-        method="Nelder-Mead",
-        options={"xatol": 0.1, "fatol": 2e-3, "maxfev": 25 * count},
+
+def _best_place(setting: Setting, place: Array) -> Array:
+    """By steps to the best of all neighbours, halved where none is better.
+
+    Places are logs, of the shares over the last one's and of the last clip over sigma.
+    """
+    around, step = _around(len(place)), FIRST_STEP
+    while step > LAST_STEP:
+        places = _within_range(place + step * around)
+        best = int(np.argmin(_phases_at(setting, places)[-1].risk))
+        step /= 1 if best else 2
+        place = places[best]
+    return place
+
+
+def _plan_at(setting: Setting, place: Array) -> tuple[PlannedPhase, ...]:
+    return tuple(
+        PlannedPhase(*(float(np.ravel(value)[0]) for value in phase))
+        for phase in _phases_at(setting, place[None])
     )
-    return phases(found.x)
+
+
+def _within_range(places: Array) -> Array:
+    """Ratios of the last clip brought into their range."""
+    low, high = np.log(LAST_RATIOS)
+    places[:, -1] = np.clip(places[:, -1], low, high)
+    return places
+
+
+def _phases_at(setting: Setting, places: Array) -> tuple[PlannedPhase, ...]:
+    odds = np.exp(places)
+    odds[:, -1] = 1.0
+    shares = odds.T / odds.sum(axis=1)
+    return predicted_phases(setting, list(shares), np.exp(places[:, -1]))
 
 
 def best_last_ratio(setting: Setting, share: float) -> float:

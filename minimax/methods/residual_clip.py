@@ -167,7 +167,7 @@ def normal_bias(noise: Number, spread: Number, residual: ClippedNormal) -> Numbe
     which cancels in f; psi_c is odd, so degree 2 is absent, and the squares of the others sum to at
     most (noise/s^2)^3 (square - slope^2 s^2).
     """
-    rest = library(noise, spread).largest(residual.surplus, 0 * spread)
+    rest = library(noise, spread, residual.surplus).largest(residual.surplus, 0 * spread)
     return (noise / spread**2) ** 3 * rest * (spread / residual.slope) ** 2
 
 

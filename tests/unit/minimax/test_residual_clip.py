@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from minimax.methods.phase_plan import Setting, best_last_ratio, best_phases, predicted_phases
+from minimax.methods.phase_plan import (
+    LAST_RATIOS,
+    Setting,
+    best_last_ratio,
+    best_phases,
+    predicted_phases,
+)
 from minimax.methods.recursion import Interval
 from minimax.methods.residual_clip import (
     clipped_normal,
@@ -128,6 +134,22 @@ def test_predictions_fall_with_the_budget_and_plans_use_it_all() -> None:
 def _spread(phases: tuple) -> float:
     before = phases[-2].risk if len(phases) > 1 else 0.5
     return math.sqrt(0.01 + before)
+
+
+def test_hardly_any_of_many_plans_is_better() -> None:
+    """20,000 plans at random, of all lengths; the control: equal shares are far from the best."""
+    rng, control = np.random.default_rng(0), []
+    for _ in range(25):
+        sigma, signal, spread, noise = 10 ** rng.uniform([-3, -2, -6, -12], [0, 1, -2, -2])
+        setting = Setting(sigma, signal, spread, lambda share, v=noise: v / share, 0.01, 1.2)
+        found = best_phases(setting)[-1].risk
+        for count in (1, 2, 3, 4):
+            odds = np.exp(rng.uniform(-12, 2, (count, 5_000)))
+            ratios = np.exp(rng.uniform(*np.log(LAST_RATIOS), 5_000))
+            others = predicted_phases(setting, list(odds / odds.sum(axis=0)), ratios)[-1].risk
+            assert found <= 1.04 * others.min()
+        control.append(predicted_phases(setting, [1 / 3] * 3, 1.0)[-1].risk / found)
+    assert max(control) > 5
 
 
 def test_a_predicted_phase_is_what_a_simulation_finds() -> None:
