@@ -48,6 +48,10 @@ SCALE_SHARE = 0.06
 """Part of the budget with which residuals' scales are found, if sigma is not given."""
 ADAPTIVE_SHARES = (0.1, 0.2, 0.7)
 """Parts of the rest that the phases then get: nothing is known to plan them with."""
+PURE_SLACK = 2.0
+"""Noise of density e^{-|z|} is more often far off than normal noise of its variance: among 500 fits
+of 10,000 rows with 3 features at epsilon = .5 (seeds 0 to 499) the largest squared error is 2,800
+times the median without it, and 8 times with it."""
 SCALE_RANGE = 1e-6, 1e6
 """Scales are looked for between these multiples of row_bound radius."""
 
@@ -200,7 +204,8 @@ class Run:
         left = purse.pure, purse.strength, 1 - spent
         unit_noise = UnitNoise(*left, n, d, length, moment.inverse_trace)
         signal = self.reach**2 * moment.largest * self.stretch
-        return Setting(sigma, signal, d / n, unit_noise, moment.mismatch, self.stretch**2)
+        slack = PURE_SLACK if purse.pure else 1.0
+        return Setting(sigma, signal, d / n, unit_noise, moment.mismatch, self.stretch**2, slack)
 
     def planned_phases(self, sigma: float, *, proven: bool) -> None:
         """All phases, planned before the first of them."""

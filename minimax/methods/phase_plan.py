@@ -23,15 +23,19 @@ from minimax.methods.residual_clip import clipped_normal, predicted_phase
 Array = NDArray[np.float64]
 EARLY_RATIO = 1.5
 """Clip of the phases before the last over the residuals' deviation. A wider one has more noise; a
-smaller one moves far errors too little where <x, e> is not normal."""
-EARLY_CLIP = EARLY_RATIO, clipped_normal(EARLY_RATIO, 1.0)
+smaller one moves far errors too little where <x, e> is not normal. Where the noise matters less
+than a pass over the data it is up to `WIDE_RATIO`, which leaves less of an error."""
 WIDE_RATIO = 3.0
 """That where the deviation is found from the residuals: they may follow one large coefficient and
 not a normal law, and a narrower clip would leave an unknown part of it."""
+EARLY_RATIOS = EARLY_RATIO, WIDE_RATIO
 LAST_RATIOS = (0.5, 4.0)
 """Range of the last one: below, the slope would rest on sigma alone."""
 MOST_PHASES = 4
-FIRST_PLACE, FIRST_STEP, LAST_STEP = -2.0, 1.0, 0.05
+EARLY_ODDS = 0.05, 10.0
+"""Shares of the phases before the last, over the last one's. With less the risk is predicted to be
+hardly smaller, and a far draw of an early phase's noise is not made good by the next."""
+FIRST_ODDS, FIRST_STEP, LAST_STEP = -2.0, 1.0, 0.05
 """Of the search, in logs: the share of a phase that is put in front, over the last one's; steps."""
 WORTHWHILE = 0.99
 """One more phase, which is one more pass over the data, must lower the risk to this part."""
@@ -64,21 +68,27 @@ class Setting(NamedTuple):
     stretch: float = 1.0
     """Where rows have different lengths, those that count most are longer: what their residuals'
     variance owes to an error is so many times the risk."""
+    slack: float = 1.0
+    """Clips are as wide as if the error were so many times larger: more than 1 where the noise has
+    far draws, which a phase of too narrow a clip does not make good."""
 
 
 def predicted_phases(
-    setting: Setting, shares: Sequence[Number], last_ratio: Number
+    setting: Setting,
+    shares: Sequence[Number],
+    last_ratio: Number,
+    early_ratio: Number = EARLY_RATIO,
 ) -> tuple[PlannedPhase, ...]:
     """The phases with these shares, their clips and what they are predicted to reach.
 
     Arrays of shares and ratios are many plans at once.
     """
     risk, phases = setting.signal, []
-    for k, share in enumerate(shares):
-        last = k == len(shares) - 1
-        ratio, unit = (last_ratio, clipped_normal(last_ratio, 1.0)) if last else EARLY_CLIP
+    early, last = ((ratio, clipped_normal(ratio, 1.0)) for ratio in (early_ratio, last_ratio))
+    for k, share in enumerate(shares, 1):
+        ratio, unit = last if k == len(shares) else early
         noise = setting.unit_noise(share)
-        seen = setting.stretch * risk
+        seen = setting.slack * setting.stretch * risk
         after = predicted_phase(seen, setting.sigma, ratio, setting.spread, noise, unit)
         s = np.sqrt(setting.sigma**2 + seen)
         left = min(setting.mismatch, 1.0) ** 2 * risk + after.bias / setting.stretch
@@ -89,13 +99,16 @@ def predicted_phases(
 
 @lru_cache(maxsize=256)
 def best_phases(setting: Setting) -> tuple[PlannedPhase, ...]:
-    """The phases of least predicted risk, of which there are no more than pay for their pass."""
-    place, plans = np.zeros(0), []
-    for _ in range(MOST_PHASES):
-        place = _best_place(setting, np.array([FIRST_PLACE, *place]))
-        plans.append(_plan_at(setting, place))
-    paid = [plan[-1].risk * WORTHWHILE ** -len(plan) for plan in plans]
-    return plans[int(np.argmin(paid))]
+    """The phases of least predicted risk: phases are added in front while that pays."""
+    place = _best_place(setting, np.log([EARLY_RATIO, 1.0]))
+    best = _plan_at(setting, place)
+    for _ in range(1, MOST_PHASES):
+        place = _best_place(setting, np.array([FIRST_ODDS, *place]))
+        more = _plan_at(setting, place)
+        if not more[-1].risk < WORTHWHILE * best[-1].risk:
+            break
+        best = more
+    return best
 
 
 @cache
@@ -107,7 +120,8 @@ def _around(size: int) -> Array:
 def _best_place(setting: Setting, place: Array) -> Array:
     """By steps to the best of all neighbours, halved where none is better.
 
-    Places are logs, of the shares over the last one's and of the last clip over sigma.
+    Places are logs, of the shares before the last one over it and of the ratios of the clips, early
+    and last.
     """
     around, step = _around(len(place)), FIRST_STEP
     while step > LAST_STEP:
@@ -126,17 +140,15 @@ def _plan_at(setting: Setting, place: Array) -> tuple[PlannedPhase, ...]:
 
 
 def _within_range(places: Array) -> Array:
-    """Ratios of the last clip brought into their range."""
-    low, high = np.log(LAST_RATIOS)
-    places[:, -1] = np.clip(places[:, -1], low, high)
-    return places
+    """Shares and ratios brought into their ranges."""
+    ranges = [*[EARLY_ODDS] * (places.shape[1] - 2), EARLY_RATIOS, LAST_RATIOS]
+    return np.clip(places, *np.log(ranges).T)
 
 
 def _phases_at(setting: Setting, places: Array) -> tuple[PlannedPhase, ...]:
-    odds = np.exp(places)
-    odds[:, -1] = 1.0
-    shares = odds.T / odds.sum(axis=1)
-    return predicted_phases(setting, list(shares), np.exp(places[:, -1]))
+    values = np.exp(places.T)
+    odds, (early, last) = [*values[:-2], np.ones(len(places))], values[-2:]
+    return predicted_phases(setting, list(odds / np.sum(odds, axis=0)), last, early)
 
 
 def best_last_ratio(setting: Setting, share: float) -> float:

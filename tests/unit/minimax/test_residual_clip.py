@@ -10,6 +10,8 @@ import pytest
 from scipy import integrate, stats
 
 from minimax.methods.phase_plan import (
+    EARLY_ODDS,
+    EARLY_RATIOS,
     LAST_RATIOS,
     Setting,
     best_last_ratio,
@@ -123,7 +125,10 @@ def test_predictions_fall_with_the_budget_and_plans_use_it_all() -> None:
         assert sum(phase.share for phase in phases) == pytest.approx(1)
         assert [p.clip for p in phases] == sorted((p.clip for p in phases), reverse=True)
         again = predicted_phases(
-            setting(noise), [p.share for p in phases], phases[-1].clip / _spread(phases)
+            setting(noise),
+            [p.share for p in phases],
+            phases[-1].clip / _spread(phases),
+            phases[0].clip / math.sqrt(0.01 + 0.5),
         )
         assert again[-1].risk == pytest.approx(phases[-1].risk)
         risks.append(phases[-1].risk)
@@ -144,9 +149,14 @@ def test_hardly_any_of_many_plans_is_better() -> None:
         setting = Setting(sigma, signal, spread, lambda share, v=noise: v / share, 0.01, 1.2)
         found = best_phases(setting)[-1].risk
         for count in (1, 2, 3, 4):
-            odds = np.exp(rng.uniform(-12, 2, (count, 5_000)))
-            ratios = np.exp(rng.uniform(*np.log(LAST_RATIOS), 5_000))
-            others = predicted_phases(setting, list(odds / odds.sum(axis=0)), ratios)[-1].risk
+            odds = np.exp(rng.uniform(*np.log(EARLY_ODDS), (count, 5_000)))
+            odds[-1] = 1
+            last, early = (
+                np.exp(rng.uniform(*np.log(range_), 5_000))
+                for range_ in (LAST_RATIOS, EARLY_RATIOS)
+            )
+            shares = list(odds / odds.sum(axis=0))
+            others = predicted_phases(setting, shares, last, early)[-1].risk
             assert found <= 1.04 * others.min()
         control.append(predicted_phases(setting, [1 / 3] * 3, 1.0)[-1].risk / found)
     assert max(control) > 5
