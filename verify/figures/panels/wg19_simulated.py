@@ -220,7 +220,7 @@ FIGURE_1A = panel(
         ),
         Sentence(
             FLATTERED,
-            ahead_at(FREE_IGHT, CHARGED_IGHT, {(2.0,): (EITHER, WIDE), (6.0, 10.0): (YES, PAID)}),
+            ahead_at(FREE_IGHT, CHARGED_IGHT, {(2.0,): (YES, PAID), (6.0, 10.0): (YES, PAID)}),
         ),
     ),
     by_cross_validation(LINEAR_SMALL),
