@@ -33,8 +33,8 @@ needs_data(
 needs_data(
     CHAPTER,
     "Table 3",
-    "On Reuters-21578 DP-IGHT is ahead of the other two at every ε, as the table has it for RCV1."
-    " Steps without a threshold are ahead of it.",
+    "On Reuters-21578 DP-IGHT is ahead of the other two, as in the table; steps without a threshold"
+    " are ahead of it.",
     panel="WG19:Table 3(a)",
     of="Algorithm 1",
 )
