@@ -11,6 +11,8 @@ from pathlib import Path
 
 JSON = dict[str, object]
 """What becomes an object of a JSON file."""
+TEMPORARY = ".tracebound-"
+"""How the names of files begin that are still being written."""
 
 
 def write_problems(path: Path | None) -> list[str]:
@@ -36,7 +38,7 @@ def folder_problems(folder: Path) -> list[str]:
 
 def _folder_problems(folder: Path) -> list[str]:
     try:
-        with tempfile.TemporaryFile(dir=folder):
+        with tempfile.TemporaryFile(dir=folder, prefix=TEMPORARY):
             return []
     except OSError as error:
         return [f"cannot write to {folder}: {error.strerror}"]
@@ -45,7 +47,7 @@ def _folder_problems(folder: Path) -> list[str]:
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Write beside the target, then move into place; a link stays a link."""
     path = path.resolve()
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY, suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)
     try:

@@ -77,9 +77,10 @@ def _draw(axis: Axes, run: PanelRun) -> None:
     if panel.logarithmic:
         axis.set_xscale("log")
     shown = _shown(run)
-    methods = list(dict.fromkeys(_method(curve) for curve in shown))
+    methods = dict.fromkeys(_method(curve) for curve in shown if not curve.name.startswith(ZERO))
+    colours = {name: f"C{k % 10}" for k, name in enumerate(methods)}
     for curve in shown:
-        _draw_curve(axis, curve, f"C{methods.index(_method(curve)) % 10}")
+        _draw_curve(axis, curve, colours.get(_method(curve), "black"))
     ticks_at(axis, shown[0].x)
     low, high = _limits(shown)
     axis.set_ylim(low, high)
@@ -125,12 +126,12 @@ def _method(curve: Curve) -> str:
 
 def _verdict_lines(run: PanelRun) -> Iterable[str]:
     for each in run.judged:
-        yield textwrap.shorten(f"{each.verdict.value}: {each.reading.about}", 110)
+        yield textwrap.shorten(f"{each.verdict.value}: {each.reading.about}", 125)
 
 
 def _draw_curve(axis: Axes, curve: Curve, colour: str) -> None:
     if curve.name.startswith(ZERO):
-        axis.plot(curve.x, curve.means, color="black", linestyle=":", label=ZERO)
+        axis.plot(curve.x, curve.means, color=colour, linestyle=":", label=ZERO)
         return
     cost = spent_text(curve)
     told = curve.variant if cost == "–" else f"{curve.variant}, ε = {cost}"

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from verify.files import folder_problems, write_whole
+from verify.files import TEMPORARY, folder_problems, write_whole
 from verify.rates.claim import Claim
 from verify.rates.fingerprint import NoSource, fingerprint
 
@@ -120,21 +122,36 @@ def open_results(
 
 def prepare(folder: Path) -> None:
     """Make the folder, or see that it is one of results; raises `BadFolder` and changes nothing if
-    it is not."""
+    it is not.
+
+    Several processes may do so at once. The mark is the first file that any of them puts there, so
+    what is seen besides files that are being written was put there after the mark, or is not ours:
+    the folder is read before the mark is looked for.
+    """
     if folder.exists() and not folder.is_dir():
         raise BadFolder(f"{folder} is no folder")
+    seen = _names(folder)
     mark = folder / MARK
     if mark.exists():
         _check_mark(mark)
-    elif folder.exists() and any(folder.iterdir()):
+    elif not all(name.startswith(TEMPORARY) for name in seen):
         raise BadFolder(f"{folder} holds other files and no results: give a new or an empty folder")
     for problem in folder_problems(folder):
         raise BadFolder(problem)
-    if not mark.exists():
-        ignore = folder / ".gitignore"
-        write_whole(ignore, lambda path: path.write_text("*\n", encoding="utf-8"))
-        text = json.dumps({"what": "results of tracebound rates", "format": FORMAT}) + "\n"
-        write_whole(mark, lambda path: path.write_text(text, encoding="utf-8"))
+    text = json.dumps({"what": "results of tracebound rates", "format": FORMAT}) + "\n"
+    for path, content in ((mark, text), (folder / ".gitignore", "*\n")):
+        if not path.exists():
+            write_whole(path, partial(Path.write_text, data=content, encoding="utf-8"))
+
+
+def _names(folder: Path) -> list[str]:
+    """What a folder holds; nothing if there is none."""
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise BadFolder(f"cannot read {folder}: {error.strerror}") from error
 
 
 def _check_mark(mark: Path) -> None:

@@ -12,8 +12,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Barrier
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +25,9 @@ import pytest
 import verify
 from tests.commands import usage_error
 from tests.unit.verify.test_rates_json import example
+from verify.files import TEMPORARY
 from verify.rates import Claim, check, main
+from verify.rates import results as kept_results
 from verify.rates.fingerprint import NoSource, fingerprint, own_modules
 from verify.rates.grid import Profile
 from verify.rates.records import from_plain, to_plain
@@ -262,6 +268,50 @@ def test_places_that_cannot_hold_results(tmp_path: Path) -> None:
         prepare(file)
     with pytest.raises(BadFolder, match="cannot make"):
         prepare(Path("/proc/nowhere"))
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_another_process_may_begin_at_any_moment(
+    moment: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of another's work is done at each moment at which the folder is read or written."""
+    folder, moments = tmp_path / "kept", iter(range(100))
+
+    def others(call: Any) -> Any:
+        def called(*args: Any, **options: Any) -> Any:
+            if next(moments) == moment:
+                prepare(folder)
+                Results(folder, "sources").keep({"task": "other"}, [1.0])
+            return call(*args, **options)
+
+        return called
+
+    for name in ("_names", "folder_problems", "write_whole"):
+        monkeypatch.setattr(kept_results, name, others(getattr(kept_results, name)))
+    prepare(folder)
+    assert next(moments) > moment
+    assert Results(folder, "sources").get({"task": "other"}, list) == [1.0]
+
+
+def test_processes_make_a_folder_together(tmp_path: Path) -> None:
+    """Eight at once, and one that was killed while it wrote its first file."""
+    for turn in range(30):
+        folder = tmp_path / str(turn)
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(partial(began, folder, Barrier(8)), range(8)))
+        assert len(list(folder.glob("*.json"))) == 9
+    folder = tmp_path / "left"
+    folder.mkdir()
+    (folder / f"{TEMPORARY}abc.json").write_text('{"wh')
+    prepare(folder)
+    assert (folder / ".gitignore").read_text() == "*\n"
+
+
+def began(folder: Path, barrier: Barrier, number: int) -> None:
+    """What a process does first, all at the same time."""
+    barrier.wait()
+    prepare(folder)
+    Results(folder, "sources").keep({"task": number}, [1.0])
 
 
 # --- Parts ----------------------------------------------------------------------------------------

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 
 from estimators import (
     IterativeHardThresholding,
@@ -19,12 +17,13 @@ from estimators import (
     SparseResidualClippedRegression,
     TwoStageRegression,
 )
+from estimators.core.spending import GivenPrivacy
 from verify.figures.panel import (
     Fit,
     Grid,
     Method,
-    Options,
     Point,
+    Variant,
     budget,
     released,
     seed_of,
@@ -39,7 +38,6 @@ DELTA = 0.01
 EPSILONS = (2.0, 4.0, 6.0, 8.0, 10.0)
 QUICK_EPSILONS, ENDS = (2.0, 6.0, 10.0), (2.0, 10.0)
 BUDGETS = {"budget": "ε = 2, 4, …, 10 with δ = .01", "trials": "10"}
-FOLDS = 5
 
 IGHT = "IGHT"
 DP_IGHT, PRINTED_IGHT = "DP-IGHT", "DP-IGHT, printed noise"
@@ -47,7 +45,7 @@ WOLFE, PRINTED_WOLFE = "Frank-Wolfe", "Frank-Wolfe, printed noise"
 CLIPPED_WOLFE = "Frank-Wolfe, entries clipped"
 TWO_STAGE = "two-stage"
 PLANNED = "residuals clipped"
-CROSS_IGHT = "DP-IGHT, cross-validated"
+DENSE = "noisy gradients, no threshold"
 CHOICES = {
     "options": "chosen for every method from equally many, by its error on draws of their own",
     "Frank-Wolfe": "exact: Gumbel noise; printed: Laplace noise; both need |x_ij| to be bounded",
@@ -114,9 +112,8 @@ def thresholding(
     return released(made.fit(sample.X, sample.y), point)
 
 
-def noisy_thresholding(
-    sample: Records,
-    point: Point,
+def noisy_descent(
+    privacy: GivenPrivacy,
     rng: Rng,
     *,
     loss: LossName,
@@ -125,11 +122,11 @@ def noisy_thresholding(
     steps: int,
     path: float,
     calibration: Literal["analytic", "paper"] = "analytic",
-) -> Fit:
-    """DP-IGHT. `path` is the sum of its step sizes; below the usual norm of a gradient only clip
-    times step size matters, so that clip is not chosen but path."""
-    made = NoisyHardThresholding(
-        budget(point),
+) -> NoisyHardThresholding:
+    """DP-IGHT, to be fitted. `path` is the sum of its step sizes; below the usual norm of a
+    gradient only clip times step size matters, so that clip is not chosen but path."""
+    return NoisyHardThresholding(
+        privacy,
         s=s,
         loss=loss,
         clip=clip,
@@ -138,7 +135,22 @@ def noisy_thresholding(
         calibration=calibration,
         random_state=seed_of(rng),
     )
+
+
+def noisy_thresholding(sample: Records, point: Point, rng: Rng, **options: Any) -> Fit:
+    """DP-IGHT."""
+    made = noisy_descent(budget(point), rng, **options)
     return released(made.fit(sample.X, sample.y), point)
+
+
+def dense_descent(sample: Records, point: Point, rng: Rng, **options: Any) -> Fit:
+    """The same steps, of which nothing is set to 0.
+
+    A step's noise moves a prediction <x, theta> by |x| times the deviation of one coordinate,
+    whatever the number of features. So where predictions count and rows are short, as unit rows
+    are, a threshold has little noise to remove; what it removes besides is signal.
+    """
+    return noisy_thresholding(sample, point, rng, s=sample.X.shape[1], **options)
 
 
 def frank_wolfe(
@@ -211,6 +223,8 @@ class Contest:
     stages: Grid
     planned: Mapping[str, Any] = field(default_factory=dict)
     """Of the toolkit's own for the squared loss, which has no choice."""
+    denses: Grid | None = None
+    """Of steps without a threshold: what a reader should use for predictions."""
     clipped_is_best: bool = False
     """Whether Frank-Wolfe with clipped entries is what a reader should use."""
 
@@ -232,52 +246,16 @@ class Contest:
             Method(PRINTED_IGHT, "printed", partial(descent, calibration="paper"), self.descents),
             Method(DP_IGHT, "private", descent, self.descents),
         )
-        own = Method(PLANNED, "best", partial(planned, **self.planned))
-        return (*found, *((own,) if self.planned else ()), zero(number_of_features))
+        return (*found, *self._own(), zero(number_of_features))
 
-
-# --- choosing options as the paper does -----------------------------------------------------------
-
-
-def cross_validated(
-    sample: Records,
-    point: Point,
-    rng: Rng,
-    *,
-    fit: Callable[..., Fit],
-    choices: Sequence[Options],
-) -> Fit:
-    """The options of least squared error over five folds, then a fit to all records.
-
-    Every fit has the whole budget and the choice is not charged, as in WG19 §6: what is released is
-    not private.
-    """
-    errors = [_fold_error(sample, point, rng, fit, options) for options in choices]
-    chosen = choices[int(np.argmin(errors))]
-    return fit(sample, point, rng, **chosen)._replace(epsilon=math.inf)
-
-
-def _fold_error(
-    sample: Records, point: Point, rng: Rng, fit: Callable[..., Fit], options: Options
-) -> float:
-    total = 0.0
-    for kept, held in KFold(FOLDS).split(sample.X):
-        part = Split(sample.X[kept], sample.y[kept], sample.X[held], sample.y[held])
-        total += half_mse(fit(part, point, rng, **options).estimate, part) * len(held)
-    return total
-
-
-def by_cross_validation(methods: Sequence[Method]) -> tuple[Method, ...]:
-    """DP-IGHT, its options chosen as the paper does."""
-    return tuple(
-        Method(
-            CROSS_IGHT,
-            "not private",
-            partial(cross_validated, fit=method.fit, choices=method.grid.options),
-        )
-        for method in methods
-        if method.name == DP_IGHT
-    )
+    def _own(self) -> Iterator[Method]:
+        """The toolkit's."""
+        if self.planned:
+            variant: Variant = "peer" if self.denses else "best"
+            yield Method(PLANNED, variant, partial(planned, **self.planned))
+        if self.denses:
+            dense = partial(dense_descent, loss=self.loss, clip=self.descent["clip"])
+            yield Method(DENSE, "best", dense, self.denses)
 
 
 # --- readings -------------------------------------------------------------------------------------

@@ -2,6 +2,10 @@
 
 The paper's own data sets do not come with this toolkit. Table 2 is run if E2006-tfidf is given;
 other data stand in for both, and are called by their own names.
+
+The toolkit's best was found on fifths held out of rows to fit to: noisy gradient steps without a
+threshold, with the clip of DP-IGHT. Planned descents (`PlannedLogisticRegression`, error .097 on
+Reuters), steps that clip residuals and Frank-Wolfe with clipped entries are behind it.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from verify.figures.panels.wg19_methods import (
     CHOICES,
     CLIPPED_WOLFE,
     DELTA,
+    DENSE,
     DP_IGHT,
     ENDS,
     EPSILONS,
@@ -63,6 +68,7 @@ TABLE_3 = {
     "DP-IGHT": ".1168, .0956, .0841, .0797, .0762",
 }
 """Printed test errors at ε = 2, 4, …, 10."""
+BEST = {DENSE: "the steps and the clip of DP-IGHT, and as many options"}
 SPLITS = {"choice": "on other random splits of the same rows, without charge"}
 
 
@@ -135,6 +141,7 @@ E2006 = Contest(
     clipped=Grid({"entry_bound": (0.05, 0.1, 0.2), "steps": (8, 24, 72)}),
     stages=Grid({"s": (5, 20, 80), "blocks": (32, 64, 128)}),
     planned={"s": 100, "entry_bound": 0.2, "radius": 30.0},
+    denses=Grid({"steps": (6, 18, 54), "path": (20.0, 60.0, 200.0)}),
 )
 MICE = Contest(
     "squared",
@@ -149,6 +156,7 @@ MICE = Contest(
     clipped=Grid({"entry_bound": (0.5, 1.0, 2.0), "steps": (4, 16, 48)}),
     stages=Grid({"s": (1, 3, 10), "blocks": (4, 12, 36)}),
     planned={"s": 10, "entry_bound": 2.5, "radius": 0.7},
+    denses=Grid({"steps": (5, 15, 45), "path": (0.07, 0.14, 0.28)}),
 )
 REUTERS = Contest(
     "logistic",
@@ -156,12 +164,13 @@ REUTERS = Contest(
     R=1.0,
     entry_bound=1.0,
     l1_radius=300.0,
-    descent={"clip": 1.0, "s": 500},
+    descent={"clip": 0.25, "s": 500},
     two_stage={"row_bound": 0.5, "selection_share": 0.7},
-    descents=Grid({"steps": (3, 10, 30), "path": (500.0, 1500.0, 5000.0)}),
+    descents=Grid({"steps": (10, 30, 100), "path": (10_000.0, 30_000.0, 90_000.0)}),
     vertices=Grid({"l1_radius": (100.0, 400.0, 1600.0), "steps": (15, 45, 135)}),
     clipped=Grid({"entry_bound": (0.05, 0.1, 0.2), "steps": (15, 45, 135)}),
     stages=Grid({"s": (3, 8, 20), "blocks": (24, 48, 96)}),
+    denses=Grid({"steps": (10, 30, 100), "path": (10_000.0, 30_000.0, 90_000.0)}),
 )
 SUBSET = Contest(
     "logistic",
@@ -169,12 +178,13 @@ SUBSET = Contest(
     R=1.0,
     entry_bound=1.0,
     l1_radius=10.0,
-    descent={"clip": 1.0, "path": 30.0},
+    descent={"clip": 0.5, "path": 300.0},
     two_stage={"row_bound": 0.5, "selection_share": 0.7},
     descents=Grid({"s": (100, 500, 1500), "steps": (1, 3, 9)}),
     vertices=Grid({"l1_radius": (10.0, 50.0, 200.0), "steps": (5, 20, 60)}),
     clipped=Grid({"entry_bound": (0.03, 0.1, 0.3), "steps": (10, 30, 90)}),
     stages=Grid({"s": (3, 8, 20), "blocks": (4, 12, 36)}),
+    denses=Grid({"steps": (10, 30, 100), "path": (100.0, 300.0, 1000.0)}),
 )
 
 
@@ -186,9 +196,11 @@ NOISE = "1275 records: from 0, which costs .5, to IGHT there is little room"
 WIDE = "the intervals cover both"
 SHORT = "clipped entries make Frank-Wolfe's noise several times smaller"
 VOTES = "blocks are too small to vote for the same SNPs"
-DENSE = "steps in all terms at once, of unit rows"
+TERMS = "steps in all terms at once, of unit rows"
 LOUD = "too little noise: it spends 5.4 to 64, not 2 to 10"
-FEW = "too few records"
+NO_DROP = "unit rows: noise in a prediction is that of one term, and no term is lost"
+SPREAD = "many SNPs carry a little each, and neighbours carry the same"
+FEW = "1398 records: a step or a few are all that can be paid for, and both make them"
 PRINTED_ERRORS = {f"printed, {name}": told for name, told in TABLE_3.items()}
 TABLE_2_QUOTE = (
     "The results in Table 2 show that the performance of our algorithm is close to the non-private"
@@ -197,6 +209,10 @@ TABLE_2_QUOTE = (
 TABLE_3_QUOTE = (
     "It is obvious that our algorithm achieves the lowest test error among private algorithms on"
     " RCV1 dataset, which demonstrates the superiority of our algorithm."
+)
+BEST_QUOTE = (
+    "Ours, not the paper's: what a reader should use is more accurate than the paper's algorithm at"
+    " the same budget."
 )
 
 
@@ -250,6 +266,7 @@ E2006_PANEL = panel(
                 *map(printed_cells, TABLE_2),
             ),
         ),
+        Sentence(BEST_QUOTE, ahead_at(DENSE, DP_IGHT, UNSEEN)),
     ),
     draw=e2006_draw,
     data=("e2006-train", "e2006-test"),
@@ -260,7 +277,7 @@ E2006_PANEL = panel(
         **BUDGETS,
         "IGHT": ".785; the other cells with their standard errors are in the readings",
     },
-    ours={**CHOICES, "centring": "none", "grids": "placed without the data"},
+    ours={**CHOICES, **BEST, "centring": "none", "grids": "placed without the data"},
 )
 MICE_PANEL = panel(
     "Table 2(b)",
@@ -281,6 +298,7 @@ MICE_PANEL = panel(
                 ),
             ),
         ),
+        Sentence(BEST_QUOTE, ahead_at(DENSE, DP_IGHT, {(): (YES, SPREAD)})),
     ),
     draw=mice_draw,
     data=("mice", "mice-traits"),
@@ -291,6 +309,7 @@ MICE_PANEL = panel(
         "close": f"an error below {NEAR:g} times IGHT's",
         **SPLITS,
         **CHOICES,
+        **BEST,
     },
     caption="Animals are related: records are not independent. Releasing 0 costs about .5.",
 )
@@ -303,17 +322,23 @@ REUTERS_PANEL = panel(
         Sentence(
             TABLE_3_QUOTE,
             (
-                *ahead_at(DP_IGHT, WOLFE, {(): (YES, DENSE)}),
-                *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(): (YES, DENSE)}),
-                *ahead_at(DP_IGHT, TWO_STAGE, {(): (YES, DENSE)}),
+                *ahead_at(DP_IGHT, WOLFE, {(): (YES, TERMS)}),
+                *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(): (YES, TERMS)}),
+                *ahead_at(DP_IGHT, TWO_STAGE, {(): (YES, TERMS)}),
                 *ahead_at(PRINTED_IGHT, PRINTED_WOLFE, {(): (YES, LOUD)}),
             ),
         ),
+        Sentence(BEST_QUOTE, ahead_at(DENSE, DP_IGHT, {(): (YES, NO_DROP)})),
     ),
     draw=reuters_draw,
     data=("reuters",),
     printed={"data": "RCV1, which this is not", "s*": "500", **BUDGETS, **PRINTED_ERRORS},
-    ours={"rows": "8293 stories, 2347 to test; unit rows of log (1 + count)", **SPLITS, **CHOICES},
+    ours={
+        "rows": "8293 stories, 2347 to test; unit rows of log (1 + count)",
+        **SPLITS,
+        **CHOICES,
+        **BEST,
+    },
     caption="Printed errors are of RCV1, and not to be compared with these.",
 )
 SUBSET_PANEL = panel(
@@ -325,17 +350,20 @@ SUBSET_PANEL = panel(
         Sentence(
             TABLE_3_QUOTE,
             (
-                *ahead_at(DP_IGHT, WOLFE, {(2.0,): (EITHER, FEW), (10.0,): (YES, DENSE)}),
-                *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(): (EITHER, FEW)}),
-                *ahead_at(DP_IGHT, TWO_STAGE, {(2.0,): (EITHER, FEW), (10.0,): (YES, DENSE)}),
+                *ahead_at(DP_IGHT, WOLFE, {(): (YES, TERMS)}),
+                *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(): (YES, TERMS)}),
+                *ahead_at(DP_IGHT, TWO_STAGE, {(): (YES, TERMS)}),
                 *ahead_at(PRINTED_IGHT, PRINTED_WOLFE, {(): (YES, LOUD)}),
             ),
+        ),
+        Sentence(
+            BEST_QUOTE, ahead_at(DENSE, DP_IGHT, {(2.0,): (EITHER, FEW), (10.0,): (YES, NO_DROP)})
         ),
     ),
     draw=subset_draw,
     data=("rcv1-subset",),
     printed={"rows": "20,242 to fit to, 20,000 to test", "s*": "500", **BUDGETS, **PRINTED_ERRORS},
-    ours={"rows": "1747, a fifth to test", **SPLITS, **CHOICES},
+    ours={"rows": "1747, a fifth to test", **SPLITS, **CHOICES, **BEST},
     caption="Too few rows to show more: the majority is 53 %. Printed errors are of all of RCV1.",
 )
 

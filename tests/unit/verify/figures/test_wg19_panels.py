@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import bz2
 import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from estimators import Budget
+from minimax import Approximate
 from verify.data_sets import DATA_SETS, WrongContent, load, path_of
 from verify.figures.curves import Curve
 from verify.figures.panel import Fit, Point
-from verify.figures.panels import wg19_rates, wg19_real_data, wg19_simulated
+from verify.figures.panels import wg19_choices, wg19_rates, wg19_real_data, wg19_simulated
+from verify.figures.panels.wg19_choices import (
+    CHARGED_IGHT,
+    FREE_IGHT,
+    by_cross_validation,
+    cross_validated,
+)
 from verify.figures.panels.wg19_methods import (
-    DP_IGHT,
+    DENSE,
     Contest,
     Simulated,
     Split,
-    by_cross_validation,
-    cross_validated,
     half_mse,
     misclassified,
     relative_error,
@@ -63,7 +70,8 @@ def test_labels_follow_the_sign_of_section_5() -> None:
 
 @pytest.mark.parametrize("contest", CONTESTS)
 def test_all_grids_of_a_contest_are_equally_large(contest: Contest) -> None:
-    grids = contest.descents, contest.vertices, contest.clipped, contest.stages
+    own = (contest.denses,) if contest.denses else ()
+    grids = contest.descents, contest.vertices, contest.clipped, contest.stages, *own
     assert len({len(grid.options) for grid in grids}) == 1
     assert all(len(values) >= 3 for grid in grids for values in grid.axes.values())
 
@@ -117,8 +125,44 @@ def test_cross_validation_takes_the_better_option_and_is_not_private() -> None:
     found = cross_validated(sample, {}, np.random.default_rng(0), fit=fit, choices=choices)
     assert found.estimate == [1.9]
     assert found.epsilon == math.inf
-    methods = by_cross_validation(wg19_simulated.LINEAR_SMALL.methods())
-    assert DP_IGHT in methods[0].name
+
+
+def test_a_charged_choice_draws_every_fit_and_score_from_one_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    budgets: list[Budget] = []
+
+    class Watched(Budget):
+        def __init__(self, total: Approximate) -> None:
+            super().__init__(total)
+            budgets.append(self)
+
+    monkeypatch.setattr(wg19_choices, "Budget", Watched)
+    contest = wg19_simulated.LINEAR_SMALL
+    free, paid = by_cross_validation(contest)
+    assert (free.name, free.variant) == (FREE_IGHT, "not private")
+    assert (paid.name, paid.variant) == (CHARGED_IGHT, "private")
+    point = {"epsilon": 2.0, "delta": 1e-3}
+    found = paid.fit(drawn(contest), point, np.random.default_rng(0))
+    assert found.epsilon == 2.0
+    (whole,) = budgets
+    fits = wg19_choices.FOLDS * len(contest.descents.options)
+    by = Counter(draw.by for draw in whole.history)
+    assert by == {"NoisyHardThresholding": fits + 1, "PrivateScore": fits}
+    assert whole.spent is not None
+    assert 0.999 < whole.spent.parameters["epsilon"] / 2 <= 1
+    assert free.fit(drawn(contest), point, np.random.default_rng(0)).epsilon == math.inf
+
+
+@pytest.mark.parametrize("contest", [c for c in CONTESTS if c.denses])
+def test_the_toolkits_best_keeps_every_feature_and_its_budget(contest: Contest) -> None:
+    (method,) = (each for each in contest.methods() if each.variant == "best")
+    assert method.name == DENSE
+    sample = drawn(contest)
+    point = {"epsilon": 2.0, "delta": 1e-3}
+    found = method.fit(sample, point, np.random.default_rng(0), **method.grid.options[0])
+    assert np.count_nonzero(found.estimate) == sample.X.shape[1]
+    assert found.epsilon == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
