@@ -238,7 +238,7 @@ TABLE_1C = Panel(
                     "DP-IGHT, exact noise: log d, so an exponent below 1/2 in d",
                     ExponentBetween(DP_IGHT, most=0.5),
                     Verdict.REVERSED,
-                    "the same factor d",
+                    "the error grows like d, since rows are sqrt(d) long",
                 ),
                 Reading(
                     "DP-IGHT, exact noise: exponent 1 in d",

@@ -52,8 +52,9 @@ EARNINGS = 1
 KEPT = 0.8
 """The share of the rows to fit to where no split is public."""
 E2006_FEATURES = 50_000
-NEAR = 1.1
-"""What we take "close" to mean: in Table 2 the ratio is 1.35 at ε = 2 and 1.03 at ε = 10."""
+NEAR, NEAR_MICE = 1.4, 1.1
+"""What we take "close" to mean: in Table 2, which is called close, the ratio is 1.35 at ε = 2 and
+1.03 at ε = 10. On mice releasing 0 is not 1.4 times IGHT's error either."""
 
 TABLE_2 = {
     WOLFE: (1.514, 0.093, 1.320, 0.090, 1.210, 0.084, 1.105, 0.079, 1.094, 0.071),
@@ -191,7 +192,7 @@ SUBSET = Contest(
 # --- panels ---------------------------------------------------------------------------------------
 
 YES, NO, EITHER = Verdict.REPRODUCED, Verdict.REVERSED, Verdict.NOT_SEPARATED
-UNSEEN: Found = {(): (Verdict.NO_DATA, "never measured: the data were not to be had")}
+UNSEEN: Found = {(): (Verdict.NO_DATA, "never measured: the data are not at hand")}
 NOISE = "1275 records: from 0, which costs .5, to IGHT there is little room"
 WIDE = "the intervals cover both"
 SHORT = "clipped entries make Frank-Wolfe's noise several times smaller"
@@ -288,8 +289,8 @@ MICE_PANEL = panel(
         Sentence(
             TABLE_2_QUOTE,
             (
-                *close_at(DP_IGHT, IGHT, NEAR, {(): (EITHER, NOISE)}),
-                *close_at(PRINTED_IGHT, IGHT, NEAR, {(): (EITHER, NOISE)}),
+                *close_at(DP_IGHT, IGHT, NEAR_MICE, {(): (EITHER, NOISE)}),
+                *close_at(PRINTED_IGHT, IGHT, NEAR_MICE, {(): (EITHER, NOISE)}),
                 *ahead_at(DP_IGHT, WOLFE, {(): (EITHER, NOISE)}),
                 *ahead_at(DP_IGHT, CLIPPED_WOLFE, {(2.0,): (EITHER, WIDE), (10.0,): (NO, SHORT)}),
                 *ahead_at(DP_IGHT, TWO_STAGE, {(2.0,): (EITHER, NOISE), (10.0,): (YES, VOTES)}),
@@ -306,7 +307,7 @@ MICE_PANEL = panel(
     ours={
         "rows": "1594 mice, a fifth to test; standardised over all, as if public",
         "s": "50",
-        "close": f"an error below {NEAR:g} times IGHT's",
+        "close": f"an error below {NEAR_MICE:g} times IGHT's: below 1.4 times is releasing 0",
         **SPLITS,
         **CHOICES,
         **BEST,
