@@ -10,8 +10,8 @@ CHAPTER = Chapter("WG19")
 reads(
     CHAPTER,
     "Figure 1",
-    "With the noise that (ε, δ) needs, for clipped gradients, not close to the baseline, if close is"
-    " within a factor 2. With the printed form of it, which is too little, close at ε = 10.",
+    "With the noise that (ε, δ) needs, not within twice the error of the baseline; with the printed"
+    " noise, which is too little, it is at ε = 10.",
     panel="WG19:Figure 1(a)",
     about="DP-IGHT below 2 times IGHT, every ε",
     of="Algorithm 1",
