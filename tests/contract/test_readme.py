@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from verify.privacy.controls import CONTROLS
+
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.S)
 FLATS = BLOCKS[0]
@@ -89,3 +91,9 @@ def test_the_example_is_ten_lines() -> None:
 @pytest.mark.parametrize("block", BLOCKS[1:], ids=lambda block: block.split("\n")[1][:40])
 def test_every_other_example_runs(block: str) -> None:
     assert run(block)[1]
+
+
+def test_the_numbers_of_controls_are_those_of_the_auditor() -> None:
+    sound = sum(case.keeps for case in CONTROLS)
+    told = f"{len(CONTROLS) - sound} broken mechanisms and {sound} correct twins"
+    assert told in README
