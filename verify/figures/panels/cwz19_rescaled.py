@@ -192,7 +192,7 @@ FIGURE_3D_SEEN = panel(
                 ),
             ),
         ),
-        Sentence(OUTSIDE, wrong_places(FW, (Verdict.NOT_SEPARATED, Verdict.REPRODUCED), WRONG)),
+        Sentence(OUTSIDE, wrong_places(FW, (Verdict.NOT_SEPARATED, Verdict.NOT_SEPARATED), WRONG)),
         Sentence(
             CONVERGES,
             (

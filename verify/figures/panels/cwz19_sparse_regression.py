@@ -377,7 +377,14 @@ FIGURE_3D = panel(
     standard=Plan(WIDE_NS, 100),
     brief=Plan((2_000.0,), 3),
     printed={**LINEAR, **WIDE},
-    ours={**PLACES, **INFERRED, **SYMMETRIC, **STEPS, FW: WOLFE},
+    ours={
+        **PLACES,
+        **INFERRED,
+        **SYMMETRIC,
+        **STEPS,
+        FW: WOLFE,
+        FW_LONG: "with fewer than s* there are not that many coordinates",
+    },
     caption=f"{DELTA} The less a method moves away from 0, the better it does here.",
 )
 

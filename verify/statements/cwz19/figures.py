@@ -15,7 +15,7 @@ CHAPTER.states(
     "Figure 1",
     f"{FIGURE_1.title}: “{TRUNCATION}”.",
     kind="experiment",
-    found="So it is for percentiles of each coordinate; pooled, which is not excluded, they fail.",
+    found="Holds with each coordinate's own percentiles, fails with pooled ones; neither is said.",
     by="simulation",
     expected=Status.UNPROVED,
     severity="constants",
@@ -49,7 +49,7 @@ reads(
 reads(
     CHAPTER,
     "Figure 3",
-    "For means the gap to the sample mean shrinks and is there at every n.",
+    "For means, with the theory's R, the gap to the sample mean shrinks and stays.",
     panel="CWZ19:Figure 3(a)",
     about="theory R, exact noise: the gap to the sample mean shrinks, and is there at every n",
     of="Algorithm 3.1",
