@@ -57,7 +57,7 @@ HEADLINES = (
         "CWZ19:Figure 1(a)",
         "percentiles per coordinate: less than twice the error of theory R, exact noise",
     ),
-    ("CWZ19:Figure 1(b)", "theory R: the error falls with n"),
+    ("CWZ19:Figure 1(b)", "data-driven R: less than twice the error of theory R"),
     ("CWZ19:Figure 2(a)", "s by CV within a factor 2 of s = s*"),
     (
         "CWZ19:Figure 3(a)",

@@ -290,13 +290,13 @@ FIGURE_2A = Panel(
                     f"{CV} within a factor 2 of {GIVEN}",
                     Comparable(CV, GIVEN),
                     Verdict.REPRODUCED,
-                    "both sit on the truncation's floor, whatever s is",
+                    "with pooled R both sit on the truncation's floor, whatever s is",
                 ),
                 Reading(
                     f"{CV_EXACT} within a factor 2 of {GIVEN_EXACT}",
                     Comparable(CV_EXACT, GIVEN_EXACT),
                     Verdict.REPRODUCED,
-                    "both sit on the truncation's floor, whatever s is",
+                    "with pooled R both sit on the truncation's floor, whatever s is",
                 ),
                 Reading(
                     f"{CV_WIDE} within a factor 2 of {GIVEN_WIDE}",
