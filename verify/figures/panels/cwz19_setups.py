@@ -53,6 +53,9 @@ SHRINKING = (
     " non-private counterparts."
 )
 
+OURS = "Ours, not the paper's: what else these curves show."
+"""In place of a sentence, over comparisons that the paper does not make."""
+
 # --- facts ----------------------------------------------------------------------------------------
 
 BUDGET: Named = {"budget": "(0.5, 10/n^1.1)"}
@@ -73,14 +76,40 @@ LINEAR: Named = {
     "β": "uniform on the unit sphere (sparse: of the first s* coordinates)",
 }
 PLACES: Named = {"places": "the values of n on the axis"}
+SEEN_PLACES: Named = {"places": "n from 2000 to 32000, beyond the paper's, for β to be seen"}
+TAILS = (0.025, 0.975)
+"""The percentiles of §5.1."""
+CELLS = 512
 PERCENTILES: Named = {
-    "data-driven R": "private 2.5 and 97.5 per cent points of all entries, pooled; a tenth of ε",
+    "percentiles": "§5.1 does not say whether of all entries or of each coordinate: both",
+    "pooled": "private 2.5 and 97.5 per cent points of all entries; a tenth of ε",
+    "per coordinate": (
+        f"exponential mechanism on {CELLS} cells of |x| ≤ 10 + 4√log n, a tenth of the zCDP budget"
+        " for all; or the data's own, not charged"
+    ),
 }
 CENTRAL = {"R": "quantile", "quantile": 0.95}
 """What is cut of symmetric data at their outer 2.5 per cent points, by one search."""
 SYMMETRIC: Named = {
     "data-driven R": "private 95 per cent point of magnitudes, as data are symmetric; a tenth of ε",
 }
+POOLED: Named = {
+    "percentiles": "§5.1 does not say whether of all entries or of each coordinate",
+    "pooled R": "private 95 per cent point of the magnitudes of all entries; a tenth of ε",
+}
+EACH_FREE: Named = {
+    "R per coordinate": "the data's own 2.5 and 97.5 per cent points, not charged: not private",
+}
+INFERRED: Named = {"R": "data-driven: §5.2 says so of “this section”, §5.3 says nothing"}
+GIVEN_R: Named = {"R": "data-driven"}
+CHOICE: Named = {
+    "s": "5-fold, a uniform grid from s*/2 to 2s*; exponential mechanism on truncated errors",
+}
+CV_SETTINGS: Named = {
+    "grid": "10, 15, …, 40",
+    "cost": "the choice has half of what is left of the budget; the share is not said",
+}
+SPLIT = "The paper chooses s privately; how the budget is divided it does not say."
 RESCALED: Named = {
     "design": "entries uniform on (-1/√s, 1/√s), so that β can be seen; the paper has 1/√d",
     "d": "100: with d = n nothing private beats 0 up to n = 4000",
@@ -186,6 +215,13 @@ def without_guarantee(release: Fit) -> Fit:
     return release._replace(epsilon=math.inf)
 
 
-def outside(estimate: Array, sample: Means | Regression) -> float:
-    """How many coordinates of the estimate are not 0 where the truth is."""
-    return float(np.count_nonzero(estimate[sample.truth == 0]))
+def supports(estimate: Array, sample: Means | Regression) -> dict[str, float]:
+    """How many coordinates of an estimate are not 0, how many of them where the truth is 0, and how
+    much of the squared length lies there."""
+    wrong = np.where(sample.truth == 0, estimate, 0.0)
+    square = float(np.sum(estimate**2))
+    return {
+        "non-zero": float(np.count_nonzero(estimate)),
+        "outside": float(np.count_nonzero(wrong)),
+        "length outside": float(np.sum(wrong**2)) / square if square else 0.0,
+    }

@@ -276,9 +276,9 @@ def truncation_bias(*, centre: float) -> Result:
     corrected=Case("R = 4√log n, n = 5000", n=5000),
     mutant=Case("R = .84√log n", n=5000, share=0.21),
     wrong=(
-        "The theorems need R of order √log n. At fixed percentiles symmetry saves the mean, as"
-        " the paper says, but not regression: clipping takes 5 % off the response to x^⊤β, a"
-        " bias that no n removes."
+        "The theorems need R of order √log n. At fixed percentiles of each coordinate symmetry"
+        " saves the mean, as the paper says, but not regression: clipping takes 5 % off the"
+        " response to x^⊤β, a bias that no n removes."
     ),
     code=("estimators.core.truncation.private_truncation",),
 )

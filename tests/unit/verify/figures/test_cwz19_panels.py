@@ -8,12 +8,15 @@ import math
 import numpy as np
 import pytest
 
+from estimators import compose
+from minimax.core.privacy import ZeroConcentrated
 from verify.figures.catalogue import all_panels
 from verify.figures.curves import Curve
 from verify.figures.panel import PROFILES, Panel
 from verify.figures.panels import (
+    cwz19_housing,
     cwz19_means,
-    cwz19_real_data,
+    cwz19_mice,
     cwz19_regression,
     cwz19_setups,
     cwz19_sparse_means,
@@ -99,7 +102,9 @@ def test_regressions_are_drawn_as_said(point: dict[str, float], entry: float) ->
 def test_error_and_what_lies_outside() -> None:
     sample = cwz19_setups.Means(np.zeros((1, 4)), np.array([3.0, 0.0, 0.0, 0.0]))
     assert cwz19_setups.distance(np.array([0.0, 4.0, 0.0, 0.0]), sample) == 5
-    assert cwz19_setups.outside(np.array([1.0, 4.0, 0.0, -1.0]), sample) == 2
+    found = cwz19_setups.supports(np.array([1.0, 2.0, 0.0, -2.0]), sample)
+    assert found == {"non-zero": 3, "outside": 2, "length outside": 8 / 9}
+    assert not any(cwz19_setups.supports(np.zeros(4), sample).values())
 
 
 @pytest.mark.parametrize("name", PANELS)
@@ -126,12 +131,12 @@ def test_pairs_of_animals_differ_by_the_groups_means(monkeypatch: pytest.MonkeyP
     mice, traits = small_mice()
     brown = np.array(traits["CoatColour"]) == "chocolate"
     brown |= np.char.endswith(traits["CoatColour"], ".brown")
-    monkeypatch.setattr(cwz19_real_data, "SNPS", 29)
-    sample = cwz19_real_data.differences({"m": 30}, rng(), mice, traits)
+    monkeypatch.setattr(cwz19_mice, "SNPS", 29)
+    sample = cwz19_mice.differences({"m": 30}, rng(), mice, traits)
     truth = mice["X"][brown].mean(axis=0) - mice["X"][~brown].mean(axis=0)
     assert sorted(sample.truth) == pytest.approx(sorted(np.delete(truth, 7)))  # the rarest is out
     assert sample.records.mean(axis=0) == pytest.approx(sample.truth)  # all 30 of each group
-    fewer = cwz19_real_data.differences({"m": 5}, rng(), mice, traits)
+    fewer = cwz19_mice.differences({"m": 5}, rng(), mice, traits)
     assert fewer.records.shape == (5, 29)
     assert np.abs(fewer.records).max() == 2
     assert not np.allclose(fewer.records.mean(axis=0), fewer.truth)
@@ -140,13 +145,13 @@ def test_pairs_of_animals_differ_by_the_groups_means(monkeypatch: pytest.MonkeyP
 def test_houses_are_standardised_and_compared_with_all() -> None:
     table = rng(2).standard_normal((50, 9)) * np.arange(1, 10) + 3
     table[:, 8] = 2 * table[:, 7] - table[:, 3]
-    sample = cwz19_real_data.housing({"m": 50}, rng(), table)
+    sample = cwz19_housing.housing({"m": 50}, rng(), table)
     assert sample.X.mean(axis=0) == pytest.approx(np.zeros(5), abs=1e-12)
     assert sample.X.std(axis=0) == pytest.approx(np.ones(5))
     scale = table.std(axis=0)
     expected = [2 * scale[7] / scale[8], 0, 0, 0, -scale[3] / scale[8]]
     assert sample.truth == pytest.approx(expected, abs=1e-9)
-    assert cwz19_real_data.housing({"m": 9}, rng(), table).X.shape == (9, 5)
+    assert cwz19_housing.housing({"m": 9}, rng(), table).X.shape == (9, 5)
 
 
 # --- methods --------------------------------------------------------------------------------------
@@ -168,7 +173,44 @@ def test_what_the_truncations_of_a_mean_cost(noise: cwz19_means.Noise) -> None:
 def test_percentiles_of_every_coordinate_stay_within_the_budget() -> None:
     point = cwz19_setups.dense_point(5000)
     release = cwz19_means.each_truncated(cwz19_setups.means(point, rng()), point, rng())
-    assert 0.4 < release.epsilon <= 0.5
+    assert 0.49 < release.epsilon <= 0.5
+    free = cwz19_means.each_truncated_freely(cwz19_setups.means(point, rng()), point, rng())
+    assert free.epsilon == math.inf
+
+
+def test_percentiles_of_a_coordinate_are_found_on_both_sides_of_its_mean() -> None:
+    centres = np.array([-9.0, 0.0, 9.0])
+    records = rng(3).standard_normal((20_000, 3)) + centres
+    ample, tight = (ZeroConcentrated(rho) for rho in (10.0, 1e-9))
+    bounds, ledger = cwz19_means.charged_bounds(records, 20.0, ample, rng())
+    assert compose(ledger, ZeroConcentrated).rho == pytest.approx(10.0)
+    wanted = centres[:, None] + [-1.96, 1.96]
+    assert np.abs(np.array(bounds) - wanted).max() < 0.2
+    lost, _ = cwz19_means.charged_bounds(records, 20.0, tight, rng())
+    assert np.abs(np.array(lost) - wanted).max() > 1
+    assert all(low < high for low, high in lost)
+
+
+def test_percentiles_of_a_coordinate_leave_no_bias_and_pooled_ones_do() -> None:
+    point = cwz19_setups.dense_point(1_000_000)
+    records = rng(4).standard_normal((100_000, 20))
+    records[:, 0] += 9.5
+    sample = cwz19_setups.Means(records, np.append(9.5, np.zeros(19)))
+    own = cwz19_means.each_truncated_freely(sample, point, rng()).estimate[0]
+    assert abs(own - 9.5) < 0.05
+    pooled = cwz19_means.truncated(sample, point, rng(), R="magnitudes", noise="analytic")
+    assert pooled.estimate[0] < 9
+
+
+def test_sparse_means_between_percentiles_of_their_coordinates() -> None:
+    point = cwz19_setups.sparse_point(lambda n: 60.0)(20_000)
+    sample = cwz19_setups.means(point, rng(5))
+    own = cwz19_sparse_means.each_truncated_freely(sample, point, rng())
+    assert own.epsilon == math.inf
+    assert own.notes["non-zero"] == cwz19_setups.SPARSITY
+    pooled = cwz19_sparse_means.truncated(sample, point, rng(), R="driven", noise="paper")
+    errors = [cwz19_setups.distance(each.estimate, sample) for each in (own, pooled)]
+    assert 5 * errors[0] < errors[1]
 
 
 def test_schedules_are_those_of_the_theorems() -> None:
@@ -189,7 +231,7 @@ def test_a_chosen_sparsity_is_on_its_grid_and_is_noted() -> None:
         sample, point, rng(), R="wide", noise="gumbel", chosen=True
     )
     assert release.notes["s"] in cwz19_setups.SPARSITIES
-    assert release.notes["outside"] <= release.notes["s"]
+    assert release.notes["outside"] <= release.notes["non-zero"] <= release.notes["s"]
     assert release.epsilon <= 0.5
 
 
@@ -202,7 +244,10 @@ def pretended(panel: Panel, xs: tuple[float, ...]) -> dict[str, Curve]:
     def some() -> tuple[np.ndarray, ...]:
         return tuple(rng(k).uniform(0.99, 1.01, 8) for k in range(len(xs)))
 
-    notes = tuple(dict.fromkeys(("s", "outside", "ridge"), np.ones(8)) for _ in xs)
+    notes = tuple(
+        dict.fromkeys(("s", "non-zero", "outside", "length outside", "ridge"), np.ones(8))
+        for _ in xs
+    )
     return {m.name: Curve(m.name, m.variant, xs, some(), notes=notes) for m in panel.methods}
 
 
