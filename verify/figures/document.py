@@ -12,13 +12,16 @@ from verify.files import write_whole
 
 HEAD = """# The papers' figures and tables
 
-What `python -m verify.figures` finds: each sentence that the papers read off a figure or a table,
-and whether it is reproduced. These are the recorded verdicts (profile quick, seed 0), and the
+What `python -m verify.figures` finds: sentences that the papers read off their figures and tables,
+and whether they are reproduced. These are the recorded verdicts (profile quick, seed 0), and the
 command's exit code is 1 if it finds others, or if the control of a verdict does not break.
-REVERSED: the opposite is seen. NOT SEPARATED: the intervals (99 %) cover both. NOT REPRODUCIBLE AS
-PRINTED: with the printed parameters the method is hardly better than releasing 0 (each panel says
-from which share of that error on), so that the picture shows nothing. What the papers do
-not say and we have chosen is named as ours, and so are a few sentences that no paper says.
+REVERSED: the opposite is seen, at one place at least, where the sentence speaks of all. NOT
+SEPARATED: the intervals (99 %) cover both. NOT REPRODUCIBLE AS PRINTED: with the printed parameters
+the method has about the error of releasing 0, nine tenths of it or more in the papers' own panels,
+all of it in ours, so that the picture shows nothing. What the papers do not say and we have chosen
+is named as ours, and so are readings that no paper makes. A prime, as in Figure 1(a'), marks a
+panel of ours beside the paper's: a signal that can be seen, a start at 0, or other data, as its
+title says. Sentences that speak of no curve, such as "robust performance", are not read.
 `python -m verify.figures show "WG19:Table 3"` tells the numbers of one.
 """
 
