@@ -245,7 +245,11 @@ def read_boxed(axis: Axis, printed_rises: Finding) -> Panel:
 CLIPPED = (NOT_SEPARATED, "what the clip leaves of θ* hides the noise")
 LEFT_OF_START = (NOT_SEPARATED, "0.8^T of the normal start and two supports hide the noise")
 PANELS = (
-    read_described(DIMENSION, LEFT_OF_START, LEFT_OF_START),
+    read_described(
+        DIMENSION,
+        (REPRODUCED, "noise of a report grows so, beside the 0.8^T of the start that is left"),
+        LEFT_OF_START,
+    ),
     read_described(
         SPARSITY,
         (REVERSED, "the start costs less, relative to a θ* that is longer the larger s* is"),

@@ -234,14 +234,16 @@ class Axis:
         self, method: str, other: str, statistic: str, found: Verdict, why: str, noise: bool = False
     ) -> Reading:
         """Every curve is within a factor 2 of that of the other method; with `noise`, the middle
-        one is."""
+        one is, and that of the other method is not noise either."""
         values = (self.middle,) if noise else self.values
-        test = Every(
+        test: SentenceTest = Every(
             tuple(
                 Comparable(self.name(method, v, statistic), self.name(other, v, statistic))
                 for v in values
             )
         )
+        if noise:
+            test = UnlessNoise(test, self.name(other, self.middle, statistic), ZERO, MOST)
         about = f"within 2 of “{other}”" + (f" at {self.symbol} = {self.middle:g}" if noise else "")
         return self._reading(method, statistic, about, test, found, why, noise)
 

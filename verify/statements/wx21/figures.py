@@ -10,7 +10,7 @@ CHAPTER = Chapter("WX21")
 reads(
     CHAPTER,
     "Figure 1",
-    "Not seen: with constant 1 in r = O(C√p) the random start is left; with planned steps it falls.",
+    "Not seen: with constant 1 in r = O(C√p) the random start is left. Planned steps: it falls.",
     panel="WX21:Figure 1(a)",
     about="r = C√p: falls with n",
     of="Algorithm 1",
@@ -20,7 +20,7 @@ reads(
 reads(
     CHAPTER,
     "Figure 2",
-    "Not seen: what is left of a random start hides p. From 0 it is flat with η = .1, not with .2.",
+    "As printed no better than 0. Flat with exact noise; from a start at 0 with η = .1, not .2.",
     panel="WX21:Figure 2(a)",
     about="as printed: within 1.5 for all p",
     of="Algorithm 2",
@@ -50,16 +50,16 @@ needs_data(
 reads(
     CHAPTER,
     "Figure 5",
-    "With Figure 2's η = .2, if it was used here, it diverges; in the theorem's window it comes out.",
-    panel="WX21:Figure 5(a)",
-    about="f, r = bC√p: rises with growing p",
+    "With Figure 2's η = .2, if it was used here, it diverges; in the theorem's window it is so.",
+    panel="WX21:Figure 5(b)",
+    about="f, r = bC√p: rises with growing s*",
     of="Algorithm 4",
     unsaid="η, T, s, C, δ, the start, the constant in r, and p, s*, ε and n",
 )
 reads(
     CHAPTER,
     "Figure 6",
-    "With Figure 2's schedule, if it was used here, both are near releasing 0; with one bit, alike.",
+    "With Figure 2's η = .2, if it was used here, it is near releasing 0; with one-bit labels so.",
     panel="WX21:Figure 6(a)",
     about="f, as printed: within 2 of “as printed” at p = 400",
     of="Algorithm 5",
