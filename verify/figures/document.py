@@ -76,7 +76,7 @@ HEADLINES = (
     ("WX21:Figure 2(a')", "as printed, η = 0.1: within 1.5 for all p"),
     ("WX21:Figure 3(a)", "by zCDP: within 1.5 for all p"),
     ("WX21:Figure 4(c)", "by zCDP: rises with falling ε"),
-    ("WX21:Figure 5(b)", "f, r = bC√p: rises with growing s*"),
+    ("WX21:Figure 5(b)", "f, r = bC√p: within 2 of “r = C√p” at s* = 2"),
     ("WX21:Figure 6(a)", "f, as printed: within 2 of “as printed” at p = 400"),
     ("WX21:Figure 6(a')", "f, one-bit labels: within 2 of “one-bit labels”"),
 )

@@ -151,16 +151,15 @@ def panel(
 
 
 def described(axis: Axis, *sentences: Sentence) -> Panel:
-    """Figure 2 as the experiment is described; with the lowest of ten, and the shorter step, where
-    they are read."""
+    """Figure 2 as the experiment is described; what is not its own only where it is read."""
     read = [axis.middle] if axis is SPARSITY else None
     short_start = partial(shorter, start=True)
     methods = (
         *axis.curves(TO_THE_LETTER, "printed", normal_start),
         *axis.lowest(TO_THE_LETTER, normal_start, read),
         *axis.curves(SHORTER, "printed", short_start, read),
-        *(axis.lowest(SHORTER, short_start, read) if axis is not PRIVACY else ()),
-        *axis.curves(EXACT, "private", exact),
+        *(axis.lowest(SHORTER, short_start) if axis is DIMENSION else ()),
+        *axis.curves(EXACT, "private", exact, read),
     )
     return panel("WX21:Figure 2", axis, "Algorithm 2, normal start", methods, sentences)
 
@@ -231,7 +230,7 @@ def as_described(
     axis: Axis, read: Callable[..., Reading], exact: tuple[Verdict, str]
 ) -> tuple[Reading, ...]:
     """Single runs and the lowest of ten, with either step; exact noise has the finding given."""
-    short = (read(SHORTER, LOWEST, NOT_SEPARATED, LUCK),) if axis is not PRIVACY else ()
+    short = (read(SHORTER, LOWEST, NOT_SEPARATED, LUCK),) if axis is DIMENSION else ()
     return (
         read(TO_THE_LETTER, "", NOISE_ONLY, STUCK, noise=True),
         read(TO_THE_LETTER, LOWEST, NOT_SEPARATED, LUCK),

@@ -52,7 +52,7 @@ reads(
     "Figure 5",
     "With Figure 2's η = .2, if it was used here, it diverges; in the theorem's window it is so.",
     panel="WX21:Figure 5(b)",
-    about="f, r = bC√p: rises with growing s*",
+    about="f, r = bC√p: within 2 of “r = C√p” at s* = 2",
     of="Algorithm 4",
     unsaid="η, T, s, C, δ, the start, the constant in r, and p, s*, ε and n",
 )
