@@ -61,7 +61,7 @@ def test_nothing_is_refuted_where_the_paper_is_silent() -> None:
 
 
 def test_the_page_calls_a_form_by_its_variant() -> None:
-    entry = entry_of("WX21:Figure 2(a)", "exact noise: within 1.5 for all p")
+    entry = entry_of("WX21:Figure 2(c)", "exact noise: rises with falling ε")
     shown = Finding(entry.id, Status.UNPROVED, {"step": Result(False, {})})
     labels = [label for label, _ in paragraphs(entry, shown)]
     assert labels[-2].startswith("With exactly the privacy asked for (exact noise")
