@@ -337,8 +337,8 @@ PANELS = (
     *read(
         COVERTYPE,
         (MORE_TO_FIT, MORE_TO_FIT),
-        ((REPRODUCED, "by a quarter: more to fit in 400 steps of 0.1"), VARIES),
-        ((REPRODUCED, "by a fifth: most of the gap is there without noise"), VARIES),
+        ((REPRODUCED, "by a sixth: more to fit in 400 steps of 0.1"), VARIES),
+        ((REPRODUCED, "by a seventh: most of the gap is there without noise"), VARIES),
     ),
     *read(
         EARLIER,

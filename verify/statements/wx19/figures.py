@@ -19,7 +19,8 @@ reads(
 needs_data(
     CHAPTER,
     "Figure 2",
-    "On Covertype the gap grows with p, eightfold from the fewest columns to all.",
+    "Ours (unit rows, c = 1, columns): 10.5 (4.9 … 22) times the gap from p = 20 to 54;"
+    " 10 trials, seed 0.",
     panel="WX19:Figure 2(a)",
     of="Algorithm 3",
 )

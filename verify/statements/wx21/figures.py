@@ -29,14 +29,15 @@ reads(
 needs_data(
     CHAPTER,
     "Section VIII-B",
-    "Real data: what grows with p is what 400 small steps leave, and not the price of privacy.",
+    "Real data: with T = 400, which is ours, what grows with p is what small steps leave.",
     panel="WX21:Figure 3(a)",
     of="Algorithm 3",
 )
 needs_data(
     CHAPTER,
     "Figure 3",
-    "On Covertype the gap grows with p, fivefold from the fewest columns to all.",
+    "Ours (unit rows, T = 400, columns): 4.8 (4.0 … 5.9) times the gap from p = 20 to 54;"
+    " 10 trials, seed 0.",
     panel="WX21:Figure 3(a)",
     of="Algorithm 3",
 )
