@@ -99,16 +99,21 @@ class Typical:
 
     def judge(self, curves: Curves) -> Finding:
         """What the test says of geometric means."""
-        found = self.test.judge(_mapped(curves, _from_logarithms))
+        found = self.test.judge(geometric(curves))
         return found._replace(evidence=f"geometric means: {found.evidence}")
 
     def shown(self, curves: Curves) -> Curves:
         """The losses whose reading is what the test plants."""
-        return _mapped(self.test.shown(_mapped(curves, _from_logarithms)), _to_losses)
+        return _mapped(self.test.shown(geometric(curves)), _to_losses)
 
     def denied(self, curves: Curves) -> Curves:
         """... and the opposite."""
-        return _mapped(self.test.denied(_mapped(curves, _from_logarithms)), _to_losses)
+        return _mapped(self.test.denied(geometric(curves)), _to_losses)
+
+
+def geometric(curves: Curves) -> Curves:
+    """The curves as `Typical` reads them."""
+    return _mapped(curves, _from_logarithms)
 
 
 def _mapped(curves: Curves, change: Callable[[Array], Array]) -> Curves:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verify.figures.compound import geometric
 from verify.figures.judge import PanelRun
 from verify.figures.panel import ZERO
 from verify.figures.report import Run, spent_text
@@ -52,7 +53,7 @@ def _write(path: Path, name: str, found: list[PanelRun]) -> Path:
         _draw(axis, panel)
     paper, _, what = name.partition(":")
     run = found[0]
-    told = "means" if run.panel.blocks == 1 else "medians and lowest of blocks of trials"
+    told = "geometric means" if run.panel.typical else "means"
     figure.suptitle(
         f"{paper}, {what}, regenerated: {told} with 99 % intervals\n"
         f"(profile {run.profile}, seed {run.seed}; ε in legends is what is really spent)",
@@ -110,18 +111,13 @@ def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
 
 
 def _shown(run: PanelRun) -> list[Curve]:
-    """All curves; of runs in blocks their medians and lowest, as errors with heavy tails have means
-    that say little."""
-    curves = list(run.curves.values())
-    if run.panel.blocks == 1:
-        return curves
-    lowest = [c for c in curves if ", lowest of" in c.name and not c.name.startswith(ZERO)]
-    return [c for c in curves if ", median of" in c.name] + lowest
+    """All curves, by what is drawn of them."""
+    return list((geometric(run.curves) if run.panel.typical else run.curves).values())
 
 
 def _method(curve: Curve) -> str:
     """The method of a curve, whatever is told of its runs."""
-    return curve.name.partition(", median of")[0].partition(", lowest of")[0]
+    return curve.name.partition(", lowest of")[0]
 
 
 def _verdict_lines(run: PanelRun) -> Iterable[str]:

@@ -8,14 +8,13 @@ by that key.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
@@ -27,10 +26,6 @@ from verify.figures.panel import Fit, Method, Options, Panel, Point, Profile
 from verify.rates.backends import Backend
 from verify.rates.results import Results
 from verify.seeds import cell_seed, stream
-
-Array = NDArray[np.float64]
-STATISTICS = {"lowest": np.min, "median": np.median}
-"""What is told of a block of trials, besides the mean of all."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +105,11 @@ class _Runner:
         rng = stream(cell_seed(self.seed, f"{self.label}|{part}"), trial)
         return self.panel.draw(self.point, rng, *self.tables)
 
-    def fit(self, method: Method, sample: Any, options: Options, part: str, trial: int) -> Fit:
+    def fit(
+        self, method: Method, sample: Any, options: Options, part: str, trial: int, *run: int
+    ) -> Fit:
         place = crc32(f"{method.name}|{sorted(options.items())}".encode())
-        rng = stream(cell_seed(self.seed, f"{self.label}|{part}|noise"), trial, place)
+        rng = stream(cell_seed(self.seed, f"{self.label}|{part}|noise"), trial, place, *run)
         return method.fit(sample, self.point, rng, **options)
 
     def chosen(self, methods: Sequence[Method], trials: int) -> list[Options]:
@@ -138,12 +135,24 @@ class _Runner:
         for trial in range(trials):
             sample = self.sample("trials", trial)
             for found, method, options in zip(fits, methods, chosen, strict=True):
-                release = self.fit(method, sample, options, "trials", trial)
-                found.append((self.panel.error(release.estimate, sample), release))
+                if trial % method.every == 0:
+                    found.append(self.loss(method, sample, options, trial))
         return [
             _summary(method, options, found)
             for method, options, found in zip(methods, chosen, fits, strict=True)
         ]
+
+    def loss(self, method: Method, sample: Any, options: Options, trial: int) -> tuple[float, Fit]:
+        """The error of a release; or the lowest of several runs, chosen by the truth, which is no
+        release."""
+        if method.runs == 1:
+            release = self.fit(method, sample, options, "trials", trial)
+            return self.panel.error(release.estimate, sample), release
+        runs = range(method.runs)
+        fits = [self.fit(method, sample, options, "trials", trial, run) for run in runs]
+        errors = [self.panel.error(each.estimate, sample) for each in fits]
+        lowest = int(np.argmin(errors))
+        return errors[lowest], fits[lowest]._replace(epsilon=None)
 
 
 def _summary(method: Method, options: Options, found: Sequence[tuple[float, Fit]]) -> Measured:
@@ -199,9 +208,6 @@ def _curves(
         for k, method in enumerate(methods):
             rows = [mine[group, place][k] for place in range(len(plan.xs))]
             curves[method.name] = _curve(panel, method, plan.xs, rows)
-    for curve in list(curves.values()) if panel.blocks > 1 else ():
-        for derived in _blocks(curve, panel.blocks):
-            curves[derived.name] = derived
     return curves
 
 
@@ -224,17 +230,3 @@ def _curve(
             {name: np.array(values) for name, values in row["notes"].items()} for row in rows
         ),
     )
-
-
-def _blocks(curve: Curve, size: int) -> Iterator[Curve]:
-    """The lowest and the median of every block of so many trials, as curves of their own."""
-    for name, statistic in STATISTICS.items():
-        losses = tuple(_in_blocks(values, size, statistic) for values in curve.losses)
-        yield replace(curve, name=f"{curve.name}, {name} of {size}", losses=losses)
-
-
-def _in_blocks(values: Array, size: int, statistic: Any) -> Array:
-    whole = len(values) // size * size
-    if whole < 2 * size:
-        raise ValueError(f"{len(values)} trials make no two blocks of {size}")
-    return np.asarray(statistic(values[:whole].reshape(-1, size), axis=1))

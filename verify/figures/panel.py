@@ -74,6 +74,10 @@ class Method:
     at: Point = field(default_factory=dict)
     """What differs from the panel's point, where curves stand for several d, s or epsilon.
     Methods with the same are fitted to the same draws."""
+    runs: int = 1
+    """Where a paper plots the lowest error of so many runs, which share a data set."""
+    every: int = 1
+    """Of how many trials it takes part in one."""
 
 
 class Plan(NamedTuple):
@@ -114,9 +118,8 @@ class Panel:
     caption: str = ""
     data: tuple[str, ...] = ()
     """The keys of the real data sets that are needed; `draw` takes them in this order."""
-    blocks: int = 1
-    """Where the paper plots the lowest of so many runs: every curve is also given as the lowest and
-    as the median of blocks of so many trials."""
+    typical: bool = False
+    """Whether geometric means are drawn, for errors whose means say little."""
     logarithmic: bool = True
 
     def plan(self, profile: Profile) -> Plan:

@@ -29,7 +29,8 @@ privacy, checked. This page is written by
   form of the corrected one fails.
 * **refuted**: an executed counterexample; a relaxed form shows that the check can be passed.
 * **rate only**: the constant is hidden in the paper; the exponent is checked.
-* **unproved**: a named step of the paper's proof fails; the entry says what is known otherwise.
+* **unproved**: a named step of the paper's proof fails; the entry says what is known otherwise. Of
+  a figure: what the paper says of its set-up does not show what it reads off it.
 * **not checkable**: with the reason.
 
 Entries that show again what another one found (an equation behind a lemma, a later version of a
@@ -73,7 +74,8 @@ def paragraphs(entry: Entry, finding: Finding) -> list[tuple[str, str]]:
     for role, outcome in finding.results.items():
         verdict = "holds" if outcome.holds else "fails"
         shown = f"{verdict}; {evidence_text(outcome.evidence)}"
-        found.append((f"{TITLES[role]} ({entry.forms[role].words})", shown))
+        form = entry.forms[role]
+        found.append((f"{form.title or TITLES[role]} ({form.words})", shown))
     if entry.code:
         found.append(("Code that implements or uses it", ", ".join(entry.code)))
     return found

@@ -98,20 +98,30 @@ class Form:
     arguments: Mapping[str, object] = field(default_factory=dict)
     module: str = ""
     """Where the check stands."""
+    title: str = ""
+    """What it is called, where the name of its role would say too much."""
 
 
 class Case:
     """A form as data: its words, and the arguments that the check below the statement is given.
 
-    `check` is another check, for a form that the one below does not decide.
+    `check` is another check, for a form that the one below does not decide; `title` is that of
+    `Form`.
     """
 
     def __init__(
-        self, words: str, /, *args: object, check: Check | None = None, **arguments: object
+        self,
+        words: str,
+        /,
+        *args: object,
+        check: Check | None = None,
+        title: str = "",
+        **arguments: object,
     ) -> None:
         self.words = words
         self.args = args
         self.check = check
+        self.title = title
         self.arguments = arguments
 
     def form(self, below: Check | None = None) -> Form:
@@ -130,7 +140,7 @@ class Case:
             first = (rng,) if random else ()
             return check(*first, *self.args, **self.arguments)
 
-        return Form(self.words, run, check.__name__, shown, check.__module__)
+        return Form(self.words, run, check.__name__, shown, check.__module__, self.title)
 
 
 FORMS = ("printed", "step", "corrected", "mutant", "relaxed")

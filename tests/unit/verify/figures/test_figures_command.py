@@ -16,6 +16,7 @@ from verify.figures.catalogue import all_panels
 from verify.figures.command import main
 from verify.figures.document import HEADLINES, data_table, headlines, page
 from verify.figures.drawing import file_name
+from verify.figures.measure import _Runner
 from verify.figures.panel import Fit, Grid, Method, Panel, Plan, zero
 from verify.figures.readings import Ahead, Falls, Reading, Sentence, Verdict
 
@@ -208,6 +209,24 @@ def test_bad_usage_is_refused_before_anything_is_run(run, capsys, arguments, wor
     assert not RUNS
 
 
+def test_runs_share_a_data_set_and_the_lowest_of_them_is_no_release():
+    def centred(sample, point, rng):
+        return Fit(np.array([sample.mean(), rng.uniform()]), 1.0)
+
+    def error(estimate, sample):
+        assert estimate[0] == sample.mean()
+        return float(estimate[1])
+
+    runner = _Runner(replace(PANEL, error=error), PANEL.point(10), "any", 0, ())
+    once = Method("once", "printed", centred)
+    lowest = replace(once, name="lowest", runs=10, every=5)
+    single, ten = runner.tried([once, lowest], [{}, {}], 200)
+    assert (len(single.losses), len(ten.losses)) == (200, 40)
+    assert abs(np.mean(single.losses) - 1 / 2) < 0.1
+    assert abs(np.mean(ten.losses) - 1 / 11) < 0.06
+    assert (single.epsilon, ten.epsilon) == (1.0, None)
+
+
 # --- the panels of the papers ---------------------------------------------------------------------
 
 
@@ -220,7 +239,7 @@ def test_every_panel_is_told_whole():
         for profile in ("brief", "quick", "standard", "full"):
             plan = panel.plan(profile)
             assert plan.xs
-            assert plan.trials >= max(2, 2 * panel.blocks if panel.blocks > 1 else 2)
+            assert all(plan.trials > method.every for method in panel.methods)
         for reading in (each for sentence in panel.sentences for each in sentence.readings):
             assert reading.why
             never_there = any(DATA_SETS[key].sha256 is None for key in panel.data)

@@ -13,7 +13,15 @@ from verify.figures.catalogue import all_panels
 from verify.figures.compound import Every, Typical
 from verify.figures.curves import Curve, log_ratio
 from verify.figures.panels import wx21_labels, wx21_local, wx21_real_data
-from verify.figures.panels.wx21_set_up import NOISE, Regression, draw, rounds, sign_rows
+from verify.figures.panels.wx21_set_up import (
+    NOISE,
+    RUNS,
+    Regression,
+    draw,
+    random_start,
+    rounds,
+    sign_rows,
+)
 from verify.figures.readings import Comparable, Falls, Rises, Verdict, control
 from verify.rates.claims.local import PAPER_LINK
 
@@ -87,7 +95,8 @@ def test_theta_lies_in_the_ball_where_it_should_and_leaves_it_as_printed() -> No
 
 @pytest.mark.parametrize("s", [1, 3])
 def test_the_start_is_one_of_the_algorithm(s: int) -> None:
-    start = sample(s).start
+    point = {**wx21_local.point(10, in_class=False, linked=False), "s": s}
+    start = random_start(point, np.random.default_rng(0))
     assert 0 < np.count_nonzero(start) <= s
     assert np.linalg.norm(start) <= 1 + 1e-12
 
@@ -103,7 +112,7 @@ def test_the_printed_clip_holds_an_estimate_at_its_start() -> None:
     drawn = sample(1)
     point = {**wx21_local.point(20_000, in_class=False, linked=False), "epsilon": 20.0}
     found = wx21_local.normal_start(drawn, point, np.random.default_rng(0))
-    moved = np.abs(found.estimate - drawn.start).max()
+    moved = np.abs(found.estimate - random_start(point, np.random.default_rng(0))).max()
     assert moved < 1.5 * 0.2 * NOISE * rounds(point)
     assert found.epsilon == 20.0
 
@@ -115,6 +124,56 @@ def test_the_printed_label_noise_really_spends_more() -> None:
     printed = wx21_labels.printed(drawn, point, rng, start=False)
     assert printed.epsilon == pytest.approx(36.2, abs=0.1)
     assert wx21_labels.exact(drawn, point, rng).epsilon == pytest.approx(1.0)
+
+
+def test_either_printed_step_is_the_one_that_is_made() -> None:
+    """From 0, without much noise, a first step of eta goes eta of the way."""
+    point = {**wx21_labels.point(1_000, in_class=True, linked=False), "p": 900, "epsilon": 100.0}
+    drawn = draw({**point, "n": 20_000}, np.random.default_rng(0))
+    assert rounds(point) == 1
+    for fit, step in ((wx21_labels.printed, 0.2), (wx21_labels.shorter, 0.1)):
+        found = fit(drawn, point, np.random.default_rng(0), start=False).estimate
+        along = found @ drawn.theta / (drawn.theta @ drawn.theta)
+        assert along == pytest.approx(step, rel=0.1)
+
+
+def test_what_section_8_c_does_not_say_is_ours() -> None:
+    for name, panel in MINE.items():
+        if name.startswith(("WX21:Figure 5", "WX21:Figure 6")):
+            assert set(panel.printed) == {"θ*", "x", "noise", "f"}
+            assert "C, η, s, T, δ, start, ten runs" in panel.ours
+            assert "respectively" in panel.ours["pairs"]
+
+
+def test_a_sentence_on_figure_2_is_not_read_off_figure_1() -> None:
+    for name, panel in MINE.items():
+        if name.startswith("WX21:Figure 1"):
+            assert not any("unlike Figure 1" in sentence.quote for sentence in panel.sentences)
+
+
+def test_the_lowest_of_ten_is_read_of_the_experiment_as_described() -> None:
+    for figure, letter in ((f, c) for f in (1, 2, 5) for c in "abc"):
+        described = MINE[f"WX21:Figure {figure}({letter})"]
+        runs = {method.name for method in described.methods if method.runs == RUNS}
+        about = [r.about for sentence in described.sentences for r in sentence.readings]
+        assert runs
+        assert any("lowest of 10 runs" in each for each in about)
+    assert not any(method.runs > 1 for n, p in MINE.items() if "WX19" in n for method in p.methods)
+
+
+def test_the_paper_s_optimum_is_a_descent_that_is_stopped_where_it_says() -> None:
+    """Ours is never worse: the better of two searches."""
+    drawn = logistic_sample()
+    point = {"n": 400, "p": 12, "s": 3, "epsilon": 2.0, "delta": 1e-3}
+    rng = np.random.default_rng(0)
+    gaps = [
+        wx21_real_data.gap(
+            wx21_real_data.printed_optimum(drawn, point, rng, change=change).estimate, drawn
+        )
+        for change in (1e-1, 1e-4, 1e-6)
+    ]
+    assert gaps[0] > gaps[1] >= gaps[2] >= -1e-12
+    assert gaps[1] - gaps[2] < 1e-7 < gaps[0] - gaps[1]
 
 
 def logistic_sample(n: int = 400, p: int = 12) -> wx21_real_data.Sample:
