@@ -57,7 +57,7 @@ class Audit:
     confidence: float
     seed: int
     seconds: float
-    """How long it took."""
+    """Of the processor that it took."""
     assumed: bool = False
     """Whether nothing was said of what neighbours are."""
 
@@ -191,7 +191,7 @@ def audit(
     releases : drawn at most, in all; None: 200,000, and up to five times as many for claims below
         1/2, whose events are closer
     confidence : that no claim is refuted which holds, and that `lower` is below the real number
-    seconds : after which the audit stops (at the next look at the clock)
+    seconds : of the processor, after which the audit stops (at the next look at the clock)
     tell : is called with a line about progress
     """
     check_claim(claim)
@@ -203,7 +203,7 @@ def audit(
         raise ValueError(f"seconds must be positive, got {seconds!r}")
     asked = subject(mechanism, name)
     pairs = neighbours_for(mechanism, claim, data, bounds, responses, values, neighbours)
-    started, error = time.monotonic(), 1 - confidence
+    started, error = time.process_time(), 1 - confidence
     checks: list[Check] = []
     if hasattr(mechanism, "fit"):
         tell(f"{asked.name}: from inside")
@@ -223,7 +223,7 @@ def audit(
             seconds=seconds,
             tell=tell,
         )
-    spent = time.monotonic() - started
+    spent = time.process_time() - started
     assumed = data is None and values is None and neighbours is None
     return Audit(asked.name, claim, tuple(checks), found, confidence, seed, spent, assumed)
 

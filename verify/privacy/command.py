@@ -68,7 +68,10 @@ def _parser(prog: str | None) -> argparse.ArgumentParser:
         "--releases", type=int, help=f"of each mechanism (default {RELEASES:,} or more)"
     )
     effort.add_argument(
-        "--seconds", type=float, default=SECONDS, help="for each mechanism (default %(default)g)"
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        help="of the processor for each mechanism (default %(default)g)",
     )
     effort.add_argument("--confidence", type=float, default=CONFIDENCE)
     effort.add_argument("--seed", type=int, default=0)

@@ -11,9 +11,17 @@ import pytest
 
 from estimators import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure
-from verify.privacy import CannotAudit, audit, histograms, query_answers, replaced_records
+from verify.privacy import CannotAudit, audit, blackbox, histograms, query_answers, replaced_records
 from verify.privacy.auditing import ASSUMED
-from verify.privacy.blackbox import ALIKE, IGNORES, NO_GENERATOR, OTHER_NOISE, plan
+from verify.privacy.blackbox import (
+    ALIKE,
+    IGNORES,
+    NO_GENERATOR,
+    OTHER_NOISE,
+    Clock,
+    OutOfTime,
+    plan,
+)
 from verify.privacy.outcomes import Outcome, outcome_of, subject
 
 FEW = 4_000
@@ -119,6 +127,18 @@ def test_out_of_time() -> None:
     assert not found.refuted
     assert found.noticed_from() == np.inf
     assert "nothing was tested" in found.summary()
+
+
+def test_a_busy_machine_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processor's seconds count; the control: who waits for ever is stopped all the same."""
+    worked, waited = 0.0, 0.0
+    monkeypatch.setattr(blackbox, "_now", lambda: (worked, waited))
+    clock = Clock(60.0)
+    worked, waited = 20.0, 500.0
+    clock.check()
+    for worked, waited in ((61.0, 61.0), (1.0, 601.0)):  # noqa: B007
+        with pytest.raises(OutOfTime):
+            clock.check()
 
 
 def test_everything_that_can_be_seen_is_an_outcome() -> None:
