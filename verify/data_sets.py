@@ -204,8 +204,14 @@ def folder_of(folder: Path) -> Path:
 
 @cache
 def path_of(key: str, folder: Path) -> Path | None:
-    """Where a data set is in a folder, or None; raises `WrongContent`."""
-    wanted = DATA_SETS[key]
+    """Where a data set is in a folder, or None; raises `WrongContent`, `UnreadableFolder`."""
+    try:
+        return _found(DATA_SETS[key], folder)
+    except PermissionError as error:
+        raise UnreadableFolder(f"cannot read {error.filename}: {error.strerror}") from error
+
+
+def _found(wanted: DataSet, folder: Path) -> Path | None:
     for name in wanted.names:
         path = folder / name
         if path.is_file():
@@ -227,20 +233,28 @@ def path_of(key: str, folder: Path) -> Path | None:
 def _digest(path: Path) -> str:
     try:
         return hashlib.sha256(content_of(path)).hexdigest()
-    except (OSError, ValueError, lzma.LZMAError):
+    except (OSError, WrongContent):
         return ""
 
 
 def content_of(path: Path) -> bytes:
-    """The bytes of a file, decompressed if its name says that it is."""
+    """The bytes of a file, decompressed if its name says that it is; raises `WrongContent`."""
     stored = path.read_bytes()
-    return DECOMPRESS[path.suffix](stored) if path.suffix in DECOMPRESS else stored
+    if path.suffix not in DECOMPRESS:
+        return stored
+    try:
+        return DECOMPRESS[path.suffix](stored)
+    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+        raise WrongContent(f"{path} cannot be decompressed: {error}") from error
 
 
 @lru_cache(maxsize=2)
 def load(key: str, folder: Path) -> Any:
-    """A data set, read; raises `FileNotFoundError` with the name of the file."""
+    """A data set, read; raises `FileNotFoundError` with the name of the file, `WrongContent`."""
     path = path_of(key, folder)
     if path is None:
         raise FileNotFoundError(f"{folder} has no {DATA_SETS[key].file}")
-    return DATA_SETS[key].read(content_of(path))
+    try:
+        return DATA_SETS[key].read(content_of(path))
+    except (ValueError, IndexError) as error:
+        raise WrongContent(f"{path} is not {DATA_SETS[key].what}: {error}") from error

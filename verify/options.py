@@ -19,10 +19,12 @@ def matching(
     pattern: str | None,
     name: Callable[[T], str],
 ) -> list[T]:
-    """Those whose name matches; an error with the nearest names if none does."""
-    chosen = [each for each in known if fnmatch.fnmatch(name(each), pattern or "*")]
+    """Those whose name matches, all without a pattern; an error with the nearest names if none
+    does."""
+    wanted = "*" if pattern is None else pattern
+    chosen = [each for each in known if fnmatch.fnmatch(name(each), wanted)]
     if not chosen:
-        near = difflib.get_close_matches(pattern or "", map(name, known), n=3, cutoff=0.0)
+        near = difflib.get_close_matches(wanted, map(name, known), n=3, cutoff=0.0)
         parser.error(f"--only {pattern!r} matches nothing; nearest: {', '.join(near)}")
     return chosen
 

@@ -64,7 +64,9 @@ def _parser(prog: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything as JSON")
     parser.add_argument("--plots", type=Path, metavar="DIR", default=Path("out/figures"))
-    parser.add_argument("--write", type=Path, metavar="PATH", help="write the page of verdicts")
+    parser.add_argument(
+        "--write", type=Path, metavar="PATH", help="write the page of recorded verdicts"
+    )
     parser.add_argument(
         "--results",
         type=Path,
@@ -121,17 +123,21 @@ def _run(
 
 
 def _report(found: Run, args: argparse.Namespace, console: Terminal) -> None:
+    """Files first: who reads a pipe may leave before its end."""
+    notes = []
+    if args.json:
+        write_json(args.json, found.as_json())
+        notes.append(f"JSON in {args.json}")
+    if args.write:
+        write_page(args.write, [each.panel for each in found.panels])
+        notes.append(f"the page of recorded verdicts in {args.write}")
+    notes.append(f"{len(write_figures(args.plots, found))} figures in {args.plots}/")
     if args.show:
         print_whole(found, console)
     else:
         print_run(found, console)
-    if args.json:
-        write_json(args.json, found.as_json())
-        console.note(f"JSON in {args.json}")
-    if args.write:
-        write_page(args.write, [each.panel for each in found.panels])
-        console.note(f"the page in {args.write}")
-    console.note(f"{len(write_figures(args.plots, found))} figures in {args.plots}/")
+    for note in notes:
+        console.note(note)
 
 
 def _chosen(parser: argparse.ArgumentParser, args: argparse.Namespace) -> list[Panel]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verify.figures.catalogue import all_panels
 from verify.figures.compound import geometric
 from verify.figures.judge import PanelRun
 from verify.figures.panel import ZERO
@@ -40,9 +41,22 @@ def write_figures(folder: Path, run: Run) -> list[Path]:
     """The figures of which something was measured."""
     grouped: dict[str, list[PanelRun]] = {}
     for panel in run.panels:
-        if panel.curves:
-            grouped.setdefault(panel.panel.figure, []).append(panel)
-    return [_write(folder / file_name(name), name, found) for name, found in grouped.items()]
+        grouped.setdefault(panel.panel.figure, []).append(panel)
+    measured = {name: [each for each in found if each.curves] for name, found in grouped.items()}
+    return [
+        _write(folder / file_name(_part(name, grouped[name])), name, found)
+        for name, found in measured.items()
+        if found
+    ]
+
+
+def _part(figure: str, run: list[PanelRun]) -> str:
+    """The figure's name, with its panels where not all were asked for: a part replaces no whole."""
+    ids = [each.panel.id for each in run]
+    if len(ids) == sum(panel.figure == figure for panel in all_panels().values()):
+        return figure
+    letters = (each.removeprefix(figure).strip("()").replace("'", "prime") for each in ids)
+    return " ".join([figure, *letters])
 
 
 def _write(path: Path, name: str, found: list[PanelRun]) -> Path:

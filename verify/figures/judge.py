@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from verify.data_sets import DATA_SETS
 from verify.figures.curves import Curve
 from verify.figures.panel import Panel, Profile
 from verify.figures.readings import Finding, Reading, Sentence, Verdict, control
@@ -54,18 +55,23 @@ def judge(panel: Panel, profile: Profile, seed: int, curves: Mapping[str, Curve]
     """The verdict on every reading of every sentence of a panel."""
     judged = tuple(
         _judged(sentence, reading, curves, (profile, seed) == (RECORDED_PROFILE, RECORDED_SEED))
+        if curves
+        else _without_data(panel, sentence, reading)
         for sentence in panel.sentences
         for reading in sentence.readings
     )
     return PanelRun(panel, profile, seed, curves, judged)
 
 
+def _without_data(panel: Panel, sentence: Sentence, reading: Reading) -> Judged:
+    files = ", ".join(DATA_SETS[key].file for key in panel.data)
+    finding = Finding(Verdict.NO_DATA, f"not found: {files}")
+    return Judged(sentence, reading, finding, control_broke=True, as_recorded=True)
+
+
 def _judged(
     sentence: Sentence, reading: Reading, curves: Mapping[str, Curve], exactly: bool
 ) -> Judged:
-    if not curves:
-        finding = Finding(Verdict.NO_DATA, "its data set is not there")
-        return Judged(sentence, reading, finding, control_broke=True, as_recorded=True)
     finding = reading.test.judge(curves)
     return Judged(
         sentence,

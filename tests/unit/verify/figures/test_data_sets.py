@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import hashlib
 import lzma
 from dataclasses import replace
@@ -40,6 +41,32 @@ def test_a_file_is_found_by_its_content(tmp_path, name):
 def test_a_known_name_with_other_content_is_refused(tmp_path):
     (tmp_path / "cal_housing.data").write_bytes(CONTENT + b"7,8,9\n")
     with pytest.raises(WrongContent, match=r"cal_housing.data is not California housing"):
+        path_of("housing", tmp_path)
+
+
+@pytest.mark.parametrize("ending", [".xz", ".bz2"])
+def test_a_file_that_was_cut_off_is_refused(tmp_path, ending):
+    whole = {".xz": lzma.compress, ".bz2": bz2.compress}[ending](CONTENT * 100)
+    (tmp_path / f"cal_housing.data{ending}").write_bytes(whole[:-10])
+    with pytest.raises(WrongContent, match="cannot be decompressed"):
+        path_of("housing", tmp_path)
+
+
+def test_a_file_of_the_right_length_with_words_in_it_is_refused(tmp_path):
+    (tmp_path / "E2006.test").write_bytes(b"hello\n" * 3_308)
+    assert path_of("e2006-test", tmp_path) is not None
+    with pytest.raises(WrongContent, match=r"E2006.test is not E2006-tfidf"):
+        load("e2006-test", tmp_path)
+
+
+def test_a_file_that_may_not_be_read_is_said_so(tmp_path, monkeypatch):
+    (tmp_path / "cal_housing.data").write_bytes(CONTENT)
+
+    def denied(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(data_sets, "content_of", denied)
+    with pytest.raises(UnreadableFolder, match=r"cannot read .*cal_housing.data: Permission"):
         path_of("housing", tmp_path)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.commands import usage_error
 from verify.data_sets import DATA_SETS
-from verify.figures import catalogue, command
+from verify.figures import catalogue, command, drawing
 from verify.figures.catalogue import all_panels
 from verify.figures.command import main
 from verify.figures.document import HEADLINES, data_table, headlines, page
@@ -76,7 +76,7 @@ def run(tmp_path, monkeypatch):
     shown = {panel.id: panel for panel in (PANEL, REAL)}
 
     def ran(*arguments, panels=shown):
-        for module in (catalogue, command):
+        for module in (catalogue, command, drawing):
             monkeypatch.setattr(module, "all_panels", lambda: panels)
         RUNS.clear()
         return main([*arguments, "--jobs", "1"])
@@ -99,6 +99,7 @@ def test_a_run_tells_curves_verdicts_and_what_is_missing(run, capsys):
     measured, missing = told["panels"]
     assert missing["status"] == "NO DATA"
     assert missing["series"] == []
+    assert all("cal_housing.data" in claim["evidence"] for claim in missing["claims"])
     tuned = measured["series"][0]
     assert [each["scale"] for each in tuned["options"]] == ["0.5", "0.5"]
     assert tuned["edges"] == [[], []]
@@ -108,6 +109,21 @@ def test_a_run_tells_curves_verdicts_and_what_is_missing(run, capsys):
     assert Path("out/figures", file_name("CWZ19:Figure 9")).stat().st_size > 1000
     assert "ours is ahead" in Path("page.md").read_text()
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_a_part_of_a_figure_replaces_no_whole_one(run):
+    run("--only", "*(a)")
+    assert [path.name for path in Path("out/figures").iterdir()] == ["cwz19-figure-9-a.png"]
+
+
+def test_who_leaves_a_pipe_early_finds_the_files(run, monkeypatch):
+    def gone(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(command, "print_run", gone)
+    with pytest.raises(BrokenPipeError):
+        run("--json", "found.json")
+    assert found()["summary"]["REPRODUCED"] == 2
 
 
 def test_an_optimum_on_the_edge_of_its_grid_is_flagged(run):
@@ -178,6 +194,7 @@ def test_the_list_says_which_data_are_missing(run, capsys):
     ("arguments", "words"),
     [
         (["--only", "CWZ19:Figur 9*"], "nearest: CWZ19:Figure 9"),
+        (["--only", ""], "matches nothing"),
         (["show", "CWZ19:Figure 8"], "nearest: CWZ19:Figure 9"),
         (["show"], "expected: show ID"),
         (["tell", "CWZ19:Figure 9"], "expected: show ID"),
