@@ -215,7 +215,7 @@ FIGURE_1A = panel(
                     PRINTED_IGHT,
                     IGHT,
                     NEAR,
-                    {(2.0,): (NO, FAR), (6.0,): (NO, FAR), (10.0,): (YES, LOUD)},
+                    {(2.0,): (NO, FAR), (6.0,): (EITHER, WIDE), (10.0,): (YES, LOUD)},
                 ),
                 *close_at(PLANNED, IGHT, NEAR, {(): (NO, FAR)}),
                 *ahead_at(DP_IGHT, WOLFE, {(2.0,): (EITHER, WIDE), (6.0, 10.0): (YES, AHEAD)}),
