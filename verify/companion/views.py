@@ -14,7 +14,7 @@ from verify.companion import addresses as where
 from verify.companion.graph import Edge, Node, picture, status_class
 from verify.companion.prose import blocks, inline
 from verify.companion.stored import Measured, Stored, figure_names, measured_claims, panel_name
-from verify.proofs.document import TITLES, evidence_text
+from verify.proofs.document import evidence_text, form_title
 from verify.proofs.entry import Entry, Status
 from verify.proofs.figures import PANELS
 from verify.proofs.theorems import Carried, bounds_of, place, proofs_of, sections
@@ -165,7 +165,7 @@ class Views:
             numbers = {k: v for k, v in (shown or {}).items() if k not in about}
             found.append(
                 {
-                    "role": TITLES[role],
+                    "role": form_title(entry, role),
                     "words": inline(form.words),
                     "verdict": "not run" if shown is None else _verdict(bool(shown["holds"])),
                     "numbers": evidence_text(numbers),

@@ -74,11 +74,15 @@ def paragraphs(entry: Entry, finding: Finding) -> list[tuple[str, str]]:
     for role, outcome in finding.results.items():
         verdict = "holds" if outcome.holds else "fails"
         shown = f"{verdict}; {evidence_text(outcome.evidence)}"
-        form = entry.forms[role]
-        found.append((f"{form.title or TITLES[role]} ({form.words})", shown))
+        found.append((f"{form_title(entry, role)} ({entry.forms[role].words})", shown))
     if entry.code:
         found.append(("Code that implements or uses it", ", ".join(entry.code)))
     return found
+
+
+def form_title(entry: Entry, role: str) -> str:
+    """What a form of a statement is called: its own name, or that of its role."""
+    return entry.forms[role].title or TITLES[role]
 
 
 def section(entry: Entry, finding: Finding) -> str:
