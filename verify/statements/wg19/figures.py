@@ -10,8 +10,8 @@ CHAPTER = Chapter("WG19")
 reads(
     CHAPTER,
     "Figure 1",
-    "With the noise that (ε, δ) needs, not within twice the error of the baseline; with the printed"
-    " noise, which is too little, it is at ε = 10.",
+    "Not within twice the baseline's error with the noise (ε, δ) needs; with the printed, too"
+    " little, it is at ε = 10.",
     panel="WG19:Figure 1(a)",
     about="DP-IGHT below 2 times IGHT, every ε",
     of="Algorithm 1",
