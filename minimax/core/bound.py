@@ -40,6 +40,8 @@ ROUNDING = 1e-9
 """By how much reported floats are rounded outward, relative to their size."""
 PRECISIONS = (200, 400, 800, 1600)
 """Bits that are tried in turn for a ball."""
+REMEMBERED = 1024
+"""How many points of a bound are remembered at once."""
 SHARP = 1e-12
 """The largest relative radius of a ball that is handed out."""
 
@@ -211,6 +213,19 @@ class Bound:
         A value that is not finite is refused too: numbers failed, and nothing is known.
         """
         point = self.allowed(**given)
+        key = tuple(point.values())
+        if key not in self._known:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[key] = self._parts_at(point)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[tuple[float, ...], Parts]:
+        """Parts that were found: value and prior of a point ask for the same search."""
+        return {}
+
+    def _parts_at(self, point: Point) -> Parts:
         optimum = self.optimise(point)
         terms = self.formula(point, optimum)
         if not math.isfinite(terms.total):

@@ -85,18 +85,18 @@ class ClaimStudy:
         fitted = tuple(rows[cell.label] for cell in series.cells)
         x = [row.point[series.variable] for row in fitted]
         measured = [row.measured for row in fitted]
-        shared = correlations([seen.values[cell.label] for cell in series.cells])
+        shared = correlations([seen.losses(cell.label) for cell in series.cells])
         states = len(LOOKS) ** (len(fitted) - 1)
         slope = SlopeRow(
             claim=series.claim.name,
             regime=series.regime,
             variable=series.variable,
-            slope=fit_slope(x, measured, seen.alpha, states, shared),
+            slope=fit_slope(x, measured, seen.alpha / 2, states, shared),
             expected=expected,
             expected_source=series.claim.lower.source,
             rows=fitted,
         )
-        shares = slope_shares(x, measured, seen.alpha)
+        shares = slope_shares(x, measured, seen.alpha / 2)
         wide = shares >= LEVERAGE * shares.max()
         return slope, tuple(row.label for row, grow in zip(fitted, wide, strict=True) if grow)
 

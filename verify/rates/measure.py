@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.intervals import clopper_pearson, student_half_width
+from estimators.core.witness import seen_by
 from minimax.core.bound import Point, Prior
+from minimax.core.privacy import Privacy
 from verify.rates.draws import given
+from verify.rates.known_noise import CALLS, NoiseSeen
 from verify.seeds import stream, streams
 
 if TYPE_CHECKING:
@@ -49,15 +53,38 @@ def losses(
     independent all the same, and the mean of all is the risk. Every fit has a stream of its own, so
     that at another point, where data take more or fewer draws, its noise comes from the same ones.
     """
-    out = np.zeros(trials)
+    return losses_with_noise(make, prior, point, trials, seed, first, fits)[:, 0]
+
+
+def losses_with_noise(
+    make: Callable[[Point], BaseEstimator],
+    prior: Prior,
+    point: Point,
+    trials: int,
+    seed: int,
+    first: int = 0,
+    fits: int = 1,
+) -> NDArray[np.float64]:
+    """A row for each trial of `losses`: its loss, and how long its noise was (`known_noise`)."""
+    out = np.zeros((trials, 1 + CALLS))
     for t, rng in enumerate(streams(seed, first, first + trials)):
         instance, estimator = prior.draw(rng), make(point)
         arguments = given(estimator, instance, int(point["n"]), rng)
-        for k in range(fits):
-            if hasattr(estimator, "random_state"):
-                estimator.random_state = stream(seed, first + t, k)
-            out[t] += instance.loss(released(estimator.fit(*arguments))) / fits
+        noise = NoiseSeen()
+        with seen_by(noise) if _adds_noise(estimator) else nullcontext():
+            for k in range(fits):
+                noise.begin_fit()
+                if hasattr(estimator, "random_state"):
+                    estimator.random_state = stream(seed, first + t, k)
+                out[t, 0] += instance.loss(released(estimator.fit(*arguments))) / fits
+        out[t, 1:] = noise.surpluses
     return out
+
+
+def _adds_noise(estimator: BaseEstimator) -> bool:
+    """Whether its noise is seen: reports of users would have to be made one by one."""
+    privacy = getattr(estimator, "privacy", None)
+    return isinstance(privacy, Privacy) and privacy.scope == "central"
 
 
 def zero_losses(prior: Prior, trials: int, seed: int) -> NDArray[np.float64]:

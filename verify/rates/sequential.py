@@ -40,6 +40,7 @@ from threadpoolctl import ThreadpoolController
 from verify.console import track
 from verify.rates.backends import Backend
 from verify.rates.judge import Verdict
+from verify.rates.known_noise import adjusted
 from verify.rates.measure import Measurement, interval, proportion
 from verify.rates.results import Key, Results
 from verify.rates.rows import Control, LevelControl, Row, SlopeControl, SlopeRow
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-LOOKS = tuple(2 ** (k / 2) for k in range(-4, 7))
+LOOKS = tuple(2 ** (k / 2) for k in range(-6, 7))
 """When it is looked at, in units of a task's full number of trials."""
 FEWEST = 32
 """Trials of a first look, at least, where the full number is not smaller."""
@@ -103,7 +104,13 @@ class Seen:
         """The mean of a task's losses, with Student's interval; `drawn_as` names its seed if the
         label does not."""
         own = cell_seed(self.seed, drawn_as or label)
-        return interval(self.values[label], self.alpha, own)
+        return interval(self.losses(label), self.alpha / 2, own)
+
+    def losses(self, label: str) -> Array:
+        """Of a task, adjusted by what is known of their noise if that was seen: the other half of
+        the error budget."""
+        values = self.values[label]
+        return adjusted(values, self.alpha / 2) if values.ndim == 2 else values
 
     def share(self, label: str, column: int) -> Measurement:
         """In how many trials of a task something was so, with the exact interval."""

@@ -15,7 +15,7 @@ from minimax.core.bound import Point, Prior
 from verify.rates.claim import Factory
 from verify.rates.fingerprint import source_digest
 from verify.rates.grid import Cell, Profile
-from verify.rates.measure import losses
+from verify.rates.measure import losses_with_noise
 from verify.rates.results import Key
 from verify.seeds import cell_seed
 
@@ -47,8 +47,8 @@ class ClaimTask:
         return self.point["n"] * self.point.get("d", self.point.get("p", 1.0))
 
     def values(self, seed: int, first: int, last: int) -> NDArray[np.float64]:
-        """The losses of some trials."""
-        return losses(
+        """The losses of some trials, and how long their noise was."""
+        return losses_with_noise(
             lambda _: self.make(self.estimator_point),
             self.prior,
             self.point,

@@ -1,0 +1,135 @@
+"""Losses less what is known of their noise: the same mean, narrower, and blind to nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from estimators.core import mechanisms, noise
+from estimators.core.witness import seen_by
+from estimators.mean import NoisyMean
+from minimax.core.privacy import ZeroConcentrated
+from verify.rates.claim import Claim, Sweep
+from verify.rates.claims import all_claims
+from verify.rates.known_noise import CALLS, NoiseSeen, adjusted
+from verify.rates.measure import interval, losses_with_noise
+
+ALPHA = 1e-6
+ZEROS = np.zeros(5)
+CALLED: dict[str, Callable[[np.random.Generator], object]] = {
+    "gaussian": lambda rng: mechanisms.gaussian(ZEROS, l2_sensitivity=1.0, scale=3.0, rng=rng),
+    "laplace": lambda rng: mechanisms.laplace(ZEROS, l1_sensitivity=1.0, epsilon=0.3, rng=rng),
+    "l2": lambda rng: mechanisms.k_norm(ZEROS, norm="l2", sensitivity=2.0, epsilon=0.3, rng=rng),
+    "linf": lambda rng: mechanisms.k_norm(
+        ZEROS, norm="linf", sensitivity=2.0, epsilon=0.3, rng=rng
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_a_surplus_has_mean_zero(name: str) -> None:
+    rng, found = np.random.default_rng(0), []
+    for _ in range(4000):
+        seen = NoiseSeen()
+        with seen_by(seen):
+            CALLED[name](rng)
+        found.append(seen.surpluses[0])
+    error = np.std(found) / math.sqrt(len(found))
+    assert abs(np.mean(found)) < 5 * error
+    assert error < 0.03  # noise of another scale or another law would be seen
+
+
+def test_calls_have_places() -> None:
+    """A selection has none, and the last place has all that come late."""
+    rng, seen = np.random.default_rng(0), NoiseSeen()
+    with seen_by(seen):
+        for _ in range(2):
+            seen.begin_fit()
+            mechanisms.gumbel_top_k(ZEROS, 2, sensitivity=1.0, epsilon=1.0, rng=rng)
+            for _ in range(CALLS + 3):
+                CALLED["gaussian"](rng)
+    alone = NoiseSeen()
+    with seen_by(alone):
+        CALLED["gaussian"](rng)
+    assert np.all(seen.surpluses != 0)
+    assert np.count_nonzero(alone.surpluses) == 1
+
+
+def drawn(rng: np.random.Generator, trials: int, noise_scale: float = 1.0) -> np.ndarray:
+    """Losses |w + e|^2, w noise of one call and e half as long, and w's surplus."""
+    w = noise_scale * rng.standard_normal((trials, 4))
+    values = np.zeros((trials, 1 + CALLS))
+    values[:, 0] = np.sum((w + 0.5 * rng.standard_normal((trials, 4))) ** 2, axis=1)
+    values[:, 3] = np.sum(w**2, axis=1) / 4 - 1
+    return values
+
+
+def test_the_mean_stays_and_the_interval_shrinks() -> None:
+    rng, means, widths = np.random.default_rng(1), [], []
+    for _ in range(3000):
+        values = drawn(rng, 64)
+        plain, used = (interval(v, 0.01, 0) for v in (values[:, 0], adjusted(values, ALPHA)))
+        means.append(used.risk)
+        widths.append((used.ci_high - used.ci_low) / (plain.ci_high - plain.ci_low))
+    error = np.std(means) / math.sqrt(len(means))
+    assert abs(np.mean(means) - 5) < 4 * error < 0.05
+    assert np.median(widths) < 0.75
+
+
+def test_the_interval_keeps_its_level() -> None:
+    rng = np.random.default_rng(2)
+    found = [interval(adjusted(drawn(rng, 64), ALPHA), 0.1, 0) for _ in range(3000)]
+    missed = np.mean([not m.ci_low <= 5 <= m.ci_high for m in found])
+    assert 0.06 < missed < 0.13
+
+
+def test_too_little_noise_is_not_made_up_for() -> None:
+    """Half of the noise that an entry states: the losses stay as they are."""
+    values = drawn(np.random.default_rng(3), 64, noise_scale=0.5)
+    assert np.array_equal(adjusted(values, ALPHA), values[:, 0])
+    trusted = values[:, 0] - np.polyfit(values[:, 3], values[:, 0], 1)[0] * values[:, 3]
+    assert trusted.mean() > 1.5 * values[:, 0].mean()  # what would have been believed
+
+
+def test_few_trials_tell_nothing() -> None:
+    values = drawn(np.random.default_rng(4), 6)
+    assert np.array_equal(adjusted(values, ALPHA), values[:, 0])
+
+
+def claim() -> Claim:
+    return next(c for c in all_claims() if c.name == "bounded-mean/tracing/zCDP")
+
+
+def test_a_mechanism_with_half_its_noise_is_measured_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Through the whole path: witness, trials, interval."""
+    point = {"n": 1000, "d": 20, "sigma": 1.0, "radius": 1.0, "rho": 0.001}
+    prior = claim().lower.prior(**point)
+
+    def measured() -> float:
+        values = losses_with_noise(
+            lambda p: NoisyMean(ZeroConcentrated(p["rho"]), R=1.0), prior, point, 64, 0
+        )
+        assert values[:, 1].any()
+        return interval(adjusted(values, ALPHA), ALPHA, 0).risk
+
+    right = measured()
+    monkeypatch.setattr(
+        mechanisms,
+        "with_gaussian",
+        lambda value, scale, rng: noise.with_gaussian(value, scale / 2, rng),
+    )
+    assert measured() < 0.4 * right
+
+
+def test_reports_of_users_are_not_watched() -> None:
+    local = next(c for c in all_claims() if c.name == "local-regression/Theorem 1/pure")
+    sweep: Sweep = local.sweeps[0]
+    values = losses_with_noise(
+        local.estimator_at, local.lower.prior(**sweep.base), sweep.base, 2, 0
+    )
+    assert not values[:, 1:].any()

@@ -1,0 +1,104 @@
+r"""Losses less what is known of the noise that made them: the same mean, a narrower interval.
+
+Where privacy dominates, most of what makes a loss large or small is how long the drawn noise was,
+and its length has a known law. A witness (`estimators.core.witness`) sees each call that adds noise
+w of scale b to k numbers, and tells the *surplus* q = |w|^2/E|w|^2 - 1.
+
+**Statement.** Trials 0, 1, ... are independent; trial t has the loss L_t and the surplus q_t of the
+j-th call of its fits (0 if there is none). For each half of the trials, even and odd, let c be any
+number that depends on the other half alone. Then every L_t - c q_t has the mean E L_t.
+
+**Proof.** Noise is drawn independently of all that was before, whatever made the j-th call happen:
+E q_t = 0. c is independent of trial t. (So j may be chosen in the other half too.)
+
+**Teeth.** If a mechanism drew less noise than its entry says, q would have another mean, and
+subtracting it would hide what the claims are there to notice. So the noise is used only while the
+mean of q is within its own interval about 0, at the level of the interval that is asked for: the
+mean then moves by less than the interval of the plain losses is wide. Otherwise losses stay as they
+are. The interval that is reported misses only if one of the two does: each has half of the error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacks.intervals import student_half_width
+
+Array = NDArray[np.float64]
+CALLS = 8
+"""Surpluses that are kept of a trial: those of the first calls, the last one with all that come
+after it."""
+FEWEST = 8
+"""Trials from which on anything is learnt of them."""
+MEAN_SQUARES: dict[tuple[str, str], Callable[[int], float]] = {
+    ("gaussian", "l2"): lambda k: k,
+    ("laplace", "l1"): lambda k: 2 * k,
+    ("k-norm", "l2"): lambda k: k * (k + 1),
+    ("k-norm", "linf"): lambda k: k * (k + 1) * (k + 2) / 3,
+}
+"""E|w|^2/b^2 for k numbers, by mechanism and norm."""
+
+
+class NoiseSeen:
+    """A witness: the surpluses of a trial's calls, added up over its fits."""
+
+    def __init__(self) -> None:
+        self.surpluses = np.zeros(CALLS)
+        self._calls = 0
+
+    def begin_fit(self) -> None:
+        """The next call is the first of another fit."""
+        self._calls = 0
+
+    def __call__(self, before: Any, result: Any) -> Any:
+        found = surplus(before, result)
+        if found is not None:
+            self.surpluses[min(self._calls, CALLS - 1)] += found
+            self._calls += 1
+        return result
+
+
+def surplus(before: Any, result: Any) -> float | None:
+    """|w|^2/E|w|^2 - 1 of a call that added noise w; None of any other."""
+    release, entry = result if isinstance(result, tuple) and len(result) == 2 else (None, None)
+    mean_square = MEAN_SQUARES.get((getattr(entry, "mechanism", ""), getattr(entry, "norm", "")))
+    if mean_square is None or callable(before) or np.shape(before) != np.shape(release):
+        return None
+    noise = np.subtract(release, before, dtype=float).ravel() / entry.scale
+    return float(noise @ noise) / mean_square(len(noise)) - 1 if len(noise) else None
+
+
+def adjusted(values: Array, alpha: float) -> Array:
+    """Losses, in the first column, less what the surpluses in the others tell of them."""
+    losses, surpluses = values[:, 0], values[:, 1:]
+    moved = np.zeros(len(losses))
+    if len(losses) < FEWEST:
+        return losses
+    for half in (0, 1):
+        here, other = slice(half, None, 2), slice(1 - half, None, 2)
+        call, factor = _told(losses[other], surpluses[other])
+        column = surpluses[:, call]
+        if abs(float(column.mean())) <= student_half_width(column, alpha):
+            moved[here] = factor * column[here]
+    return losses - moved
+
+
+def _told(losses: Array, surpluses: Array) -> tuple[int, float]:
+    """The call whose surplus tells most of the losses, and what a unit of it adds to them.
+
+    Nothing, if it tells no more than the best of so many columns of pure chance might.
+    """
+    centred, loss = surpluses - surpluses.mean(axis=0), losses - losses.mean()
+    squares, total = np.sum(centred**2, axis=0), float(loss @ loss)
+    products = loss @ centred
+    told = np.divide(products**2, squares, out=np.zeros(CALLS), where=squares > 0)
+    best = int(np.argmax(told))
+    by_chance = 4 * math.log(2 * CALLS) / len(losses)
+    if told[best] <= by_chance * total:
+        return best, 0.0
+    return best, float(products[best] / squares[best])
