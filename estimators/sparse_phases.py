@@ -204,6 +204,10 @@ class SparseRun:
         return self.purse.scale(np.abs(self._residuals()), energies, low, high, share)
 
     def _residuals(self) -> Array:
+        if not self.coef.any():
+            return self.y
+        if self.held is not None and self.held[0] == self._place:  # few columns, close together
+            return self.y - self.held[1][0] @ self.coef[self.support]
         return self.y - self.design.predict(self.coef)
 
     def step(self, phase: SelectionPhase, moment_share: float, *, last: bool) -> None:
@@ -246,9 +250,14 @@ class SparseRun:
         self.purse.ledger.append(entry)
         return np.sort(np.concatenate([self.settled, open_[found]]))
 
+    @property
+    def _place(self) -> tuple[float, bytes]:
+        """What decides the chosen columns and the weights of their rows."""
+        return self.length, self.support.tobytes()
+
     def _block(self) -> tuple[Array, Array]:
         """The chosen columns, and what shortens their rows to `length`: kept while both stay."""
-        place = self.length, self.support.tobytes()
+        place = self._place
         if self.held is None or self.held[0] != place:
             columns = self.design.X[:, self.support]
             dense = columns.toarray() if sparse.issparse(columns) else columns

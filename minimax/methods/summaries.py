@@ -89,6 +89,19 @@ def sorted_records(instance: LinearInstance, n: int, rng: np.random.Generator) -
     return SortedRecords(rows, counts, labels + instance.sigma * rng.standard_normal(n))
 
 
+def mean_labels(instance: LinearInstance, n: int, rng: np.random.Generator) -> Counts:
+    """The rows that occur among n records of a linear model, each with its records' mean label.
+
+    The mean of m labels of a row x is N(<x, target>, sigma^2/m), and independent of what squared
+    loss has besides it, sum_i (y_i - mean)^2, in which there is no coefficient.
+    """
+    rows = sign_rows(len(instance.target), instance.scale)
+    occurs = rng.multinomial(n, np.full(len(rows), 1 / len(rows)))
+    rows, counts = rows[occurs > 0], occurs[occurs > 0].astype(float)
+    noise = instance.sigma / np.sqrt(counts) * rng.standard_normal(len(rows))
+    return Counts(rows, rows @ instance.target + noise, counts)
+
+
 def record_counts(
     instance: LogisticInstance | TwoLabelInstance, n: int, rng: np.random.Generator
 ) -> Counts:

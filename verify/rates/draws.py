@@ -35,7 +35,7 @@ from minimax.methods.priors import (
     SignInstance,
     TwoLabelInstance,
 )
-from minimax.methods.summaries import column_sums, record_counts, sorted_records
+from minimax.methods.summaries import column_sums, mean_labels, record_counts, sorted_records
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -70,6 +70,9 @@ def given(
     if kind in READ_BY_COUNTS and type(law) in COUNTED and _few_rows(estimator, n, d):
         rows, labels, counts = record_counts(law, n, rng)
         return Repeated(rows, counts), labels
+    if _squares(estimator) and type(law) is LinearInstance and n >= REPEATED * 2**d:
+        rows, labels, counts = mean_labels(law, n, rng)
+        return Repeated(rows, counts), labels
     if _any_order(estimator) and type(law) is LinearInstance and n >= REPEATED * 2**d:
         records = sorted_records(law, n, rng)
         return Sorted(records.rows, records.counts), records.labels
@@ -78,6 +81,11 @@ def given(
         if level is not None:
             return (Sums(n, column_sums(law, n, level, rng), level),)
     return fit_arguments(instance.sample(n, rng))
+
+
+def _squares(estimator: BaseEstimator) -> bool:
+    """Whether it minimises squared loss, which tells nothing of labels but the means of rows."""
+    return type(estimator) is IterativeHardThresholding and estimator.loss == "squared"
 
 
 def _any_order(estimator: BaseEstimator) -> bool:

@@ -37,7 +37,7 @@ from minimax.methods.priors import (
     SignInstance,
     TwoLabelInstance,
 )
-from minimax.methods.summaries import column_sums, record_counts, sorted_records
+from minimax.methods.summaries import column_sums, mean_labels, record_counts, sorted_records
 from verify.rates.draws import given
 
 DRAWS = 3000
@@ -375,3 +375,37 @@ def test_records_are_drawn_where_more_of_them_is_read() -> None:
         linear = LinearInstance(np.zeros(d), sigma=1.0, scale=1.0)
         assert isinstance(given(model, linear, 100, rng)[0], Sorted) == sorted_
         assert not isinstance(given(Other(budget), linear, 100, rng)[0], Sorted)
+
+
+def test_squared_loss_reads_the_mean_labels_of_rows() -> None:
+    """The same pursuit from records and from the means of their labels; another without counts."""
+    rng = np.random.default_rng(5)
+    instance = LinearInstance(np.array([0.5, 0.0, -0.1, 0.0]), 0.7, 0.5)
+    records = sorted_records(instance, 200, rng)
+    there = records.counts > 0
+    first = (np.cumsum(records.counts) - records.counts)[there]
+    rows, counts = records.rows[there], records.counts[there].astype(float)
+    means = np.add.reduceat(records.labels, first) / counts
+    model = IterativeHardThresholding(s=2)
+    whole = model.fit(np.repeat(records.rows, records.counts, axis=0), records.labels).coef_
+    assert model.fit(Repeated(rows, counts), means).coef_ == pytest.approx(whole, abs=1e-12)
+    assert np.abs(model.fit(rows, means).coef_ - whole).max() > 1e-3
+
+
+def test_mean_labels_have_the_law_of_means() -> None:
+    rng = np.random.default_rng(6)
+    instance = LinearInstance(np.array([0.5, -0.1]), 0.7, 0.5)
+    drawn = [mean_labels(instance, 40, rng) for _ in range(DRAWS)]
+    assert all(counts.sum() == 40 and counts.min() >= 1 for _, _, counts in drawn)
+    noise = np.concatenate([(y - rows @ instance.target) * c**0.5 for rows, y, c in drawn])
+    assert stats.kstest(noise / instance.sigma, "norm").pvalue > SURE
+    assert stats.kstest(noise / (1.2 * instance.sigma), "norm").pvalue < SURE
+
+
+def test_a_pursuit_is_given_mean_labels() -> None:
+    rng, instance = np.random.default_rng(7), LinearInstance(np.array([0.5, -0.1]), 0.7, 0.5)
+    X, labels = given(IterativeHardThresholding(s=1), instance, 400, rng)
+    assert isinstance(X, Repeated)
+    assert len(labels) == 4
+    X, labels = given(IterativeHardThresholding(s=1, loss="logistic"), instance, 400, rng)
+    assert len(labels) == 400

@@ -234,7 +234,7 @@ def test_damaged_results_are_computed_again(
     emptied.write_bytes(b"")
     other.write_bytes(b"\xff\xfe")
     stored = json.loads(wrong.read_text())
-    stored["value"][0] += 1.0
+    stored["value"][0][0] += 1.0
     wrong.write_text(json.dumps(stored))
     capsys.readouterr()
     assert measured(folder) == (4, first[1])

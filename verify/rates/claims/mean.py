@@ -254,7 +254,7 @@ def _other_claims() -> list[Claim]:
             _best_tracing(Approximate),
             "KarwaVadhanMean",
             _karwa_vadhan(Approximate),
-            Sweep("privacy", {**UNIT, **PUBLISHED}, weight=0.5, fits=2),
+            Sweep("privacy", {**UNIT, **PUBLISHED}, weight=0.2, fits=2),
         ),
     ]
 
