@@ -9,7 +9,13 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from estimators.core.accounting import LedgerEntry, compose
-from estimators.core.base import LinearPredictor, PlanWarning, PrivateEstimator, Seed
+from estimators.core.base import (
+    LinearPredictor,
+    PlanWarning,
+    PrivateEstimator,
+    Seed,
+    settled_entries,
+)
 from estimators.core.checks import (
     SAFE_RANGE,
     check_between,
@@ -19,7 +25,7 @@ from estimators.core.checks import (
     check_whole,
     checked_start,
 )
-from estimators.core.design import Design, clipped_entries
+from estimators.core.design import Design
 from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.purse import UNSEEN_SCALE, Purse
 from estimators.core.spending import GivenPrivacy
@@ -141,14 +147,14 @@ class SparseResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEst
 
     def fit(self, X: Any, y: ArrayLike) -> SparseResidualClippedRegression:
         """Release private sparse coefficients of y on the columns of X."""
-        X, y = self._validated_pair(X, y, sparse_rows=True)
+        X, y = self._validated_pair(X, y, sparse_rows=True, read_later=True)
         budget = self._check_options()
         d = X.shape[1]
         check_sparsity(self.s, d)
         bound, radius = float(self.entry_bound or 0), float(self.radius or 0)
         start = checked_start(self.start, d, radius=radius, s=int(self.s))
         spent = budget.to_zcdp() if isinstance(budget, Approximate) else budget
-        design = Design(clipped_entries(X, bound))
+        design = Design.bounded(X, bound, settled_entries)
         run = SparseRun(design, y, int(self.s), bound, radius, Purse(spent, self._rng(), design.n))
         run.begin(start, self.second_moment)
         self._warn_of_few_records(run.expected(self.sigma), run.signal, *X.shape)

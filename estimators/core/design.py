@@ -113,6 +113,15 @@ class Design:
                 return cls(X, norms)
         return cls(settled(X))
 
+    @classmethod
+    def bounded(cls, X: Any, bound: float, settled: Callable[[Any], Any]) -> Design:
+        """The design of entries clipped to [-bound, bound]. Those of a dense X are not checked yet:
+        it is read once if none is outside, else `settled` checks them."""
+        if sparse.issparse(X):
+            return cls(clipped_entries(X, bound))
+        norms = _norms_within(X, bound)
+        return cls(clipped_entries(settled(X), bound)) if norms is None else cls(X, norms)
+
     def _norms(self) -> Array:
         if sparse.issparse(self.X):
             return np.sqrt(self._squared() @ np.ones(self.d))
@@ -209,6 +218,17 @@ class Design:
     def _rows_of(self, size: int) -> int:
         """How many rows have so many bytes when they are dense: one at least."""
         return max(1, size // (8 * max(1, self.d)))
+
+
+def _norms_within(X: Array, bound: float) -> Array | None:
+    """The l2 norms of the rows, if all entries lie in [-bound, bound]: a chunk stays in cache."""
+    norms = np.empty(len(X))
+    for rows in _chunks(len(X), max(1, CACHED // (8 * max(1, X.shape[1])))):
+        part = X[rows]
+        if not (part.max(initial=0.0) <= bound and part.min(initial=0.0) >= -bound):
+            return None  # nor if one is not a number
+        norms[rows] = np.sqrt(np.einsum("ij,ij->i", part, part))
+    return norms
 
 
 def _chunks(n: int, rows: int) -> Iterator[slice]:
