@@ -34,9 +34,11 @@ class GaussianInstance:
     target: Array
     sigma: float
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
-        X = rng.standard_normal((n, len(self.target)))
-        X *= self.sigma
+    def sample(self, n: int, rng: np.random.Generator, out: Array | None = None) -> Array:
+        """n records; in the place of what `out` holds, if it is given."""
+        X = rng.standard_normal((n, len(self.target)), out=out)
+        if self.sigma != 1:
+            X *= self.sigma
         X += self.target
         return X
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.intervals import student_half_width
+from estimators.core.witness import seen_by
 
 Array = NDArray[np.float64]
 CALLS = 8
@@ -71,6 +72,14 @@ def surplus(before: Any, result: Any) -> float | None:
         return None
     noise = np.subtract(release, before, dtype=float).ravel() / entry.scale
     return float(noise @ noise) / mean_square(len(noise)) - 1 if len(noise) else None
+
+
+def seen_loss(loss: Callable[[], float]) -> Array:
+    """A row: the loss that is returned, and the surpluses of the noise that was drawn for it."""
+    noise = NoiseSeen()
+    with seen_by(noise):
+        value = loss()
+    return np.array([value, *noise.surpluses])
 
 
 def adjusted(values: Array, alpha: float) -> Array:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,11 +32,13 @@ from estimators.sparse_residual_clipped import SparseResidualClippedRegression
 from minimax.core.bound import Prior
 from minimax.core.calibration import budget_of
 from minimax.core.privacy import Gaussian, Pure, SpendablePrivacy
+from minimax.methods.priors import GaussianInstance
 from minimax.methods.summaries import column_sums
 from verify.plotting import new_figure
 from verify.rates.claim import Ceiling
 from verify.rates.draws import given
 from verify.rates.grid import Profile
+from verify.rates.known_noise import seen_loss
 from verify.rates.measure import Measurement
 from verify.rates.results import Key
 from verify.rates.rows import LevelControl, Row
@@ -81,8 +84,20 @@ def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.G
         average = _average(instance, cell.n, rng)
         release = estimator.noisy_average(average, 2 * R / cell.n, privacy, rng).value
     else:
-        release = estimator.set_params(random_state=rng).fit(instance.sample(cell.n, rng)).mean_
+        release = estimator.set_params(random_state=rng).fit(_records(cell, instance, rng)).mean_
     return float(instance.loss(release))
+
+
+def _records(cell: Cell, instance: Any, rng: np.random.Generator) -> Array:
+    """Of one trial: Gaussian ones, of which there are many, take the place of the last trial's."""
+    if isinstance(instance, GaussianInstance):
+        return instance.sample(cell.n, rng, out=_room(cell.n, cell.d))
+    return np.asarray(instance.sample(cell.n, rng))
+
+
+@lru_cache(maxsize=1)
+def _room(n: int, d: int) -> Array:
+    return np.empty((n, d))
 
 
 def _non_private_loss(cell: Cell, instance: Any, rng: np.random.Generator) -> float:
@@ -132,17 +147,16 @@ class SandwichTask:
         return {"task": self.label}
 
     def values(self, seed: int, first: int, last: int) -> Array:
-        """The losses of some trials."""
-        cell, own = self.cell, cell_seed(seed, self.label)
+        """The losses of some trials, and how long their noise was."""
+        rngs = streams(cell_seed(seed, self.label), first, last)
+        return np.array([seen_loss(partial(self._loss, rng)) for rng in rngs])
+
+    def _loss(self, rng: np.random.Generator) -> float:
+        cell, instance = self.cell, self.prior.draw(rng)
+        if self.of == cell.kind.non_private:
+            return _non_private_loss(cell, instance, rng)
         privacy = weaker(cell.privacy, cell.kind.louder) if self.of == LOUDER else cell.privacy
-        losses = []
-        for rng in streams(own, first, last):
-            instance = self.prior.draw(rng)
-            if self.of == cell.kind.non_private:
-                losses.append(_non_private_loss(cell, instance, rng))
-            else:
-                losses.append(_loss(cell, privacy, instance, rng))
-        return np.array(losses)
+        return _loss(cell, privacy, instance, rng)
 
 
 def found_rows(

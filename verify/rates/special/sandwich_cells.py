@@ -163,7 +163,7 @@ CELLS = (
     Cell(GAUSSIAN, ZeroConcentrated(0.0005), 20_000, 400, 0.3506, weight=2),
     Cell(GAUSSIAN, ZeroConcentrated(0.0005), 20_000, 400, 0.4045, radius=5.0, weight=2),
     Cell(GAUSSIAN, Gaussian(0.001**0.5), 20_000, 400, 0.3506, weight=2),
-    Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.01382, weight=5, before_in_class=0.1628),
+    Cell(GAUSSIAN, Pure(0.2), 20_000, 200, 0.01382, weight=2, before_in_class=0.1628),
     Cell(GAUSSIAN, THIN, 20_000, 2_000, 0.4514),
     Cell(BOUNDED, ZeroConcentrated(0.001), 200_000, 2_000, 0.05467, weight=50),
     Cell(BOUNDED, Gaussian(0.002**0.5), 200_000, 2_000, 0.05467, weight=50),
