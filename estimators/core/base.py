@@ -381,7 +381,7 @@ def ball_clipped_sum(X: Array, centre: Array, radius: float) -> Array:
     """Sum over records of X - centre, each shortened to l2 norm at most `radius`."""
     out, moved = np.zeros(X.shape[1]), centre.any()
     for chunk in _chunks(X):
-        shifted, unit = chunk - centre if moved else chunk, 1.0
+        shifted, unit = chunk - centre if moved else np.asarray(chunk, dtype=float), 1.0
         with np.errstate(over="ignore", invalid="ignore"):
             squares = np.einsum("ij,ij->i", shifted, shifted)
         if not (1e-100 <= radius <= 1e100 and squares.max(initial=0.0) <= 1e300):
