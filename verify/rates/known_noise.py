@@ -28,6 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacks.intervals import student_half_width
+from estimators.core.accounting import LedgerEntry
+from estimators.core.mechanisms import Release
 from estimators.core.witness import seen_by
 
 Array = NDArray[np.float64]
@@ -66,8 +68,10 @@ class NoiseSeen:
 
 def surplus(before: Any, result: Any) -> float | None:
     """|w|^2/E|w|^2 - 1 of a call that added noise w; None of any other."""
-    release, entry = result if isinstance(result, tuple) and len(result) == 2 else (None, None)
-    mean_square = MEAN_SQUARES.get((getattr(entry, "mechanism", ""), getattr(entry, "norm", "")))
+    if not isinstance(result, Release) or not isinstance(result.entry, LedgerEntry):
+        return None
+    release, entry = result
+    mean_square = MEAN_SQUARES.get((entry.mechanism, entry.norm))
     if mean_square is None or callable(before) or np.shape(before) != np.shape(release):
         return None
     noise = np.subtract(release, before, dtype=float).ravel() / entry.scale
