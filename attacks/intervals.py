@@ -4,12 +4,14 @@ one of a proportion."""
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 
+@lru_cache(maxsize=4096)
 def student_quantile(n: int, alpha: float) -> float:
     """How many standard errors the mean of n normal values is off with probability alpha."""
     return float(stats.t.isf(alpha / 2, n - 1))
