@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-import numpy as np  # noqa: F401: its library is looked at
+import numpy as np  # noqa: F401
 import pytest
 from threadpoolctl import threadpool_info
 
