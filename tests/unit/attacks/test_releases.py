@@ -215,7 +215,10 @@ X = np.array([[1.0], [0.5], [0.5]])
 NEIGHBOUR = np.array([[0.0], [0.5], [0.5]])
 
 
-def audited(estimator, trials=part(1600, of=2500)):
+TRIALS = part(1600, of=2500)
+
+
+def audited(estimator, trials=TRIALS):
     np.random.seed(0)
     pair = [release_sampler(estimator, data) for data in (X, NEIGHBOUR)]
     return audit_epsilon(*pair, trials=trials, confidence=1 - 1e-6)
