@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -79,12 +80,12 @@ class Radial:
         """The limit of F for large d."""
         return float(WEIGHTS @ (NODES * np.exp(self.log_density(NODES)))) ** 2
 
-    @property
+    @cached_property
     def rho(self) -> float:
         """The largest D_alpha/alpha over angles and orders alpha >= 1, by quadrature."""
         return max(self._rho_at(float(angle)) for angle in ANGLES)
 
-    @property
+    @cached_property
     def mu(self) -> float:
         """The mu whose hockey-stick divergences are the largest over angles and levels.
 
@@ -109,12 +110,14 @@ class Radial:
         first, second = map(np.exp, self._pair(angle, STEPS))
         density = np.exp(-(STEPS**2) / 2) / np.exp(-(STEPS**2) / 2).sum()
         weights = density[:, None] * density
-        largest = 0.0
+        largest, above = 0.0, np.empty_like(second)
         for level in np.linspace(0, 8 * self.c, LEVELS):
-            stick = float(np.vdot(weights, np.maximum(first - math.exp(level) * second, 0)))
+            np.subtract(first, np.multiply(math.exp(level), second, out=above), out=above)
+            stick = float(np.vdot(weights, np.maximum(above, 0, out=above)))
             if stick < SMALL:
                 break
-            largest = max(largest, _mu_with(float(level), stick))
+            if largest == 0 or Gaussian(largest).delta(float(level)) < stick:  # delta grows with mu
+                largest = _mu_with(float(level), stick)
         return largest
 
 

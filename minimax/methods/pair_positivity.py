@@ -23,22 +23,26 @@ for r >= 0, as u tanh u >= log cosh u, and at least |r| (e^{|r|} - 1) for r <= 0
 
 **Rounding.** Multipliers, orders and the ends of cells are floats, which are exact numbers. All
 that is computed of them is a ball, and only what is sure of balls counts: nothing is allowed for.
+Cells are many and each takes a hundred operations: there the numbers are Arb's own (`bare`), whose
+comparisons are true only where they are sure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from minimax.core.balls import BALLS, Ball, precision, surely
+from minimax.core.balls import BALLS, Ball, flint, precision, surely
 from minimax.core.symbolic import Number, library
 from minimax.methods.pair_certificates import Certificate
 
+Arb = Any
+"""A ball of Arb's, without the wrapper."""
 BITS = 128
 CELLS = 60_000
 """No certificate of the tables needs as many cells."""
@@ -127,24 +131,24 @@ class Goal:
 
     name: str
     value: Callable[[AlongU, AlongR], Number]
-    gap: Callable[[Number, AlongU, AlongR], Number]
+    gap: Callable[[Arb, AlongU, AlongR], Arb]
     """How far it is below its limit for large u, which is its supremum over u."""
-    bend_u: Callable[[AlongU, AlongU, AlongR, AlongR], Number]
-    bend_r: Callable[[AlongU, AlongR], Number]
+    bend_u: Callable[[AlongU, AlongU, AlongR, AlongR], Arb]
+    bend_r: Callable[[AlongU, AlongR], Arb]
 
 
-def _energy_bend(u0: AlongU, u1: AlongU, r0: AlongR, r1: AlongR) -> Number:
+def _energy_bend(u0: AlongU, u1: AlongU, r0: AlongR, r1: AlongR) -> Arb:
     """-e^r (tanh^2)'': with t = tanh^2 u, (tanh^2)'' = 2 (1 - t)(1 - 3t), least at t = 2/3."""
-    two_thirds = Ball(2) / 3
-    t = BALLS.largest(u0.tanh**2, BALLS.least(two_thirds, u1.tanh**2))
+    two_thirds = flint().arb(2) / 3
+    t = (u0.tanh**2).max(two_thirds.min(u1.tanh**2))
     least = 2 * (1 - t) * (1 - 3 * t)
-    return BALLS.largest(-least * r0.exp, -least * r1.exp)
+    return (-least * r0.exp).max(-least * r1.exp)
 
 
-def _information_bend(u0: AlongU, u1: AlongU, r0: AlongR, r1: AlongR) -> Number:
+def _information_bend(u0: AlongU, u1: AlongU, r0: AlongR, r1: AlongR) -> Arb:
     """-2 (u tanh u - log cosh u)'' = -2 (1 - 2 u tanh u)/cosh^2 u."""
     factor = 4 * u1.tilt - 2
-    return BALLS.largest(factor * u0.sech2, factor * u1.sech2)
+    return (factor * u0.sech2).max(factor * u1.sech2)
 
 
 ENERGY = Goal(
@@ -158,7 +162,7 @@ ENERGY = Goal(
 INFORMATION = Goal(
     name="information",
     value=lambda u, r: 2 * (r.r + u.tilt - u.log_cosh),
-    gap=lambda at, u, r: 2 * (at - u.tilt + BALLS.log1p(BALLS.exp(-2 * at))),
+    gap=lambda at, u, r: 2 * (at - u.tilt + (-2 * at).exp().log1p()),
     bend_u=_information_bend,
     bend_r=lambda u, r: 0 * r.r,
 )
@@ -202,6 +206,14 @@ class Cell(NamedTuple):
         return self._replace(r1=middle), self._replace(r0=middle)
 
 
+Balls = TypeVar("Balls", Certificate, AlongU, AlongR)
+
+
+def bare(numbers: Balls) -> Balls:
+    """The same numbers as Arb has them."""
+    return type(numbers)(*(ball.arb for ball in numbers))
+
+
 @dataclass(frozen=True)
 class Slack:
     """D of a certificate in balls; the functions of u and of r are computed once."""
@@ -210,49 +222,60 @@ class Slack:
     goal: Goal
     columns: dict[float, AlongU] = field(default_factory=dict)
     rows: dict[float, AlongR] = field(default_factory=dict)
-    corners: dict[tuple[float, float], Ball] = field(default_factory=dict)
-    bends: dict[tuple[float, ...], tuple[Ball, Ball]] = field(default_factory=dict)
+    corners: dict[tuple[float, float], Arb] = field(default_factory=dict)
+    bends: dict[tuple[float, ...], tuple[Arb, Arb]] = field(default_factory=dict)
+
+    @cached_property
+    def multipliers(self) -> Certificate:
+        """Those of the certificate, bare."""
+        return bare(self.certificate)
+
+    @cached_property
+    def zero(self) -> Arb:
+        """0, as Arb has it."""
+        return flint().arb(0)
 
     def column(self, u: float) -> AlongU:
         """The functions of u."""
         if u not in self.columns:
-            self.columns[u] = along_u(Ball(u), self.certificate.sigma, self.certificate.s)
+            orders = self.certificate.sigma, self.certificate.s
+            self.columns[u] = bare(along_u(Ball(u), *orders))
         return self.columns[u]
 
     def row(self, r: float) -> AlongR:
         """The functions of r."""
         if r not in self.rows:
-            self.rows[r] = along_r(Ball(r), self.certificate.s)
+            self.rows[r] = bare(along_r(Ball(r), self.certificate.s))
         return self.rows[r]
 
-    def at(self, u: float, r: float) -> Ball:
+    def at(self, u: float, r: float) -> Arb:
         """D(u, r)."""
         if (u, r) not in self.corners:
             self.corners[u, r] = self._at(self.column(u), self.row(r))
         return self.corners[u, r]
 
-    def _at(self, u: AlongU, r: AlongR) -> Ball:
-        c = self.certificate
+    def _at(self, u: AlongU, r: AlongR) -> Arb:
+        c = self.multipliers
         rest = c.mass * r.falling + c.kl * u.tilt + c.joint * joint(u, r)
         orders = c.pair * (u.pair - 1) + c.up * (r.power * u.rise - 1)
-        return Ball(rest + orders + c.constant - self.goal.value(u, r))
+        return rest + orders + c.constant - self.goal.value(u, r)
 
-    def gap(self, u: float, r: float) -> Ball:
+    def gap(self, u: float, r: float) -> Arb:
         """How far the goal is below its supremum over u."""
-        return Ball(self.goal.gap(Ball(u), self.column(u), self.row(r)))
+        return self.goal.gap(flint().arb(u), self.column(u), self.row(r))
 
-    def bend_r(self, cell: Cell) -> Ball:
+    def bend_r(self, cell: Cell) -> Arb:
         """An upper bound of D_rr^+ in a cell.
 
         (1 - e^{-r})(r - l) has the second derivative e^{-r} (2 - r + l).
         """
-        c, (u0, u1, r0, r1) = self.certificate, self._sides(cell)
-        mass = BALLS.largest(c.mass * r0.decay, c.mass * r1.decay)
-        mean = BALLS.largest(c.joint * r0.decay * (2 - r0.r + u1.log_cosh), 0)
+        c, (u0, u1, r0, r1) = self.multipliers, self._sides(cell)
+        mass = (c.mass * r0.decay).max(c.mass * r1.decay)
+        mean = (c.joint * r0.decay * (2 - r0.r + u1.log_cosh)).max(self.zero)
         power = c.up * c.s**2 * r1.power * u1.rise
-        return Ball(BALLS.largest(mass + mean + power + self.goal.bend_r(u0, r0), 0))
+        return (mass + mean + power + self.goal.bend_r(u0, r0)).max(self.zero)
 
-    def bend_u(self, cell: Cell) -> Ball:
+    def bend_u(self, cell: Cell) -> Arb:
         """An upper bound of D_uu^+ in a cell.
 
         (u tanh u)'' = 2 (1 - u tanh u)/cosh^2 u. With t = tanh u and T = tanh(k u), the second
@@ -263,20 +286,20 @@ class Slack:
         if cell[:2] not in self.bends:
             self.bends[cell[:2]] = self._bends(u0, u1)
         alone, rise = self.bends[cell[:2]]
-        log = BALLS.largest(r0.falling * u0.sech2, r0.falling * u1.sech2)
-        total = alone + r1.power * rise + self.certificate.joint * log
-        return Ball(BALLS.largest(total + self.goal.bend_u(u0, u1, r0, r1), 0))
+        log = (r0.falling * u0.sech2).max(r0.falling * u1.sech2)
+        total = alone + r1.power * rise + self.multipliers.joint * log
+        return (total + self.goal.bend_u(u0, u1, r0, r1)).max(self.zero)
 
-    def _bends(self, u0: AlongU, u1: AlongU) -> tuple[Ball, Ball]:
+    def _bends(self, u0: AlongU, u1: AlongU) -> tuple[Arb, Arb]:
         """What of `bend_u` does not depend on r, and the factor of e^{s r}."""
-        c = self.certificate
-        tilt = (c.kl + c.joint) * 2 * u0.sech2 * BALLS.largest(1 - u0.tilt, 0)
+        c = self.multipliers
+        tilt = (c.kl + c.joint) * 2 * u0.sech2 * (1 - u0.tilt).max(self.zero)
         k = c.sigma
         of_pair = k**2 - 1 - 2 * k * u0.tanh_pair * u0.tanh + 2 * u1.tanh**2
         k = c.s + 1
         of_rise = k**2 - k - 2 * k**2 * u0.tanh_rise * u0.tanh + (k**2 + k) * u1.tanh**2
-        pair = c.pair * u1.pair * BALLS.largest(of_pair, 0)
-        return tilt + pair, c.up * u1.rise * BALLS.largest(of_rise, 0)
+        pair = c.pair * u1.pair * of_pair.max(self.zero)
+        return tilt + pair, c.up * u1.rise * of_rise.max(self.zero)
 
     def _sides(self, cell: Cell) -> tuple[AlongU, AlongU, AlongR, AlongR]:
         return self.column(cell.u0), self.column(cell.u1), self.row(cell.r0), self.row(cell.r1)
@@ -296,7 +319,7 @@ def _box(slack: Slack) -> tuple[float, float, float] | None:
 
 def _clears(slack: Slack, u: float, r: float) -> bool:
     """Whether D is above twice the gap: a good place for the end of the box."""
-    return surely(slack.at(u, r) > 2 * slack.gap(u, r))
+    return bool(slack.at(u, r) > 2 * slack.gap(u, r))
 
 
 def _right(c: Certificate, goal: Goal, at: float) -> bool:
@@ -325,9 +348,9 @@ def _left(c: Certificate, goal: Goal, at: float) -> bool:
 
 def _dominates(slack: Slack, cell: Cell) -> bool:
     """Whether `up`, least at (u0, r0), exceeds all that is subtracted, for every u >= u0."""
-    c, r0, r1 = slack.certificate, slack.row(cell.r0), slack.row(cell.r1)
+    c, r0, r1 = slack.multipliers, slack.row(cell.r0), slack.row(cell.r1)
     others = abs(c.mass) * (1 + r0.decay) + r1.exp + 2 * abs(r1.r) + 2
-    return surely(c.up * (r0.power * slack.column(cell.u0).rise - 1) > others)
+    return bool(c.up * (r0.power * slack.column(cell.u0).rise - 1) > others)
 
 
 def _cells(far: float, low: float, high: float) -> Iterator[Cell]:
@@ -348,11 +371,11 @@ def _is_positive(slack: Slack, far: float, low: float, high: float) -> bool:
         if _dominates(slack, cell):
             continue
         corners = [slack.at(u, r) for u in cell[:2] for r in cell[2:]]
-        if any(surely(corner < 0) for corner in corners):
+        if any(corner < 0 for corner in corners):
             return False
-        h, k = Ball(cell.u1) - cell.u0, Ball(cell.r1) - cell.r0
+        h, k = flint().arb(cell.u1) - cell.u0, flint().arb(cell.r1) - cell.r0
         dip_u, dip_r = h**2 / 8 * slack.bend_u(cell), k**2 / 8 * slack.bend_r(cell)
         needed = dip_u + dip_r + (slack.gap(far, cell.r1) if cell.u1 >= far else 0)
-        if not all(surely(corner > needed) for corner in corners):
-            waiting.extend(cell.halves(across_u=dip_u.middle >= dip_r.middle))
+        if not all(corner > needed for corner in corners):
+            waiting.extend(cell.halves(across_u=float(dip_u.mid()) >= float(dip_r.mid())))
     return False

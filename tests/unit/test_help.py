@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import runpy
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
+from tests.effort import part
 from tracebound.__main__ import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -42,8 +45,34 @@ def test_commands_are_found():
     assert {"minimax", "verify.rates", "verify.proofs", "verify.channels"} <= set(commands())
 
 
+def help_of(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> str:
+    """What the module prints on --help when it is run as the main one, in this process."""
+    module, *arguments = command.split()
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "argv", [module, *arguments, "--help"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # it may have been imported before
+        with pytest.raises(SystemExit) as stopped:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    assert not stopped.value.code
+    return capsys.readouterr().out
+
+
 @pytest.mark.parametrize("command", commands() + CALLS)
-def test_help_fits_a_terminal(command):
+def test_help_fits_a_terminal(command, monkeypatch, capsys):
+    shown = help_of(command, monkeypatch, capsys)
+    called = command if command in CALLS else f"python -m {FORMER.get(command, command)}"
+    assert shown.startswith(f"usage: {called} ")
+    examples = [line for line in shown.partition("examples:\n")[2].splitlines() if line]
+    assert all(line.startswith((f"  {called}", "   ", "tracebound COMMAND")) for line in examples)
+    assert faults(shown) == []
+
+
+EVERY = list(dict.fromkeys(["minimax", "tracebound proofs", *commands(), *CALLS]))
+
+
+@pytest.mark.parametrize("command", EVERY[: part(2, of=len(EVERY))])
+def test_another_process_prints_the_same(command, monkeypatch, capsys):
     shown = subprocess.run(
         [sys.executable, "-m", *command.split(), "--help"],
         cwd=ROOT,
@@ -52,11 +81,7 @@ def test_help_fits_a_terminal(command):
         check=True,
         env={**os.environ, "COLUMNS": "80"},
     ).stdout
-    called = command if command in CALLS else f"python -m {FORMER.get(command, command)}"
-    assert shown.startswith(f"usage: {called} ")
-    examples = [line for line in shown.partition("examples:\n")[2].splitlines() if line]
-    assert all(line.startswith((f"  {called}", "   ", "tracebound COMMAND")) for line in examples)
-    assert faults(shown) == []
+    assert shown == help_of(command, monkeypatch, capsys)
 
 
 def test_faults_are_seen():

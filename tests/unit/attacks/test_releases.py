@@ -16,6 +16,7 @@ from attacks.release import fresh_estimator, released, sources_in
 from estimators.mean import NoisyMean
 from minimax import ZeroConcentrated
 from minimax.methods.priors import GaussianInstance
+from tests.effort import part
 
 NOISY = NoisyMean(privacy=ZeroConcentrated(0.5), R=3.0)
 
@@ -214,7 +215,10 @@ X = np.array([[1.0], [0.5], [0.5]])
 NEIGHBOUR = np.array([[0.0], [0.5], [0.5]])
 
 
-def audited(estimator, trials=2500):
+TRIALS = part(1600, of=2500)
+
+
+def audited(estimator, trials=TRIALS):
     np.random.seed(0)
     pair = [release_sampler(estimator, data) for data in (X, NEIGHBOUR)]
     return audit_epsilon(*pair, trials=trials, confidence=1 - 1e-6)
