@@ -155,6 +155,10 @@ def outcome_of(release: Any) -> Outcome:
         found = tuple(map(float, release))
         if math.isfinite(sum(found)):
             return Outcome(found, _flat_form(len(found)))
+    if type(release) is np.ndarray and release.ndim == 1 and release.dtype == float:
+        found = tuple(release.tolist())
+        if math.isfinite(sum(found)):
+            return Outcome(found, _array_form(len(found)))
     numbers: list[float | None] = []
     form = _read(release, numbers)
     return Outcome(tuple(numbers), form)
@@ -166,6 +170,11 @@ PLAIN = frozenset((bool, int, float))
 @cache
 def _flat_form(length: int) -> str:
     return f"[{', '.join('#' * length)}]"
+
+
+@cache
+def _array_form(length: int) -> str:
+    return f"array({length},)"
 
 
 def _read(value: Any, numbers: list[float | None]) -> str:

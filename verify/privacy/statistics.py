@@ -88,6 +88,10 @@ class Layout:
         length = np.array([len(outcome.numbers) for outcome in outcomes], dtype=float)
         return Table(np.column_stack([plain, length, *self._derived(plain)]), outcomes)
 
+    def pair(self, sides: tuple[Sequence[Outcome], Sequence[Outcome]]) -> Pair:
+        """The tables of both sides."""
+        return Pair(*map(self.table, sides))
+
     def _derived(self, plain: Array) -> list[Array]:
         """How many numbers, their sum, largest, smallest, where these are; differences; parts."""
         if self.width == 0:
@@ -133,6 +137,11 @@ class Pair(NamedTuple):
 
     first: Table
     second: Table
+
+
+def joined_pair(parts: Sequence[Pair]) -> Pair:
+    """All rows of several pairs of tables."""
+    return Pair(*(joined([part[side] for part in parts]) for side in (0, 1)))
 
 
 def learned(pair: Pair, names: Sequence[str]) -> list[Statistic]:
