@@ -37,14 +37,17 @@ import numpy as np
 
 from minimax.core.privacy import Approximate, Privacy, Pure
 from verify.privacy.budget import Counts, delta_of, noticed_from, refutes
+from verify.privacy.events import Event, promising_events
 from verify.privacy.neighbours import Neighbours
 from verify.privacy.outcomes import CannotAudit, Outcome, Subject
-from verify.privacy.statistics import Event, Layout, Pair, joined_pair, learned, promising_events
+from verify.privacy.statistics import Layout, Pair, joined_pair, learned
 from verify.privacy.wager import Capital
 
 FIRST_SHARE = 0.1
 """Of all releases, for the first look at every pair."""
 LEAST_BATCH = 40
+QUICK = 60
+"""Releases a side for a look at what is plain; twice as many test it."""
 PATIENCE = 10
 """Seconds by the clock for each that the processor may take: for mechanisms that wait."""
 LAST_PAIRS = 2
@@ -218,9 +221,15 @@ def _now() -> tuple[float, float]:
 
 
 def plan(pairs: int, releases: int) -> list[tuple[int, int]]:
-    """(pairs, releases on each side of each) for every stage, the first being a look only."""
+    """(pairs, releases on each side of each) for every stage, the first being a look only.
+
+    Where there are many releases, all pairs are first looked at and tested with a few: a gross
+    mistake shows at once.
+    """
     batch = max(LEAST_BATCH, int(FIRST_SHARE * releases / (2 * pairs)))
-    stages, used = [(pairs, batch)], 2 * pairs * batch
+    stages = [(pairs, QUICK), (pairs, 2 * QUICK)] if batch > 6 * QUICK else []
+    stages.append((pairs, batch))
+    used = sum(2 * count * size for count, size in stages)
     while True:
         pairs = (pairs + 1) // 2
         batch *= 2
@@ -384,6 +393,6 @@ def _learn(
         Pair(*(table.part(rows) for table in whole))
         for rows in (slice(None, min(half, MOST_LEARNED)), slice(half, half + MOST_CHOSEN))
     )
-    statistics = learned(first, layout.names())
+    statistics = learned(first, layout)
     share = level / (LAST_PAIRS * EVENTS)
     each.events = promising_events(statistics, second, claim, drawn, share)[:EVENTS]
