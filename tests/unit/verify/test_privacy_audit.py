@@ -71,6 +71,7 @@ def test_estimators_release_what_their_fit_sets() -> None:
         (lambda x, rng: None, {}, "returns nothing"),
         (report, {"neighbours": []}, "no pair is given"),
         (report, {"neighbours": [np.zeros(3)]}, r"neighbours\[0\] must be a pair"),
+        (report, {"data": (1.0, 2.0, 3.0)}, "got a tuple of 3: give records as a list"),
         (report, {"bounds": (1, 0)}, "each low below its high"),
         (report, {"bounds": (0, 1, 2)}, "bounds must be"),
         (report, {"values": [1]}, "values must hold two at least"),
@@ -174,6 +175,14 @@ def test_values_are_not_cut_to_the_kind_of_the_example() -> None:
         pairs = replaced_records(data, values=values)
         seen = {each for pair in pairs for side in pair[1:] for each in side.tolist()}
         assert seen == set(values)
+
+
+def test_a_mechanism_of_lists_is_given_lists() -> None:
+    def counted(records: list[int], rng: np.random.Generator) -> list[float]:
+        return [records.count(k) + rng.laplace(scale=2.0) for k in (0, 1, 2)]
+
+    assert not audit(counted, Pure(1.0), data=[0, 1, 2, 1], releases=20_000).refuted
+    assert audit(counted, Pure(0.5), data=[0, 1, 2, 1], releases=20_000).refuted  # two counts move
 
 
 def test_a_text_is_looked_at_letter_by_letter() -> None:
