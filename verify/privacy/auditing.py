@@ -181,8 +181,8 @@ def audit(
     claim : `Pure`, `Approximate`, `ZeroConcentrated`, `Gaussian` or `Renyi` with its numbers; its
         scope says what neighbours are: central (one record is replaced), label (one label), local
         (the mechanism reports on one record, and any two are neighbours)
-    data : an example of what the mechanism takes: an array of n numbers or rows, (X, y), or for a
-        local claim one record
+    data : an example of what the mechanism takes: an array or a list of n numbers or rows, (X, y),
+        or for a local claim one record
     bounds : (low, high) of the records, or one such pair for each column. None: any finite record
         is allowed, and the mechanism has to clip
     responses : (low, high) of y, or the list of classes
@@ -254,4 +254,14 @@ def neighbours_for(
         if data is None and values is None:
             raise CannotAudit("data must be an example of a record, or values all there are")
         return two_values(np.zeros(()) if data is None else data, bounds, values)
-    return replaced_records(data, bounds, responses, values)
+    if isinstance(data, tuple) and len(data) != 2:
+        raise CannotAudit(
+            f"data must be records, or (X, y); got a tuple of {len(data)}: give records as a list"
+        )
+    found = replaced_records(data, bounds, responses, values)
+    return [_as_lists(pair) for pair in found] if isinstance(data, list) else found
+
+
+def _as_lists(pair: Neighbours) -> Neighbours:
+    """What is asked about a list is given lists."""
+    return Neighbours(pair.about, pair.first.tolist(), pair.second.tolist())

@@ -14,11 +14,12 @@ least `confidence` every lower bound that the audit gives is at most the real bu
 
 **Proof.** Given all earlier batches the events of a stage are fixed and the fresh releases are
 independent of them, so that the counts are binomial and a bound at level a is too large with
-conditional probability at most a (`budget`: two Clopper-Pearson bounds at a/2; for ratios at half
-of that, the other half being for the `wager` on pairs). With K stages at
-most, known beforehand, and E events in a stage, known before its batch is drawn, a is
-(1 - confidence)/(K E), and all levels add up to at most 1 - confidence. To stop, early or for want
-of time, only leaves out terms.
+conditional probability at most a (`budget`: two Clopper-Pearson bounds at a/2, once the batch is
+complete). With K stages at most, known beforehand, and E events in a stage, known before its batch
+is drawn, a is (1 - confidence)/(K E), and all levels add up to at most 1 - confidence. For ratios
+of chances they get half of that, and the other half is for one wager on pairs that runs through all
+stages (`wager.Capital`) and may be looked at whenever a part of a batch has been drawn. To stop,
+early or for want of time, only leaves out terms.
 
 **Completeness.** None in general: a violation on other data, or in an event that is not found, is
 not seen. `Search.noticed_from` says what would have been, had the event been the right one.
@@ -28,21 +29,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from minimax.core.privacy import Privacy
-from verify.privacy.budget import Counts, noticed_from, refutes
+from minimax.core.privacy import Approximate, Privacy, Pure
+from verify.privacy.budget import Counts, delta_of, noticed_from, refutes
+from verify.privacy.events import Event, promising_events
 from verify.privacy.neighbours import Neighbours
 from verify.privacy.outcomes import CannotAudit, Outcome, Subject
-from verify.privacy.statistics import Event, Layout, Pair, joined, learned, promising_events
+from verify.privacy.statistics import Layout, Pair, joined_pair, learned
+from verify.privacy.wager import Capital
 
 FIRST_SHARE = 0.1
 """Of all releases, for the first look at every pair."""
 LEAST_BATCH = 40
+QUICK = 60
+"""Releases a side for a look at what is plain; twice as many test it."""
 PATIENCE = 10
 """Seconds by the clock for each that the processor may take: for mechanisms that wait."""
 LAST_PAIRS = 2
@@ -53,6 +58,11 @@ CURVE = 80
 """Points of the curve that is drawn."""
 SLICE = 256
 """Releases between two looks at the clock."""
+PART = 5_000
+"""Of each side of a pair, between two looks at the wager: a smaller batch is drawn whole, since the
+bound that it gives is worth more than its time."""
+MOST_LEARNED, MOST_CHOSEN = 40_000, 60_000
+"""Rows of each side from which statistics are learned, and thresholds chosen: more add little."""
 
 
 class Tested(NamedTuple):
@@ -100,11 +110,92 @@ class _Asked:
     pair: Neighbours
     rng: np.random.Generator
     seen: list[Pair] = field(default_factory=list)
+    """Batches of earlier stages."""
+    fresh: list[Pair] = field(default_factory=list)
+    """The parts of this stage's batch."""
     events: list[Event] = field(default_factory=list)
+    counts: list[Counts] = field(default_factory=list)
+    """Of the events, on what is fresh."""
 
     @property
     def promise(self) -> float:
         return max((event.promise for event in self.events), default=-math.inf)
+
+    @property
+    def drawn(self) -> int:
+        return sum(len(part.first) for part in (*self.seen, *self.fresh))
+
+    def take(self, part: Pair) -> None:
+        """Fresh releases: count the events on them."""
+        self.fresh.append(part)
+        self.counts = [
+            counts.plus(event.counts(part))
+            for event, counts in zip(self.events, self.counts, strict=True)
+        ]
+
+    def next_stage(self) -> None:
+        """What was fresh may be learned from."""
+        self.seen += self.fresh
+        self.fresh = []
+
+    def await_counts(self) -> None:
+        """Nothing of this stage's batch was seen yet."""
+        self.counts = [Counts(0, 0, 0, 0) for _ in self.events]
+
+
+@dataclass
+class _Judge:
+    """Holds the error budget and turns counts into lower bounds."""
+
+    claim: Privacy
+    error: float
+    stages: int
+    """In which events are counted, at most."""
+    capital: Capital | None = None
+
+    @staticmethod
+    def of(claim: Privacy, error: float, stages: int) -> _Judge:
+        """With a wager, for a claim about ratios."""
+        if not isinstance(claim, (Pure, Approximate)):
+            return _Judge(claim, error, stages)
+        return _Judge(claim, error, stages, Capital(claim.epsilon, delta_of(claim), stages))
+
+    @property
+    def level(self) -> float:
+        """For a stage."""
+        return self.error / self.stages
+
+    def parts(self, batch: int) -> list[int]:
+        """After how many releases each the judge looks; intervals wait for the whole batch."""
+        looks = max(batch // PART, 1) if self.capital is not None else 1
+        return [batch // looks + (k < batch % looks) for k in range(looks)]
+
+    def tests(self, asked: Sequence[_Asked], complete: bool) -> list[Tested]:
+        """What the events of a stage show so far; the level is shared by all of them."""
+        number = max(sum(len(each.events) for each in asked), 1)
+        share = self.level / number
+        return [
+            Tested(
+                each.pair.about,
+                event.about,
+                counts,
+                share,
+                self._budget(counts, share, number, complete),
+            )
+            for each in asked
+            for event, counts in zip(each.events, each.counts, strict=True)
+        ]
+
+    def _budget(self, counts: Counts, share: float, events: int, complete: bool) -> float:
+        if self.capital is None:
+            return counts.budget_by_chances(self.claim, share)
+        wagered = self.capital.least_ratio(counts.agreement, events, self.error / 2)
+        return max(wagered, counts.budget_by_chances(self.claim, share / 2) if complete else 0.0)
+
+    def close(self, asked: Sequence[_Asked]) -> None:
+        """The stage is over and has refuted nothing."""
+        if self.capital is not None:
+            self.capital.close([counts.agreement for each in asked for counts in each.counts])
 
 
 class OutOfTime(Exception):
@@ -130,9 +221,15 @@ def _now() -> tuple[float, float]:
 
 
 def plan(pairs: int, releases: int) -> list[tuple[int, int]]:
-    """(pairs, releases on each side of each) for every stage, the first being a look only."""
+    """(pairs, releases on each side of each) for every stage, the first being a look only.
+
+    Where there are many releases, all pairs are first looked at and tested with a few: a gross
+    mistake shows at once.
+    """
     batch = max(LEAST_BATCH, int(FIRST_SHARE * releases / (2 * pairs)))
-    stages, used = [(pairs, batch)], 2 * pairs * batch
+    stages = [(pairs, QUICK), (pairs, 2 * QUICK)] if batch > 6 * QUICK else []
+    stages.append((pairs, batch))
+    used = sum(2 * count * size for count, size in stages)
     while True:
         pairs = (pairs + 1) // 2
         batch *= 2
@@ -161,35 +258,56 @@ def search(
     """Ask pairs of neighbours until the claim is refuted or the releases, or seconds, are used."""
     neighbours = _affordable(neighbours, releases)
     stages = plan(len(neighbours), releases)
-    level, clock = (1 - confidence) / (len(stages) - 1), Clock(seconds)
+    judge, clock = _Judge.of(claim, 1 - confidence, len(stages) - 1), Clock(seconds)
     notices = [] if subject.takes_generator else [NO_GENERATOR]
-    asked = _begun(neighbours, seed)
+    begun = asked = _begun(neighbours, seed)
     tested: list[Tested] = []
-    curve: tuple[Counts, ...] = ()
-    used = done = 0
-    stopped = "releases used"
+    done, stopped = 0, "releases used"
     try:
-        for k, (count, batch) in enumerate(stages):
+        tell(f"{subject.name}: a look at {len(asked)} pairs, {stages[0][1]} releases a side")
+        looked = [_drawn(each, subject, stages[0][1], clock) for each in asked]
+        layout, told = _first_look(looked)
+        notices += told or _of_noise(subject, neighbours[0], seed)
+        for each, sides in zip(asked, looked, strict=True):
+            each.take(layout.pair(sides))
+        done = 1
+        for count, batch in stages[1:]:
+            for each in asked:
+                _learn(each, claim, stages[-1][1], judge.level, layout, clock)
             asked = sorted(asked, key=lambda each: -each.promise)[:count]
-            tell(f"{subject.name}: stage {k + 1} of {len(stages)}, {batch} releases a side")
-            fresh = [_drawn(each, subject, batch, clock) for each in asked]
-            used, done = used + 2 * len(asked) * batch, done + 1
-            if k == 0:
-                layout, told = _first_look(fresh)
-                notices += told or _of_noise(subject, neighbours[0], seed)
-            pairs = [Pair(*map(layout.table, sides)) for sides in fresh]
-            new = _tests(asked, pairs, claim, level)
+            tell(f"{subject.name}: stage {done + 1} of {len(stages)}, {batch} releases a side")
+            for new in _played(asked, subject, judge, batch, layout, clock):
+                if any(refutes(claim, test.budget) for test in new):
+                    stopped = "refuted"
+                    break
             tested += new
-            curve = _curve(asked, pairs, new) or curve
-            if any(refutes(claim, test.budget) for test in new):
-                stopped = "refuted"
+            done += 1
+            if stopped == "refuted":
                 break
-            if k + 1 < len(stages):
-                _learn(asked, pairs, claim, stages[-1][1], level, layout, clock)
+            judge.close(asked)
     except OutOfTime:
         stopped = "out of time"
+    used = sum(2 * each.drawn for each in begun)
     about = tuple(pair.about for pair in neighbours)
-    return Search(tuple(tested), about, used, done, stopped, tuple(notices), curve)
+    return Search(tuple(tested), about, used, done, stopped, tuple(notices), _curve(asked))
+
+
+def _played(
+    asked: Sequence[_Asked],
+    subject: Subject,
+    judge: _Judge,
+    batch: int,
+    layout: Layout,
+    clock: Clock,
+) -> Iterator[list[Tested]]:
+    """What a stage shows, after each part of its batch."""
+    for each in asked:
+        each.await_counts()
+    parts = judge.parts(batch)
+    for k, size in enumerate(parts, start=1):
+        for each in asked:
+            each.take(layout.pair(_drawn(each, subject, size, clock)))
+        yield judge.tests(asked, complete=k == len(parts))
 
 
 def _affordable(neighbours: Sequence[Neighbours], releases: int) -> list[Neighbours]:
@@ -254,52 +372,27 @@ def _of_noise(subject: Subject, pair: Neighbours, seed: int) -> list[str]:
     return [] if once == again else [OTHER_NOISE]
 
 
-def _tests(
-    asked: Sequence[_Asked], fresh: Sequence[Pair], claim: Privacy, level: float
-) -> list[Tested]:
-    """The events of all pairs, counted on the fresh batch; the level is shared by all of them."""
-    share = level / max(sum(len(each.events) for each in asked), 1)
-    found = []
-    for each, pair in zip(asked, fresh, strict=True):
-        for event in each.events:
-            counts = event.counts(pair)
-            budget = counts.budget(claim, share)
-            found.append(Tested(each.pair.about, event.about, counts, share, budget))
-    return found
-
-
-def _curve(
-    asked: Sequence[_Asked], fresh: Sequence[Pair], tests: Sequence[Tested]
-) -> tuple[Counts, ...]:
-    """Counts of the best event of these, its threshold moved through the fresh releases."""
-    events = [
-        (event, pair) for each, pair in zip(asked, fresh, strict=True) for event in each.events
-    ]
-    if not tests:
+def _curve(asked: Sequence[_Asked]) -> tuple[Counts, ...]:
+    """Counts of the best event that was tested last, its threshold moved through what is fresh."""
+    shown = [each for each in asked if each.fresh and each.counts]
+    if not shown:
         return ()
-    event, pair = events[max(range(len(tests)), key=lambda k: tests[k].budget)]
-    return event.counts_along(pair, CURVE)
+    best = max(shown, key=lambda each: each.promise)
+    return best.events[0].counts_along(joined_pair(best.fresh), CURVE)
 
 
 def _learn(
-    asked: Sequence[_Asked],
-    fresh: Sequence[Pair],
-    claim: Privacy,
-    drawn: int,
-    level: float,
-    layout: Layout,
-    clock: Clock,
+    each: _Asked, claim: Privacy, drawn: int, level: float, layout: Layout, clock: Clock
 ) -> None:
     """Statistics from one half of all that was released, thresholds from the other."""
-    for each, pair in zip(asked, fresh, strict=True):
-        clock.check()
-        each.seen.append(pair)
-        whole = Pair(*(joined([own[side] for own in each.seen]) for side in (0, 1)))
-        half = len(whole.first) // 2
-        first, second = (
-            Pair(*(table.part(rows) for table in whole))
-            for rows in (slice(None, half), slice(half, None))
-        )
-        statistics = learned(first, layout.names())
-        share = level / (LAST_PAIRS * EVENTS)
-        each.events = promising_events(statistics, second, claim, drawn, share)[:EVENTS]
+    clock.check()
+    each.next_stage()
+    whole = joined_pair(each.seen)
+    half = len(whole.first) // 2
+    first, second = (
+        Pair(*(table.part(rows) for table in whole))
+        for rows in (slice(None, min(half, MOST_LEARNED)), slice(half, half + MOST_CHOSEN))
+    )
+    statistics = learned(first, layout)
+    share = level / (LAST_PAIRS * EVENTS)
+    each.events = promising_events(statistics, second, claim, drawn, share)[:EVENTS]

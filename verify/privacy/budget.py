@@ -171,9 +171,17 @@ class Counts(NamedTuple):
         (`verify.privacy.wager`), from the claim's number on.
         """
         if not isinstance(claim, (Pure, Approximate)):
-            return float(least_budget(claim, *self.chances(level)))
+            return self.budget_by_chances(claim, level)
         found = least_ratio(self.agreement, delta_of(claim), level / 2, claim.epsilon)
-        return max(float(least_budget(claim, *self.chances(level / 2))), found)
+        return max(self.budget_by_chances(claim, level / 2), found)
+
+    def budget_by_chances(self, claim: Privacy, level: float) -> float:
+        """The lower bound that the two intervals give, wrong with chance at most `level`."""
+        return float(least_budget(claim, *self.chances(level)))
+
+    def plus(self, other: Counts) -> Counts:
+        """Those of two batches together."""
+        return Counts(*(mine + more for mine, more in zip(self, other, strict=True)))
 
 
 def refutes(claim: Privacy, budget: float) -> bool:

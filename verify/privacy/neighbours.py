@@ -152,6 +152,7 @@ def _put(rows: Array, at: Any, row: Any) -> Array:
 def _named_values(example: Array, values: Sequence[Any]) -> list[Neighbours]:
     """Records of which each entry is one of a few values."""
     few = _some(values)
+    example = example.astype(np.result_type(example, np.asarray(few)))  # else 0.5 would become 0
     found = [
         Neighbours(f"as given, one {a!r} or {b!r}", _put(example, 0, a), _put(example, 0, b))
         for a, b in combinations(few, 2)

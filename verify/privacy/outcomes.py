@@ -28,6 +28,10 @@ NOT_DATA = ("ledger_", "privacy_", "n_features_in_", "feature_names_in_")
 """Attributes of a fit that tell what was spent or what is public."""
 
 
+MOST_LETTERS = 40
+"""Of a text that are numbers too, so that each place of it can be looked at alone."""
+
+
 class Outcome(NamedTuple):
     """One release: its numbers in order, and what else can be seen of it."""
 
@@ -155,6 +159,10 @@ def outcome_of(release: Any) -> Outcome:
         found = tuple(map(float, release))
         if math.isfinite(sum(found)):
             return Outcome(found, _flat_form(len(found)))
+    if type(release) is np.ndarray and release.ndim == 1 and release.dtype == float:
+        found = tuple(release.tolist())
+        if math.isfinite(sum(found)):
+            return Outcome(found, _array_form(len(found)))
     numbers: list[float | None] = []
     form = _read(release, numbers)
     return Outcome(tuple(numbers), form)
@@ -168,11 +176,24 @@ def _flat_form(length: int) -> str:
     return f"[{', '.join('#' * length)}]"
 
 
+@cache
+def _array_form(length: int) -> str:
+    return f"array({length},)"
+
+
 def _read(value: Any, numbers: list[float | None]) -> str:
     """Append the numbers of a value; returns its form, in which # stands for a number.
 
     What is no finite number stands in the form, and has its place among the numbers.
     """
+    kind = type(value)  # the common ones first: this is most of what an audit does
+    if kind in PLAIN:
+        return _number(float(value), numbers)
+    if value is None:
+        numbers.append(None)
+        return "None"
+    if kind is list or kind is tuple:
+        return "[" + ", ".join([_read(inner, numbers) for inner in value]) + "]"
     if isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)):
         return _number(float(value), numbers)
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
@@ -186,7 +207,10 @@ def _read(value: Any, numbers: list[float | None]) -> str:
         return "set " + _read(sorted(value, key=repr), numbers)
     if hasattr(value, "__dict__") and not callable(value) and vars(value):
         return f"{type(value).__name__} {_read(vars(value), numbers)}"
-    numbers.append(None)
+    if isinstance(value, str) and value:
+        numbers.extend(map(float, map(ord, value[:MOST_LETTERS])))
+    else:
+        numbers.append(None)
     return repr(value)
 
 

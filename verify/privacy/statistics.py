@@ -1,8 +1,9 @@
 """Statistics of a release that may tell two neighbours apart, learned from releases.
 
-Every statistic is a function from releases to numbers, fixed once it is learned, and an event is
-{statistic >= t} or {statistic <= t}. Which of them is used, and where t stands, may depend on any
-releases but those on which the event is then counted: `verify.privacy.blackbox` sees to that.
+Every statistic is a function from releases to numbers, fixed once it is learned, and an event
+(`verify.privacy.events`) is {statistic >= t} or {statistic <= t}. Which of them is used, and where
+t stands, may depend on any releases but those on which the event is then counted:
+`verify.privacy.blackbox` sees to that.
 """
 
 from __future__ import annotations
@@ -12,18 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
-from minimax.core.privacy import Approximate, Privacy, Pure
-from verify.privacy.budget import Counts, delta_of, least_budget
 from verify.privacy.outcomes import Outcome
 
 Array = NDArray[np.float64]
-Side = Literal[">=", "<="]
 Scores = dict[Hashable, float]
 MOST_NUMBERS = 400
 """Numbers of a release that are looked at."""
@@ -42,7 +39,8 @@ BOOSTED: dict[str, dict[str, Any]] = {
 }
 """What is rare and plain, and what is common and hardly to be seen: the rows of each side that are
 used, and the share of them that a leaf must have."""
-CANDIDATES = 200
+BINS = 12
+"""Into which each number of a release is cut, to add up what the numbers tell one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +85,10 @@ class Layout:
         plain = np.array(rows, dtype=float).reshape(len(rows), self.width)
         length = np.array([len(outcome.numbers) for outcome in outcomes], dtype=float)
         return Table(np.column_stack([plain, length, *self._derived(plain)]), outcomes)
+
+    def pair(self, sides: tuple[Sequence[Outcome], Sequence[Outcome]]) -> Pair:
+        """The tables of both sides."""
+        return Pair(*map(self.table, sides))
 
     def _derived(self, plain: Array) -> list[Array]:
         """How many numbers, their sum, largest, smallest, where these are; differences; parts."""
@@ -135,10 +137,21 @@ class Pair(NamedTuple):
     second: Table
 
 
-def learned(pair: Pair, names: Sequence[str]) -> list[Statistic]:
+def joined_pair(parts: Sequence[Pair]) -> Pair:
+    """All rows of several pairs of tables."""
+    return Pair(*(joined([part[side] for part in parts]) for side in (0, 1)))
+
+
+def learned(pair: Pair, layout: Layout) -> list[Statistic]:
     """Statistics that may tell the two sides apart, learned from these releases."""
     with np.errstate(all="ignore"):  # a release may be as large as numbers can be
-        return [*_atoms(pair), *_columns(pair, names), *_linear(pair), *_boosted(pair)]
+        return [
+            *_atoms(pair),
+            *_columns(pair, layout.names()),
+            *_linear(pair),
+            *_independent(pair, layout.width),
+            *_boosted(pair),
+        ]
 
 
 def _columns(pair: Pair, names: Sequence[str]) -> list[Statistic]:
@@ -247,6 +260,50 @@ def _linear(pair: Pair) -> list[Statistic]:
     return [Statistic("a learned direction", lambda table: np.nan_to_num(table.numbers) @ weights)]
 
 
+class _Bins(NamedTuple):
+    """A column cut into bins of about as many releases each, and the log ratio in each of them."""
+
+    edges: Array
+    scores: Array
+
+    def __call__(self, column: Array) -> Array:
+        return np.asarray(self.scores[_bin(column, self.edges)])
+
+
+def _bin(column: Array, edges: Array) -> NDArray[np.intp]:
+    """The place of each number; what is none comes last."""
+    found = np.searchsorted(edges, column, side="right")
+    return np.where(np.isnan(column), len(edges) + 1, found)
+
+
+def _independent(pair: Pair, width: int) -> list[Statistic]:
+    """The sum of the columns' own log ratios: the best of all if noise on them is independent.
+
+    Of many answers that one record moves by little each no column shows it, and of their sum the
+    tails of the noise are most.
+    """
+    if width < 2:
+        return []
+    columns = zip(pair.first.numbers.T[:width], pair.second.numbers.T[:width], strict=True)
+    bins = [_binned(*column) for column in columns]
+
+    def odds(table: Table) -> Array:
+        return np.asarray(sum(cut(table.numbers[:, j]) for j, cut in enumerate(bins)))
+
+    return [Statistic("the numbers' own odds, together", odds)]
+
+
+def _binned(first: Array, second: Array) -> _Bins:
+    pooled = np.concatenate([first, second])
+    known = pooled[~np.isnan(pooled)]
+    shares = np.linspace(0, 1, BINS + 1)[1:-1]
+    edges = np.unique(np.quantile(known, shares)) if len(known) else np.empty(0)
+    here, there = (
+        np.bincount(_bin(side, edges), minlength=len(edges) + 2) + 0.5 for side in (first, second)
+    )
+    return _Bins(edges, np.log(here / there))
+
+
 def _boosted(pair: Pair) -> list[Statistic]:
     """The log odds of gradient-boosted classifiers of the two sides."""
     if len(pair.first) < LEAST_BOOSTED_ROWS:
@@ -281,122 +338,3 @@ def _classifier(
             )
 
     return Statistic(about, odds)
-
-
-# --- Events ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Event:
-    """{statistic side threshold}, thought likelier on X, or on its neighbour if `swapped`."""
-
-    statistic: Statistic
-    threshold: float
-    side: Side
-    swapped: bool
-    promise: float
-    """The lower bound on the budget that it is hoped to give, about: to choose by."""
-
-    @property
-    def about(self) -> str:
-        """In words."""
-        where = "the neighbour" if self.swapped else "X"
-        return f"{self.statistic.about} {self.side} {self.threshold:.6g}, likelier on {where}"
-
-    def counts(self, pair: Pair) -> Counts:
-        """How many releases of these pairs fall in the event."""
-        return self._counts(pair, np.array([self.threshold]))[0]
-
-    def counts_along(self, pair: Pair, points: int) -> tuple[Counts, ...]:
-        """The same for thresholds that run through the values, the rarest event first."""
-        values = np.concatenate([self.statistic(table) for table in pair])
-        shares = special.expit(np.linspace(-7, 7, points))
-        return tuple(self._counts(pair, np.quantile(values, shares, method="lower")))
-
-    def _counts(self, pair: Pair, thresholds: Array) -> list[Counts]:
-        drawn = len(pair.first)
-        values = [self.statistic(table) for table in pair]
-        shares = _tails(values[0], values[1], thresholds, self.side)
-        first, second, both = (np.rint(drawn * share).astype(int).tolist() for share in shares)
-        likelier, rarer = (second, first) if self.swapped else (first, second)
-        return sorted(
-            {Counts(k, j, drawn, b) for k, j, b in zip(likelier, rarer, both, strict=True)}
-        )
-
-
-def promising_events(
-    statistics: Sequence[Statistic], pair: Pair, claim: Privacy, drawn: int, level: float
-) -> list[Event]:
-    """The best event of each statistic on these releases, the most promising first."""
-    found = [_best_event(each, pair, claim, drawn, level) for each in statistics]
-    return sorted(found, key=lambda event: -event.promise)
-
-
-def _best_event(
-    statistic: Statistic, pair: Pair, claim: Privacy, drawn: int, level: float
-) -> Event:
-    first, second = (statistic(table) for table in pair)
-    thresholds = _thresholds(first, second)
-    best = Event(statistic, float(thresholds[0]), ">=", False, -math.inf)
-    sides: tuple[Side, ...] = (">=", "<=")
-    for side in sides:
-        p, q, both = _tails(first, second, thresholds, side)
-        for swapped in (False, True):
-            chances = (q, p) if swapped else (p, q)
-            hoped = _promise(*chances, both, len(first), claim, drawn, level)
-            at = int(np.argmax(hoped))
-            if hoped[at] > best.promise:
-                best = Event(statistic, float(thresholds[at]), side, swapped, float(hoped[at]))
-    return best
-
-
-def _thresholds(first: Array, second: Array) -> Array:
-    """Values at which to cut, dense in both tails, where the ratio of the laws is largest."""
-    pooled = np.unique(np.concatenate([first, second]))
-    if len(pooled) <= CANDIDATES:
-        return pooled
-    share = special.expit(np.linspace(-9, 9, CANDIDATES))
-    return np.unique(pooled[(share * (len(pooled) - 1)).astype(int)])
-
-
-def _tails(first: Array, second: Array, thresholds: Array, side: Side) -> tuple[Array, ...]:
-    """The share of pairs in each event: on the first side, on the second, on both."""
-    worse = np.minimum(first, second) if side == ">=" else np.maximum(first, second)
-    return tuple(_tail(np.sort(values), thresholds, side) for values in (first, second, worse))
-
-
-def _tail(ordered: Array, thresholds: Array, side: Side) -> Array:
-    """The share of values in each event."""
-    if side == ">=":
-        return np.asarray(1 - np.searchsorted(ordered, thresholds, side="left") / len(ordered))
-    return np.asarray(np.searchsorted(ordered, thresholds, side="right") / len(ordered))
-
-
-def _promise(
-    p: Array, q: Array, both: Array, n: int, claim: Privacy, drawn: int, level: float
-) -> Array:
-    """What a test may be hoped to show if chances are what n pairs say, less one deviation.
-
-    Of a ratio, how many deviations the claim will be exceeded by; of other claims the bound itself.
-    Where that is 0, as at first for a small budget, what is left of it decides without the test,
-    and then how many deviations p and q are apart.
-    """
-    if isinstance(claim, (Pure, Approximate)):
-        ratio = math.exp(claim.epsilon)
-        excess = p - ratio * q
-        spread = np.sqrt(p + ratio**2 * q - 2 * ratio * both - excess**2 + 1 / n)
-        return np.asarray(
-            (excess - delta_of(claim) - spread / math.sqrt(n)) / spread * math.sqrt(drawn)
-        )
-    z = -float(special.ndtri(level / 2))
-    low, high = _wilson(p, n, 1.0)[0], _wilson(q, n, 1.0)[1]
-    tested = least_budget(claim, _wilson(low, drawn, z)[0], _wilson(high, drawn, z)[1])
-    apart = (p - q) / np.sqrt((p * (1 - p) + q * (1 - q) + 1 / n) / n)
-    return np.asarray(tested + 1e-3 * least_budget(claim, low, high) + 1e-6 * apart)
-
-
-def _wilson(share: Array, n: int, z: float) -> tuple[Array, Array]:
-    """Wilson's interval: quick and about right, which is enough to choose by."""
-    centre, room = share + z**2 / (2 * n), z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    low, high = ((centre + sign * room) / (1 + z**2 / n) for sign in (-1, 1))
-    return np.maximum(low, 0.0), np.minimum(high, 1.0)

@@ -11,6 +11,18 @@ pairs, whose expectation is at most 1; so has the average over several shares, f
 By Markov's inequality it is 1/level or more with probability at most `level`. Each factor falls in
 eps, so that a wealth reached at a larger eps is reached at every smaller one: one wager serves all.
 
+**Statement, of several rounds** (`Capital`). In every round events are chosen by what was seen in
+earlier rounds, and each is then looked at on fresh pairs, as often as one likes. If the claim
+holds, the chance that `Capital.least_ratio` is ever above eps is at most `level`.
+
+**Proof.** A wealth of 1 is put aside in K equal parcels, one for each round. In a round the next
+parcel is joined to what the rounds before have left, and all of it is divided equally among the
+round's events, which are fixed by then; each share is wagered as above, and at the end of the round
+the shares are put together again. What is wagered and put aside is together a nonnegative
+supermartingale from 1: it is ever 1/level or more with probability at most `level` (Ville). The
+share of one event is at most the whole. A round that loses costs only what was in it, so that no
+round has less than a K-th; what a round wins serves all later ones.
+
 **Constants.** If both sides of a pair are given the same noise, X and Y agree nearly always, and
 the wealth grows with the few pairs in which they do not: for sparse vectors at epsilon = 0.1 the
 same verdict takes a fourteenth of the releases that independent sides take. A wager needs about
@@ -20,10 +32,12 @@ same verdict takes a fourteenth of the releases that independent sides take. A w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+from numpy.typing import NDArray
 
 SHARES = 0.95 * 2.0 ** -np.arange(8)
 """Of the largest stake."""
@@ -39,26 +53,76 @@ class Agreement(NamedTuple):
     neither: int
 
 
-def exceeds(found: Agreement, epsilon: float, delta: float, level: float, stated: float) -> bool:
-    """Whether P(X) > e^epsilon P(Y) + delta at this level; stakes are for the stated epsilon."""
+def log_wealth(found: Agreement, epsilon: float, delta: float, stated: float) -> float:
+    """Of a gambler with 1 to begin with, whose stakes are for the stated epsilon."""
     stakes = SHARES / (math.exp(stated) + delta)
     stakes = stakes[stakes * (math.exp(epsilon) + delta) < 1]
     if not len(stakes):
-        return False
+        return -math.inf
     gains = np.array([1 - math.exp(epsilon), 1.0, -math.exp(epsilon), 0.0]) - delta
     wealth = np.log1p(np.outer(stakes, gains)) @ np.array(found, dtype=float)
-    return bool(special.logsumexp(wealth) - math.log(len(SHARES)) >= -math.log(level))
+    return _log_sum(wealth) - math.log(len(SHARES))
+
+
+def exceeds(found: Agreement, epsilon: float, delta: float, level: float, stated: float) -> bool:
+    """Whether P(X) > e^epsilon P(Y) + delta at this level; stakes are for the stated epsilon."""
+    return log_wealth(found, epsilon, delta, stated) >= -math.log(level)
 
 
 def least_ratio(found: Agreement, delta: float, level: float, start: float) -> float:
     """The largest epsilon, from `start` on, that is still exceeded; 0 if `start` is not."""
-    if not exceeds(found, start, delta, level, start):
+    return _largest(lambda epsilon: exceeds(found, epsilon, delta, level, start), start)
+
+
+@dataclass
+class Capital:
+    """What wagers on P(X) <= e^epsilon P(Y) + delta have brought in, round by round."""
+
+    stated: float
+    delta: float
+    rounds: int
+    """K, known beforehand."""
+    played: list[Sequence[Agreement]] = field(default_factory=list)
+    """Of each round that is over, the events among which the wealth was divided."""
+
+    def close(self, events: Sequence[Agreement]) -> None:
+        """End a round."""
+        self.played.append(tuple(events))
+
+    def least_ratio(self, found: Agreement, events: int, level: float) -> float:
+        """The largest epsilon that one of so many events of this round refutes; 0 if none."""
+
+        def over(epsilon: float) -> bool:
+            wealth = log_wealth(found, epsilon, self.delta, self.stated)
+            return self._log_stake(epsilon) + wealth - math.log(events) >= -math.log(level)
+
+        return _largest(over, self.stated)
+
+    def _log_stake(self, epsilon: float) -> float:
+        """What there is to wager in this round."""
+        parcel = -math.log(self.rounds)
+        stake = parcel
+        for events in self.played:
+            wealth = [log_wealth(each, epsilon, self.delta, self.stated) for each in events]
+            won = _log_sum(np.array(wealth)) - math.log(len(events)) if events else 0.0
+            stake = float(np.logaddexp(stake + won, parcel))
+        return stake
+
+
+def _log_sum(logs: NDArray[np.float64]) -> float:
+    """log of a sum of exponentials: in a few lines, since an audit asks thousands of times."""
+    most = float(logs.max())
+    return most + math.log(float(np.exp(logs - most).sum())) if math.isfinite(most) else most
+
+
+def _largest(over: Callable[[float], bool], start: float) -> float:
+    """The largest number, from `start` on, for which it is still so; 0 if not for `start`."""
+    if not over(start):
         return 0.0
     low, high = start, start + 1
-    while exceeds(found, high, delta, level, start):
+    while over(high):
         low, high = high, 2 * high
     for _ in range(STEPS):
         middle = (low + high) / 2
-        over = exceeds(found, middle, delta, level, start)
-        low, high = (middle, high) if over else (low, middle)
+        low, high = (middle, high) if over(middle) else (low, middle)
     return low

@@ -71,6 +71,7 @@ def test_estimators_release_what_their_fit_sets() -> None:
         (lambda x, rng: None, {}, "returns nothing"),
         (report, {"neighbours": []}, "no pair is given"),
         (report, {"neighbours": [np.zeros(3)]}, r"neighbours\[0\] must be a pair"),
+        (report, {"data": (1.0, 2.0, 3.0)}, "got a tuple of 3: give records as a list"),
         (report, {"bounds": (1, 0)}, "each low below its high"),
         (report, {"bounds": (0, 1, 2)}, "bounds must be"),
         (report, {"values": [1]}, "values must hold two at least"),
@@ -143,7 +144,7 @@ def test_a_busy_machine_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_everything_that_can_be_seen_is_an_outcome() -> None:
     seen = outcome_of({"a": np.array([1.0, np.nan]), "b": [None, True, "x"], "c": {2, 1}})
-    assert seen.numbers == (1.0, None, None, 1.0, None, 1.0, 2.0)
+    assert seen.numbers == (1.0, None, None, 1.0, float(ord("x")), 1.0, 2.0)
     assert "nan" in seen.form
     assert "'x'" in seen.form
     assert outcome_of(float("inf")) == Outcome((None,), "inf")
@@ -167,6 +168,34 @@ def test_the_stages_use_what_there_is_and_no_more() -> None:
             assert used <= releases
             assert used > 0.9 * releases or len(stages) < 3
             assert [count for count, _ in stages] == sorted((c for c, _ in stages), reverse=True)
+
+
+def test_values_are_not_cut_to_the_kind_of_the_example() -> None:
+    for data, values in (([0, 1, 1], [0, 0.5, 1]), (["a", "b"], ["a", "b", "absent"])):
+        pairs = replaced_records(data, values=values)
+        seen = {each for pair in pairs for side in pair[1:] for each in side.tolist()}
+        assert seen == set(values)
+
+
+def test_a_mechanism_of_lists_is_given_lists() -> None:
+    def counted(records: list[int], rng: np.random.Generator) -> list[float]:
+        return [records.count(k) + rng.laplace(scale=2.0) for k in (0, 1, 2)]
+
+    assert not audit(counted, Pure(1.0), data=[0, 1, 2, 1], releases=20_000).refuted
+    assert audit(counted, Pure(0.5), data=[0, 1, 2, 1], releases=20_000).refuted  # two counts move
+
+
+def test_a_text_is_looked_at_letter_by_letter() -> None:
+    """Thirty letters by chance, and one place that tells: no whole text ever repeats."""
+
+    def letters(x: np.ndarray, rng: np.random.Generator) -> str:
+        told = ["ab"[bit] for bit in rng.integers(2, size=30)]
+        told[7] = "b" if x.max() > 0.5 else "a"
+        return "".join(told)
+
+    assert audit(letters, Pure(1.0), values=[0, 1], releases=20_000).refuted
+    blind = audit(lambda x, rng: letters(0 * x, rng), Pure(1.0), values=[0, 1], releases=20_000)
+    assert not blind.refuted
 
 
 def test_neighbours_are_neighbours() -> None:

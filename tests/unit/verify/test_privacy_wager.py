@@ -7,13 +7,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
-from minimax import Pure
+from minimax import Gaussian, Pure
 from verify.privacy import audit, query_answers
+from verify.privacy.blackbox import PART, _Judge, search
 from verify.privacy.budget import Counts, least_budget, refutes
 from verify.privacy.outcomes import subject
-from verify.privacy.wager import Agreement, exceeds, least_ratio
+from verify.privacy.wager import Agreement, Capital, exceeds, least_ratio
 
 
 def size(chances, m, epsilon, delta, level):
@@ -72,3 +73,74 @@ def test_a_mechanism_with_noise_of_its_own_is_not_refuted_for_it():
     assert not found.refuted
     half = audit(lambda q: float(q[0] + own.laplace() / 2), Pure(1.0), neighbours=query_answers(1))
     assert half.refuted  # the control
+
+
+def walked(chances, rounds, m, seed):
+    """Whether a wager of so many rounds, of two events each and looked at again and again, is ever
+    won."""
+    rng = np.random.default_rng(seed)
+    capital = Capital(EPSILON, 0.0, rounds)
+    for _ in range(rounds):
+        drawn = rng.choice(4, size=(2, m), p=chances)
+        for k in range(3, m + 1, 3):
+            seen = [Agreement(*np.bincount(row[:k], minlength=4).tolist()) for row in drawn]
+            if any(capital.least_ratio(each, 2, LEVEL) > 0 for each in seen):
+                return True
+        capital.close(seen)
+    return False
+
+
+EPSILON, LEVEL = 0.5, 0.1
+
+
+def test_looking_again_and_again_in_every_round_costs_no_more_than_the_level():
+    q = 0.3
+    p = math.exp(EPSILON) * q
+    allowed = (q, p - q, 0.0, 1 - p)
+    won = sum(walked(allowed, 3, 15, seed) for seed in range(100))
+    assert special.bdtrc(won - 1, 100, LEVEL) > 1e-3  # no more than level, as far as can be told
+    broken = (0.05, 0.8, 0.0, 0.15)
+    assert sum(walked(broken, 3, 15, seed) for seed in range(20)) > 15  # the control
+
+
+def test_what_a_round_wins_serves_the_next_and_a_loss_costs_a_parcel_only():
+    good, bad, fresh = Agreement(300, 99, 0, 601), Agreement(300, 0, 99, 601), Capital(0.1, 0.0, 3)
+    after = {
+        name: Capital(0.1, 0.0, 3, [(found,)]) for name, found in (("won", good), ("lost", bad))
+    }
+    level = 1e-8
+    alone = fresh.least_ratio(good, 1, level)
+    assert after["won"].least_ratio(good, 1, level) > 1.15 * alone
+    assert after["lost"].least_ratio(good, 1, level) >= alone > 0.1
+    assert fresh.least_ratio(good, 4, level) < alone
+    parts = least_ratio(good, 0.0, level / 3, 0.1)  # a round by itself, at a third of the level
+    assert alone == pytest.approx(parts)
+
+
+def test_a_large_batch_is_looked_at_in_parts_and_intervals_wait_for_all_of_it():
+    judge = _Judge.of(Pure(0.1), 1e-3, 4)
+    assert judge.parts(3 * PART + 7) == [PART + 3, PART + 2, PART + 2]
+    assert judge.parts(10) == [10]
+    assert _Judge.of(Gaussian(0.1), 1e-3, 4).parts(9 * PART) == [9 * PART]
+    surely = Counts.independent(4000, 0, PART)
+    assert judge._budget(surely, 1e-5, 1, complete=True) > judge._budget(
+        surely, 1e-5, 1, complete=False
+    )
+
+
+def test_a_broken_claim_at_a_small_epsilon_is_refuted_before_its_batch_is_complete():
+    def noisy(x, rng):
+        return float(x[0] + rng.laplace(scale=1 / 0.13))
+
+    found = search(
+        subject(noisy),
+        Pure(0.1),
+        query_answers(1)[:1],
+        releases=200_000,
+        confidence=0.999,
+        seed=0,
+    )
+    assert found.stopped == "refuted"
+    assert found.releases < 160_000
+    assert found.best is not None
+    assert 0.1 < found.best.budget < 0.13

@@ -1,0 +1,135 @@
+"""Events: a statistic cut at a threshold, chosen by what it promises to show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from minimax.core.privacy import Approximate, Privacy, Pure
+from verify.privacy.budget import Counts, delta_of, least_budget
+from verify.privacy.statistics import Array, Pair, Statistic
+
+Side = Literal[">=", "<="]
+CANDIDATES = 200
+"""Thresholds that are tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """{statistic side threshold}, thought likelier on X, or on its neighbour if `swapped`."""
+
+    statistic: Statistic
+    threshold: float
+    side: Side
+    swapped: bool
+    promise: float
+    """The lower bound on the budget that it is hoped to give, about: to choose by."""
+
+    @property
+    def about(self) -> str:
+        """In words."""
+        where = "the neighbour" if self.swapped else "X"
+        return f"{self.statistic.about} {self.side} {self.threshold:.6g}, likelier on {where}"
+
+    def counts(self, pair: Pair) -> Counts:
+        """How many releases of these pairs fall in the event."""
+        return self._counts(pair, np.array([self.threshold]))[0]
+
+    def counts_along(self, pair: Pair, points: int) -> tuple[Counts, ...]:
+        """The same for thresholds that run through the values, the rarest event first."""
+        values = np.concatenate([self.statistic(table) for table in pair])
+        shares = special.expit(np.linspace(-7, 7, points))
+        return tuple(self._counts(pair, np.quantile(values, shares, method="lower")))
+
+    def _counts(self, pair: Pair, thresholds: Array) -> list[Counts]:
+        drawn = len(pair.first)
+        values = [self.statistic(table) for table in pair]
+        shares = _tails(values[0], values[1], thresholds, self.side)
+        first, second, both = (np.rint(drawn * share).astype(int).tolist() for share in shares)
+        likelier, rarer = (second, first) if self.swapped else (first, second)
+        return sorted(
+            {Counts(k, j, drawn, b) for k, j, b in zip(likelier, rarer, both, strict=True)}
+        )
+
+
+def promising_events(
+    statistics: Sequence[Statistic], pair: Pair, claim: Privacy, drawn: int, level: float
+) -> list[Event]:
+    """The best event of each statistic on these releases, the most promising first."""
+    found = [_best_event(each, pair, claim, drawn, level) for each in statistics]
+    return sorted(found, key=lambda event: -event.promise)
+
+
+def _best_event(
+    statistic: Statistic, pair: Pair, claim: Privacy, drawn: int, level: float
+) -> Event:
+    first, second = (statistic(table) for table in pair)
+    thresholds = _thresholds(first, second)
+    best = Event(statistic, float(thresholds[0]), ">=", False, -math.inf)
+    sides: tuple[Side, ...] = (">=", "<=")
+    for side in sides:
+        p, q, both = _tails(first, second, thresholds, side)
+        for swapped in (False, True):
+            chances = (q, p) if swapped else (p, q)
+            hoped = _promise(*chances, both, len(first), claim, drawn, level)
+            at = int(np.argmax(hoped))
+            if hoped[at] > best.promise:
+                best = Event(statistic, float(thresholds[at]), side, swapped, float(hoped[at]))
+    return best
+
+
+def _thresholds(first: Array, second: Array) -> Array:
+    """Values at which to cut, dense in both tails, where the ratio of the laws is largest."""
+    pooled = np.unique(np.concatenate([first, second]))
+    if len(pooled) <= CANDIDATES:
+        return pooled
+    share = special.expit(np.linspace(-9, 9, CANDIDATES))
+    return np.unique(pooled[(share * (len(pooled) - 1)).astype(int)])
+
+
+def _tails(first: Array, second: Array, thresholds: Array, side: Side) -> tuple[Array, ...]:
+    """The share of pairs in each event: on the first side, on the second, on both."""
+    worse = np.minimum(first, second) if side == ">=" else np.maximum(first, second)
+    return tuple(_tail(np.sort(values), thresholds, side) for values in (first, second, worse))
+
+
+def _tail(ordered: Array, thresholds: Array, side: Side) -> Array:
+    """The share of values in each event."""
+    if side == ">=":
+        return np.asarray(1 - np.searchsorted(ordered, thresholds, side="left") / len(ordered))
+    return np.asarray(np.searchsorted(ordered, thresholds, side="right") / len(ordered))
+
+
+def _promise(
+    p: Array, q: Array, both: Array, n: int, claim: Privacy, drawn: int, level: float
+) -> Array:
+    """What a test may be hoped to show if chances are what n pairs say, less one deviation.
+
+    Of a ratio, how many deviations the claim will be exceeded by; of other claims the bound itself.
+    Where that is 0, as at first for a small budget, what is left of it decides without the test,
+    and then how many deviations p and q are apart.
+    """
+    if isinstance(claim, (Pure, Approximate)):
+        ratio = math.exp(claim.epsilon)
+        excess = p - ratio * q
+        spread = np.sqrt(p + ratio**2 * q - 2 * ratio * both - excess**2 + 1 / n)
+        return np.asarray(
+            (excess - delta_of(claim) - spread / math.sqrt(n)) / spread * math.sqrt(drawn)
+        )
+    z = -float(special.ndtri(level / 2))
+    low, high = _wilson(p, n, 1.0)[0], _wilson(q, n, 1.0)[1]
+    tested = least_budget(claim, _wilson(low, drawn, z)[0], _wilson(high, drawn, z)[1])
+    apart = (p - q) / np.sqrt((p * (1 - p) + q * (1 - q) + 1 / n) / n)
+    return np.asarray(tested + 1e-3 * least_budget(claim, low, high) + 1e-6 * apart)
+
+
+def _wilson(share: Array, n: int, z: float) -> tuple[Array, Array]:
+    """Wilson's interval: quick and about right, which is enough to choose by."""
+    centre, room = share + z**2 / (2 * n), z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    low, high = ((centre + sign * room) / (1 + z**2 / n) for sign in (-1, 1))
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
