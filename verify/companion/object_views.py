@@ -14,7 +14,7 @@ from minimax.catalogue import PROBLEMS
 from minimax.core.bound import UpperBound
 from verify.companion import addresses as where
 from verify.companion.closed_forms import budget_label, letter
-from verify.companion.formulas import from_latex, from_plain
+from verify.companion.formulas import from_latex, from_plain, shown_point
 from verify.companion.prose import blocks, inline
 from verify.companion.views import Data, Views, claim_tag, code_tag, lead, link_of
 from verify.proofs.theorems import REFERENCE, Carried, carried_bounds, place
@@ -156,10 +156,9 @@ def _signature(value: Any) -> str:
 
 def _cell(cell: Any) -> Data:
     """A measured cell, as it is shown."""
-    point = ", ".join(f"{name} = {value:g}" for name, value in cell["point"].items())
     return {
         "claim": cell["claim"],
-        "point": point,
+        "point": shown_point(cell["point"]),
         "risk": f"{cell['risk']:.3g}",
         "interval": f"{cell['ci_low']:.3g} – {cell['ci_high']:.3g}",
         "lower": "" if cell.get("lower") is None else f"{cell['lower']:.3g}",
