@@ -9,7 +9,8 @@ from html import escape
 from verify.companion.formulas import GREEK, from_plain, shown_number
 
 LETTER = re.compile(rf"\b(?:{'|'.join(GREEK)})\b")
-EXPRESSION = re.compile(r"\*|sqrt|\boo\b|Interval")
+POWER = re.compile(r"\b1e\d+\b")
+EXPRESSION = re.compile(r"\*|sqrt|\boo\b|Interval|_star")
 """What a string is known by that a computer algebra system printed."""
 AS_TYPED = (
     (re.compile(r"\boo\b"), "∞"),
@@ -31,7 +32,8 @@ def evidence_html(numbers: Mapping[str, object]) -> str:
 
 
 def _named(name: str) -> str:
-    return escape(LETTER.sub(lambda found: GREEK[found[0]], name))
+    lettered = LETTER.sub(lambda found: GREEK[found[0]], name)
+    return escape(POWER.sub(lambda found: shown_number(float(found[0])), lettered))
 
 
 def _value(value: object) -> str:

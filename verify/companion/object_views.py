@@ -142,16 +142,15 @@ def where_is(value: Any) -> tuple[str, int]:
 
 
 def _signature(value: Any) -> str:
-    """What it is called with, and the defaults."""
+    """What it is called with, and the defaults; nothing for what is only a shape of others."""
+    if getattr(value, "_is_protocol", False):
+        return ""
     try:
-        parameters = inspect.signature(value).parameters.values()
+        found = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    given = [
-        each.name if each.default is each.empty else f"{each.name}={each.default!r}"
-        for each in parameters
-    ]
-    return f"({', '.join(given)})"
+    bare = [each.replace(annotation=each.empty) for each in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
 
 
 def _cell(cell: Any) -> Data:

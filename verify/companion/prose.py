@@ -30,7 +30,7 @@ Link = Callable[[str], str | None]
 """The address of what a name stands for, if there is a page of it."""
 MARKED = re.compile(
     r"``(?P<code>[^`]+)``|`(?P<name>[^`]+)`|\$(?P<latex>[^$]+)\$"
-    r'|(?P<setting>\b[A-Za-z]\w* = "[^"\s]+")'
+    r'|(?P<setting>\b[A-Za-z]\w* ?= ?"[^"\s]+")'
     r"|\*\*(?P<strong>[^*]+)\*\*|(?<![\w*])\*(?P<em>[A-Za-z(][^*\n]*[A-Za-z.)])\*(?![\w*])"
 )
 POWER = re.compile(r"\^(\d+)")
@@ -181,8 +181,15 @@ def _set(run: list[str]) -> str:
     closed, core = core[len(kept) :] + closed, kept
     if re.fullmatch("l[012]", core):  # a norm
         core = f"ℓ_{core[1]}"
-    shown = from_plain(core) if _is_formula(core) else escape(core)
-    return f"{before}{opened}{shown}{closed}{escape(stop)}{after}"
+    if not _is_formula(core):
+        return f"{before}{opened}{escape(core)}{closed}{escape(stop)}{after}"
+    return before + _kept_whole(opened, from_plain(core), closed + escape(stop)) + after
+
+
+def _kept_whole(opened: str, formula: str, closed: str) -> str:
+    """A formula with what stands next to it, which would else begin or end a line alone."""
+    joined = f"{opened}{formula}{closed}"
+    return f'<span class="whole">{joined}</span>' if len(joined) > len(formula) else joined
 
 
 def _joined(words: list[str], edge: int) -> bool:
