@@ -2,8 +2,8 @@
 
 A file is known by the SHA-256 of its content after decompression, whatever it is called; one that
 has the name of a data set and other content is refused. Where we have never seen the content, a
-file is accepted by its name and by its numbers of rows and columns, and told as such. Nothing is
-downloaded and nothing copied.
+file is accepted by its name, by its numbers of rows and columns and by what is published of its
+responses, and told as such. Nothing is downloaded and nothing copied.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import csv
 import hashlib
 import io
 import lzma
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -52,6 +52,9 @@ class DataSet:
     read: Callable[[bytes], Any]
     rows: int | None = None
     """How many lines there must be where the content is not known."""
+    responses: tuple[float, float, float] | None = None
+    """The least, the largest and the mean response, where they are published and the content is
+    not."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,7 +64,9 @@ class DataSet:
     @property
     def acceptance(self) -> str:
         """What is to be told of a file that was found."""
-        return "found" if self.sha256 else "found, not known by its content"
+        if self.sha256:
+            return "found"
+        return f"found, known by its {'rows and responses' if self.responses else 'rows'} alone"
 
     def problem(self, content: bytes) -> str | None:
         """Why this is not its content, in half a sentence; None if it is or may be."""
@@ -69,8 +74,22 @@ class DataSet:
             found = hashlib.sha256(content).hexdigest()
             wrong = f"its content has SHA-256 {found[:16]}…, not {self.sha256[:16]}…"
             return None if found == self.sha256 else wrong
-        lines = len(content.splitlines())
-        return None if lines == self.rows else f"it has {lines} rows, not {self.rows}"
+        lines = content.splitlines()
+        if len(lines) != self.rows:
+            return f"it has {len(lines)} rows, not {self.rows}"
+        return None if self.responses is None else _wrong_responses(lines, self.responses)
+
+
+def _wrong_responses(lines: Sequence[bytes], wanted: tuple[float, float, float]) -> str | None:
+    """Why the first numbers of the lines are not those that are published."""
+    try:
+        found = np.array([float(line.split(maxsplit=1)[0]) for line in lines])
+    except (ValueError, IndexError):
+        return "not every row begins with a number"
+    told = (found.min(), found.max(), found.mean())
+    if np.allclose(told, wanted, rtol=0, atol=1e-9):
+        return None
+    return "its responses have least, largest and mean {:.6g}, {:.6g}, {:.6g}".format(*told)
 
 
 def _numbers(content: bytes) -> np.ndarray:
@@ -184,8 +203,12 @@ DATA_SETS = {
                 "WG19: Table 2",
                 partial(_svmlight, features=150_360),
                 rows,
+                responses,
             )
-            for part, rows in (("train", 16_087), ("test", 3_308))
+            for part, rows, responses in (
+                ("train", 16_087, (-7.89957807347, -0.51940952694, -3.51405313669)),
+                ("test", 3_308, None),
+            )
         ),
     )
 }

@@ -82,7 +82,10 @@ def test_a_search_for_nothing_says_so(watched: Watched) -> None:
 def test_the_graph_opens_pages_and_shows_what_is_joined(watched: Watched) -> None:
     page = watched.open("cwz19/graph.html")
     lemma = page.locator('svg.graph a[data-id="CWZ19:Lemma 3.2"]')
+    size = "(node) => getComputedStyle(node.querySelector('text')).fontSize"
+    before = lemma.evaluate(size)
     lemma.hover()
+    assert lemma.evaluate(size) == before, "labels stay within their shapes"
     assert page.locator('svg.graph.focus a.near[data-id="CWZ19:Theorem 3.3"]').count() == 1
     assert page.locator('svg.graph a.near[data-id="CWZ19:Lemma 3.4"]').count() == 0
     page.locator(".preview").wait_for()
@@ -122,6 +125,22 @@ def test_dark_and_light(watched: Watched) -> None:
     assert light != dark
     page.goto(page.url.replace("index.html", "problems.html"))
     assert page.evaluate(colour) == dark, "it is remembered"
+
+
+def test_paper_is_light_and_shows_all(watched: Watched) -> None:
+    """Whoever reads in the dark prints on white, in tables, with every proof opened."""
+    page = watched.open("cwz19/theorem-3-1.html")
+    page.set_viewport_size({"width": 720, "height": 1000})
+    page.click("#theme")
+    colour = "getComputedStyle(document.querySelector('.chip')).backgroundColor"
+    closed = page.locator("details:not([open]) h3").first
+    dark = page.evaluate(colour)
+    assert not closed.is_visible()
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(colour) != dark
+    assert closed.is_visible()
+    assert page.locator("nav.near").is_hidden()
+    assert page.locator(".evidence thead").is_visible()
 
 
 # --- the calculator ----------------------------------------------------------------------------

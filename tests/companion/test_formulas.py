@@ -11,6 +11,7 @@ import pytest
 import attacks
 import estimators
 from minimax.catalogue import PROBLEMS
+from verify.companion.evidence import evidence_html
 from verify.companion.formulas import from_latex, from_plain
 from verify.companion.listing import listing
 from verify.companion.prose import blocks, inline, left_raw
@@ -53,6 +54,10 @@ def letters(html: str) -> str:
             "<msubsup><mo>∫</mo><mrow><mi>u</mi></mrow><mrow><mi>∞</mi></mrow></msubsup>",
         ),
         ("sqrt log(1/delta)", "<msqrt><mrow><mi>log</mi>"),
+        ("x^⊤β", "<msup><mi>x</mi><mrow><mo>⊤</mo></mrow></msup><mi>β</mi>"),
+        ("x_ij", "<msub><mi>x</mi><mrow><mrow><mi>i</mi><mi>j</mi></mrow></mrow></msub>"),
+        ("S \\ T", "<mi>S</mi><mo>∖</mo><mi>T</mi>"),
+        ("E<x, .>^2", "<mo>.</mo><msup>"),
         ("10⁻⁵", "<msup><mn>10</mn><mrow><mn>−5</mn></mrow></msup>"),
     ],
 )
@@ -74,6 +79,10 @@ def test_plain_notation_is_set(text: str, shown: str) -> None:
         ("A user has a record; 3 of 4 do.", []),
         ("Σ E A_i ≤ σ²s at every μ", ["ΣEAi≤σ2s", "μ"]),
         ("so it is (see d >= 2 s) small.", ["d≥2s"]),
+        ("is clipped to [-R, R] (``clip``) or R (``x``)", ["[−R,R]", "R"]),
+        ('For R="auto" and R = "theory" it is', []),
+        ("relative to `row_bound`^2.", []),
+        ("twice the average of (x^⊤β - y)^2 and (X^⊤X/n)_jj", ["(x⊤β−y)2", "(X⊤X/n)jj"]),
         ("a round has E_0 -log(1 + x/B), half", ["E0−log(1+x/B)"]),
     ],
 )
@@ -107,7 +116,25 @@ def test_a_formula_that_is_left_raw_is_seen() -> None:
     assert left_raw("<p>at most sigma^2</p>")
     assert left_raw(r"<p>$\mu$</p>")
     assert left_raw("<p>d &lt;= n</p>")
+    for typed in ("x^⊤y", "S \\ T", "(X)_jj", "sigma**2", "the `name`", "delta = 1e-06"):
+        assert left_raw(f"<p>{typed}</p>"), typed
     assert not left_raw("<p>at most <math><mi>σ</mi></math>, see <code>sigma_x</code></p>")
+
+
+def test_what_stands_next_to_a_formula_stays_with_it() -> None:
+    assert inline("without log p.").endswith("</math>.</span>")
+    assert "whole" not in inline("without log p and more")
+
+
+def test_evidence_has_its_letters_and_formulas() -> None:
+    told = evidence_html(
+        {"ratio at epsilon 1e12": 2.5e-7, "rest": "-W*(c + 1)/(4*eta)", "no": None}
+    )
+    assert told.startswith("ratio at ε 10¹² = 2.5·10⁻⁷, rest = <math>")
+    assert letters(told).endswith("−W(c+1)/(4η), no = none")
+    kinds = {"oo": "∞", "Interval(7, 9)": "[7,9]", "L - L_star": "L−L∗", "2*L_star": "2L∗"}
+    for printed, shown in kinds.items():
+        assert letters(evidence_html({"x": printed})) == f"x = {shown}"
 
 
 def test_every_statement_is_set_without_a_rest() -> None:
@@ -135,7 +162,7 @@ def test_blocks_are_told_apart() -> None:
     assert '<a href="x.html"><code>x</code></a>' in html
     assert '<div class="display"><math display="block">' in html
     assert "<ul><li>one more</li><li>two</li></ul>" in html
-    assert "<dt><code>R : float</code></dt><dd>The radius <math>" in html
+    assert '<dt><code>R : float</code></dt><dd>The radius <span class="whole"><math>' in html
     assert "<pre>&gt;&gt;&gt; 1 + 1\n2</pre>" in html
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from verify.companion.graph import GAP, Edge, Node, essential, picture, places, rows_of
 from verify.companion.stored import Stored
-from verify.companion.views import Ledger, Views
+from verify.companion.views import Ledger, Views, number_of
 from verify.proofs.entry import Status
 from verify.statements import entries
 
@@ -67,3 +67,15 @@ def test_what_falls_with_a_lemma_is_seen_in_the_graph() -> None:
     assert re.search(
         r'class="edge proof" data-from="CWZ19:Lemma 3.2" data-to="CWZ19:Theorem 3.3"', svg
     )
+
+
+def test_a_long_label_is_broken_and_never_cut() -> None:
+    def lines(label: str) -> list[str]:
+        return node(label, "equation").lines
+
+    assert lines("Theorem 4.4") == ["Theorem 4.4"]
+    assert lines("(A.10), expansion of the square") == ["(A.10),", "expansion of the square"]
+    for entry in entries().values():
+        shown = lines(number_of(entry))
+        assert " ".join(shown) == number_of(entry)
+        assert len(shown) <= 3

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from typing import NamedTuple
@@ -62,13 +63,44 @@ WORDS = frozenset(SHORT_WORDS.split())
 TOKEN = re.compile(
     r"(?P<number>\d[\d,]*\d(?:\.\d+)?|\d+\.\d+|\d+|\.\d+)"
     r"|(?P<name>[A-Za-zα-ω][\u0302-\u0304]|[A-Za-z]{2,}\.[A-Za-z]{2,}|\\?[A-Za-z]+|[α-ωΑ-Ωℓ∑∏∫∞∂∇ℝ])"
-    r"|(?P<operator><=|>=|<<|>>|->|!=|\+-|\.\.\.|\.\.|\.(?=[|)])|[-+*/=<>~|'(),;:\[\]{}!√−≤≥≠≈∈∉⟨⟩‖·×±→∧∨∪∩⊆⊂′…≪≫∼])"
+    r"|(?P<operator><=|>=|<<|>>|->|!=|\+-|\.\.\.|\.\.|\.(?=[|)⟩])|[-+*/=<>~|'(),;:\[\]{}!√⊤∖−≤≥≠≈∈∉⟨⟩‖·×±→∧∨∪∩⊆⊂′…≪≫∼])"
     r"|(?P<script>[\^_])"
     r"|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)"
     r"|(?P<lowered>[₀₁₂₃₄₅₆₇₈₉ₓᵢⱼ]+)"
     r"|(?P<space>\s+)"
 )
+RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺₀₁₂₃₄₅₆₇₈₉", "0123456789−+0123456789")
+
+
+THOUSAND, LARGE_NUMBER = 1e3, 1e9
+"""From the first on a number is shown without decimals, from the second on by its power of ten."""
+
+
+def shown_number(value: float, digits: int = 6) -> str:
+    """A number as a page shows it, to so many digits.
+
+    >>> [shown_number(value) for value in (10_000, 0.125, 1e-6, 2.5e-7)]
+    ['10,000', '0.125', '10⁻⁶', '2.5·10⁻⁷']
+    """
+    if value < 0:
+        return f"−{shown_number(-value, digits)}"
+    if value < LARGE_NUMBER and (value >= THOUSAND or value == round(value)):
+        return f"{value:,.0f}"
+    head, exponent, power = f"{value:.{digits}g}".partition("e")
+    if not exponent:
+        return head.replace("inf", "∞")
+    raised = str(int(power)).translate(RAISED)
+    return f"10{raised}" if head == "1" else f"{head}·10{raised}"
+
+
+def shown_point(point: Mapping[str, float]) -> str:
+    """The numbers of a point, by their letters.
+
+    >>> shown_point({"n": 10_000, "sigma": 1, "delta": 1e-6})
+    'n = 10,000, σ = 1, δ = 10⁻⁶'
+    """
+    return ", ".join(f"{GREEK.get(k, k)} = {shown_number(v)}" for k, v in point.items())
 
 
 class Token(NamedTuple):
@@ -174,15 +206,21 @@ def accented(name: str) -> tuple[str, str] | None:
     return None
 
 
-def with_angles(text: str) -> str:
-    """The text with the brackets of inner products, which are typed as <V, y>."""
-    return re.sub(r"<(?=[A-Za-z(])([^<>\n]{1,60}?)>(?![=>])", r"⟨\1⟩", text)
+def with_signs(text: str) -> str:
+    """The text with the brackets of inner products, which are typed as <V, y>, and with the sign of
+    a difference of sets, which is typed as a backslash between blanks."""
+    angles = re.sub(r"<(?=[A-Za-z(])([^<>\n]{1,60}?)>(?![=>])", r"⟨\1⟩", text)
+    return re.sub(r"(?<=\s)\\(?=\s)", "∖", angles)
+
+
+LAST_SIGN = re.compile("<mo>([=≤≥<>]|&[lg]t;)</mo>$")
+"""A relation whose right side is a word of the sentence: the blank behind it is room enough."""
 
 
 def from_plain(text: str, *, display: bool = False) -> str:
     """A formula in plain notation as MathML; what is no formula in it stays text."""
-    reader = _Reader(_readable(with_angles(text)))
-    body = "".join(reader.row(until=None))
+    reader = _Reader(_readable(with_signs(text)))
+    body = LAST_SIGN.sub(r'<mo rspace="0">\1</mo>', "".join(reader.row(until=None)))
     mode = ' display="block"' if display else ""
     return spaced(f"<math{mode}><mrow>{body}</mrow></math>")
 
@@ -236,7 +274,7 @@ class _Reader:
                 self.at += 1
             elif token.kind == "script":
                 self.at += 1
-                script = self.script()
+                script = self.script(index=token.text == "_")
                 low, high = (low, high + script) if token.text == "^" else (low + script, high)
             elif token.text == "'" or (token.text == "*" and self.is_star()):
                 self.at += 1
@@ -250,8 +288,8 @@ class _Reader:
         ended = after.kind in ("end", "space", "script")
         return ended or after.text in ")]⟩,;:/|^_"
 
-    def script(self) -> str:
-        """What stands after ^ or _: a group, a signed number or a name."""
+    def script(self, *, index: bool) -> str:
+        """What stands after ^ or _: a group, a signed number or a name; both letters of x_ij."""
         token = self.peek()
         if token.text in "({" and token.text:
             self.at += 1
@@ -262,6 +300,8 @@ class _Reader:
         if token.text == "inf":
             self.at += 1
             return "<mi>∞</mi>"
+        if index and token.kind == "name" and self.peek(1).kind == "name":
+            return f"<mrow>{self.atom()}{self.atom()}</mrow>"
         return self.atom()
 
     def atom(self) -> str:

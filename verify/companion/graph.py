@@ -7,14 +7,17 @@ rests on what can still be read off, and the statements' own pages have every ed
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from verify.proofs.entry import Status
 
-ROW, GAP, HEIGHT, MARGIN = 66.0, 14.0, 26.0, 12.0
-CHARACTER, PADDING, LONGEST, LINE = 6.7, 20.0, 21, 13.0
+ROW, GAP, HEIGHT, MARGIN = 66.0, 14.0, 26.0, 15.0
+CHARACTER, PADDING, LINE = 6.7, 20.0, 13.0
+ONE_LINE, LONGEST = 21, 24
+"""Characters: of a label that stays in one line, and of a line of a longer one."""
 SWEEPS = 8
 SHAPES = {
     "theorem": "hexagon",
@@ -49,10 +52,12 @@ class Node:
 
     @property
     def lines(self) -> list[str]:
-        """Its label, in two lines or cut if it is long."""
+        """Its label, in several lines if it is long: the first ends at a comma."""
+        if len(self.label) <= ONE_LINE:
+            return [self.label]
         head, comma, tail = self.label.partition(", ")
-        parts = [f"{head},", tail] if comma and len(self.label) > LONGEST else [self.label]
-        return [part if len(part) <= LONGEST else part[: LONGEST - 1] + "…" for part in parts]
+        parts = [f"{head},", tail] if comma else [self.label]
+        return [line for part in parts for line in textwrap.wrap(part, LONGEST)]
 
     @property
     def width(self) -> float:

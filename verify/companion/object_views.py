@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +14,9 @@ from minimax.catalogue import PROBLEMS
 from minimax.core.bound import UpperBound
 from verify.companion import addresses as where
 from verify.companion.closed_forms import budget_label, letter
-from verify.companion.formulas import from_latex, from_plain
+from verify.companion.formulas import from_latex, from_plain, shown_point
 from verify.companion.prose import blocks, inline
+from verify.companion.stored import Measured
 from verify.companion.views import Data, Views, claim_tag, code_tag, lead, link_of
 from verify.proofs.theorems import REFERENCE, Carried, carried_bounds, place
 
@@ -86,7 +87,7 @@ class ObjectViews:
         value = getattr(HOMES[kind], name)
         path, line = where_is(value)
         claims = [claim for claim in self.views.ledger.claims if claim.estimator == name]
-        cells = [cell for c in claims for cell in self.views.ledger.stored.cells_of(c.name)]
+        cells = [(claim, self.views.ledger.stored.cells_of(claim.name)) for claim in claims]
         upper = [
             self.views.bound_tag(each)
             for each in carried_bounds()
@@ -101,7 +102,7 @@ class ObjectViews:
             "statements": self.statements_of.get(name, []),
             "bounds": upper,
             "claims": [claim_tag(claim) for claim in claims],
-            "cells": [_cell(cell) for cell in cells],
+            "measured": [_measured(claim, found) for claim, found in cells if found],
         }
 
     def problem(self, name: str, root: str) -> Data:
@@ -142,24 +143,34 @@ def where_is(value: Any) -> tuple[str, int]:
 
 
 def _signature(value: Any) -> str:
-    """What it is called with, and the defaults."""
+    """What it is called with, and the defaults; nothing for what is only a shape of others."""
+    if getattr(value, "_is_protocol", False):
+        return ""
     try:
-        parameters = inspect.signature(value).parameters.values()
+        found = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    given = [
-        each.name if each.default is each.empty else f"{each.name}={each.default!r}"
-        for each in parameters
-    ]
-    return f"({', '.join(given)})"
+    bare = [each.replace(annotation=each.empty) for each in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
 
 
-def _cell(cell: Any) -> Data:
-    """A measured cell, as it is shown."""
-    point = ", ".join(f"{name} = {value:g}" for name, value in cell["point"].items())
+def _measured(claim: Measured, cells: Sequence[Mapping[str, Any]]) -> Data:
+    """The cells of a claim: what they share is told once."""
+    points = [cell["point"] for cell in cells]
+    shared = {k: v for k, v in points[0].items() if all(p.get(k) == v for p in points)}
     return {
-        "claim": cell["claim"],
-        "point": point,
+        **claim_tag(claim),
+        "shared": shown_point(shared),
+        "loss": inline(claim.loss),
+        "cells": [_cell(cell, shared) for cell in cells],
+    }
+
+
+def _cell(cell: Mapping[str, Any], shared: Mapping[str, float]) -> Data:
+    """A measured cell, as it is shown."""
+    own = {name: value for name, value in cell["point"].items() if name not in shared}
+    return {
+        "point": shown_point(own) or "–",
         "risk": f"{cell['risk']:.3g}",
         "interval": f"{cell['ci_low']:.3g} – {cell['ci_high']:.3g}",
         "lower": "" if cell.get("lower") is None else f"{cell['lower']:.3g}",

@@ -23,18 +23,23 @@ from verify.companion.formulas import (
     is_product,
     is_symbol,
     tokens,
-    with_angles,
+    with_signs,
 )
 
 Link = Callable[[str], str | None]
 """The address of what a name stands for, if there is a page of it."""
 MARKED = re.compile(
     r"``(?P<code>[^`]+)``|`(?P<name>[^`]+)`|\$(?P<latex>[^$]+)\$"
+    r'|(?P<setting>\b[A-Za-z]\w* ?= ?"[^"\s]+")'
     r"|\*\*(?P<strong>[^*]+)\*\*|(?<![\w*])\*(?P<em>[A-Za-z(][^*\n]*[A-Za-z.)])\*(?![\w*])"
 )
+POWER = re.compile(r"\^(\d+)")
+"""Of a name of the code."""
 UNDERLINE = re.compile(r"-{3,}$")
-CODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9.]*(?:_[A-Za-z0-9]{2,})+_?|[A-Za-z]\w*_")
-"""A name of the code that stands without marks: n_features_in_, coef_."""
+CODE_NAME = re.compile(
+    r"(?![A-Za-z]_[ijk]{2}$)[A-Za-z][A-Za-z0-9.]*(?:_[A-Za-z0-9]{2,})+_?|[A-Za-z]\w*_"
+)
+"""A name of the code that stands without marks: n_features_in_, coef_; x_ij is none."""
 SYMBOL_NAME = "|".join(GREEK)
 JOINED = re.compile(
     rf"({SYMBOL_NAME}|[a-z])(-[A-Za-z]{{3,}}[.,;:]*)|([A-Za-z]{{3,}}-)({SYMBOL_NAME})([.,;:]*)"
@@ -59,6 +64,9 @@ def inline(text: str, link: Link = no_link) -> str:
         found.append(_sentence(text[at : match.start()]))
         found.append(_marked(match, link))
         at = match.end()
+        if power := POWER.match(text, at):
+            found.append(f"<sup>{power[1]}</sup>")
+            at = power.end()
     return "".join([*found, _sentence(text[at:])])
 
 
@@ -66,6 +74,8 @@ def _marked(match: re.Match[str], link: Link) -> str:
     kind, held = match.lastgroup, match[match.lastgroup or 0]
     if kind == "latex":
         return from_latex(held)
+    if kind == "setting":
+        return f"<code>{escape(held.replace(' ', ''))}</code>"
     if kind in ("code", "name"):
         address = link(held)
         code = f"<code>{escape(held)}</code>"
@@ -78,7 +88,7 @@ def _marked(match: re.Match[str], link: Link) -> str:
 
 def _sentence(text: str) -> str:
     """A text without marks: runs of symbols are set as formulas."""
-    pieces = GAP.split(with_angles(text))
+    pieces = GAP.split(with_signs(text))
     found: list[str] = []
     run: list[str] = []
     for i, piece in enumerate(pieces):
@@ -171,8 +181,15 @@ def _set(run: list[str]) -> str:
     closed, core = core[len(kept) :] + closed, kept
     if re.fullmatch("l[012]", core):  # a norm
         core = f"ℓ_{core[1]}"
-    shown = from_plain(core) if _is_formula(core) else escape(core)
-    return f"{before}{opened}{shown}{closed}{escape(stop)}{after}"
+    if not _is_formula(core):
+        return f"{before}{opened}{escape(core)}{closed}{escape(stop)}{after}"
+    return before + _kept_whole(opened, from_plain(core), closed + escape(stop)) + after
+
+
+def _kept_whole(opened: str, formula: str, closed: str) -> str:
+    """A formula with what stands next to it, which would else begin or end a line alone."""
+    joined = f"{opened}{formula}{closed}"
+    return f'<span class="whole">{joined}</span>' if len(joined) > len(formula) else joined
 
 
 def _joined(words: list[str], edge: int) -> bool:
@@ -188,6 +205,9 @@ def _outer(core: str) -> tuple[str, str, str]:
         opened, core = opened + "(", core[1:]
     while core[-1:] == ")" and _depth(core) < 0:
         closed, core = ")" + closed, core[:-1]
+    if core[-1:] == "(":
+        kept = core[:-1].rstrip()
+        closed, core = core[len(kept) :] + closed, kept
     return opened, core, closed
 
 
@@ -290,7 +310,7 @@ def _list(lines: Iterable[str], link: Link) -> str:
 
 
 RAW = re.compile(
-    r"[\w)\]}]\^[\w({-]|[A-Za-z]_[{A-Za-z0-9]|<=|>=|\bsqrt\b|\\[a-zA-Z]+|\$"
+    r"\^|[A-Za-z]_[{A-Za-z0-9]|[‖)]_|<=|>=|\bsqrt\b|\\|\$|\*\*|`|\d[eE][-+]\d"
     r"|\b(?:sigma|epsilon|eps|delta|rho|theta|lambda|beta|gamma|tau)\b"
 )
 """What a formula that was not set looks like."""

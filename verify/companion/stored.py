@@ -140,6 +140,7 @@ class Measured:
     problem: str
     estimator: str
     bound: str
+    loss: str
     picture: str
     verdicts: Mapping[str, int]
 
@@ -155,6 +156,7 @@ def measured_claims(stored: Stored) -> list[Measured]:
                 claim.problem.name,
                 claim.estimator.partition(" (")[0],  # without its setting
                 claim.lower.name,
+                str(claim.lower.loss),
                 plot_name(claim.name),
                 verdicts,
             )

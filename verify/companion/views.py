@@ -11,10 +11,12 @@ from estimators import __all__ as estimator_names
 from minimax.core.bound import UpperBound
 from minimax.papers import PAPERS, THIS_WORK
 from verify.companion import addresses as where
+from verify.companion.evidence import evidence_html
+from verify.companion.formulas import shown_point
 from verify.companion.graph import Edge, Node, picture, status_class
 from verify.companion.prose import blocks, inline
 from verify.companion.stored import Measured, Stored, figure_names, measured_claims, panel_name
-from verify.proofs.document import evidence_text, form_title
+from verify.proofs.document import form_title
 from verify.proofs.entry import Entry, Status
 from verify.proofs.figures import PANELS
 from verify.proofs.theorems import Carried, bounds_of, place, proofs_of, sections
@@ -168,7 +170,7 @@ class Views:
                     "role": form_title(entry, role),
                     "words": inline(form.words),
                     "verdict": "not run" if shown is None else _verdict(bool(shown["holds"])),
-                    "numbers": evidence_text(numbers),
+                    "numbers": evidence_html(numbers),
                     "check": form.check,
                     "address": where.name_address(f"{form.module}.{form.check}"),
                 }
@@ -227,7 +229,7 @@ class Views:
             "kind": bound.kind,
             "address": where.bound_address(carried),
             "assumptions": [(inline(t), holds) for t, holds in carried.assumptions.items()],
-            "point": ", ".join(f"{name} = {value:g}" for name, value in carried.point.items()),
+            "point": shown_point(carried.point),
         }
 
     # --- What rests on what ----------------------------------------------------------------------

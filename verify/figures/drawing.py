@@ -1,4 +1,8 @@
-"""One picture for each figure, in the paper's layout of panels."""
+"""One picture for each figure, in the paper's layout of panels.
+
+CWZ19 has its panels in pairs, WX21 and WX19 in rows of three, WG19 in one row across the page. What
+is ours, the panels with a prime, stands below in the column of what it belongs to.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verify.data_sets import DATA_SETS
 from verify.figures.catalogue import all_panels
 from verify.figures.compound import geometric
 from verify.figures.judge import PanelRun
 from verify.figures.panel import ZERO
 from verify.figures.report import Run, spent_text
 from verify.files import write_whole
-from verify.plotting import AXIS_TITLES, new_figure, panels, plain_values, save_figure, ticks_at
+from verify.plotting import AXIS_TITLES, new_figure, plain_values, save_figure, ticks_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +30,12 @@ if TYPE_CHECKING:
     from verify.figures.curves import Curve
 
 MARKERS = {"printed": "s", "private": "o", "best": "D", "peer": "^", "not private": "x"}
-COLUMNS = 2
+COLUMNS = {"CWZ19": 2, "WG19": 4, "WX21": 3, "WX19": 3}
+"""Panels in a row of the paper."""
+WIDTH, HEIGHT = 6.4, 6.2
+"""Of a panel with its legend, in inches."""
+LINE = 118
+"""Characters of a line below a panel."""
 COLOURS = 128
 """Of a picture."""
 MARGIN = 1.8
@@ -44,10 +54,32 @@ def write_figures(folder: Path, run: Run) -> list[Path]:
         grouped.setdefault(panel.panel.figure, []).append(panel)
     measured = {name: [each for each in found if each.curves] for name, found in grouped.items()}
     return [
-        _write(folder / file_name(_part(name, grouped[name])), name, found)
+        _write(folder / file_name(_part(name, grouped[name])), name, grouped[name])
         for name, found in measured.items()
         if found
     ]
+
+
+def layout(ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Row and column of each panel of a figure; rows and columns that would be empty are left out.
+
+    >>> layout(["WX21:Figure 2(a)", "WX21:Figure 2(c)", "WX21:Figure 2(c')"])
+    {'WX21:Figure 2(a)': (0, 0), 'WX21:Figure 2(c)': (0, 1), "WX21:Figure 2(c')": (1, 1)}
+    """
+    places = {name: _printed_place(name) for name in ids}
+    rows = sorted({(prime, row) for prime, row, _ in places.values()})
+    columns = sorted({column for _, _, column in places.values()})
+    return {
+        name: (rows.index((prime, row)), columns.index(column))
+        for name, (prime, row, column) in places.items()
+    }
+
+
+def _printed_place(name: str) -> tuple[bool, int, int]:
+    """Whether a panel is ours, and its row and column among those of its kind."""
+    letter = name.partition("(")[2][:1] or "a"
+    row, column = divmod(ord(letter) - ord("a"), COLUMNS[name.partition(":")[0]])
+    return "'" in name, row, column
 
 
 def _part(figure: str, run: list[PanelRun]) -> str:
@@ -60,13 +92,15 @@ def _part(figure: str, run: list[PanelRun]) -> str:
 
 
 def _write(path: Path, name: str, found: list[PanelRun]) -> Path:
-    columns = min(COLUMNS, len(found))
-    rows = -(-len(found) // columns)
-    figure = new_figure(7.2 * columns, 0.8 + 6.2 * rows)
-    for axis, panel in zip(panels(figure, len(found), columns), found, strict=True):
-        _draw(axis, panel)
+    places = layout([each.panel.id for each in found])
+    rows, columns = (1 + max(place[k] for place in places.values()) for k in (0, 1))
+    figure = new_figure(WIDTH * columns, 0.8 + HEIGHT * rows)
+    grid = figure.add_gridspec(rows, columns)
+    for panel in found:
+        axis = figure.add_subplot(grid[places[panel.panel.id]])
+        (_draw if panel.curves else _draw_absent)(axis, panel)
     paper, _, what = name.partition(":")
-    run = found[0]
+    run = next(each for each in found if each.curves)
     told = "geometric means" if run.panel.typical else "means"
     figure.suptitle(
         f"{paper}, {what}, regenerated: {told} with 99 % intervals\n"
@@ -86,6 +120,19 @@ def _save(figure: Figure, path: Path) -> None:
         drawn.convert("RGB").quantize(COLOURS).save(path, optimize=True)
 
 
+def _draw_absent(axis: Axes, run: PanelRun) -> None:
+    """The place of a panel whose data are not there."""
+    _title(axis, run)
+    axis.set_axis_off()
+    files = textwrap.fill(", ".join(DATA_SETS[key].file for key in run.panel.data), 40)
+    axis.text(0.5, 0.5, f"{run.status}\nnot found: {files}", ha="center", va="center")
+
+
+def _title(axis: Axes, run: PanelRun) -> None:
+    letter, title = run.panel.id.partition("(")[2], run.panel.title
+    axis.set_title(textwrap.fill(f"({letter} {title}" if letter else title, 80), fontsize=9)
+
+
 def _draw(axis: Axes, run: PanelRun) -> None:
     panel = run.panel
     axis.set_yscale("log")
@@ -103,9 +150,9 @@ def _draw(axis: Axes, run: PanelRun) -> None:
     axis.set_xlabel(AXIS_TITLES.get(panel.x, panel.x))
     axis.set_ylabel(panel.metric)
     axis.grid(alpha=0.3)
-    letter = panel.id.partition("(")[2]
-    axis.set_title(f"({letter} {panel.title}" if letter else panel.title, fontsize=9)
+    _title(axis, run)
     trials = len(next(iter(run.curves.values())).losses[0])
+    told = textwrap.fill(f"{trials} trials. {panel.caption}".strip(), LINE)
     verdicts = "\n".join(_verdict_lines(run))
     axis.legend(
         fontsize=6.5,
@@ -113,7 +160,7 @@ def _draw(axis: Axes, run: PanelRun) -> None:
         ncols=2,
         loc="upper center",
         bbox_to_anchor=(0.5, -0.13),
-        title=f"{trials} trials\n{verdicts}",
+        title=f"{told}\n{verdicts}",
         title_fontsize=6.5,
     )
 
@@ -136,7 +183,9 @@ def _method(curve: Curve) -> str:
 
 def _verdict_lines(run: PanelRun) -> Iterable[str]:
     for each in run.judged:
-        yield textwrap.shorten(f"{each.verdict.value}: {each.reading.about}", 125)
+        yield textwrap.fill(
+            f"{each.verdict.value}: {each.reading.about}", LINE, subsequent_indent="    "
+        )
 
 
 def _draw_curve(axis: Axes, curve: Curve, colour: str) -> None:

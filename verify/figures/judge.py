@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from verify.data_sets import DATA_SETS
 from verify.figures.curves import Curve
 from verify.figures.panel import Panel, Profile
-from verify.figures.readings import Finding, Reading, Sentence, Verdict, control
+from verify.figures.readings import Control, Finding, Reading, Sentence, Verdict, control
 
 RECORDED_PROFILE, RECORDED_SEED = "quick", 0
 SEPARATED = {Verdict.REPRODUCED, Verdict.REVERSED}
@@ -21,13 +21,19 @@ class Judged:
     sentence: Sentence
     reading: Reading
     finding: Finding
-    control_broke: bool
+    control: Control | None
+    """None where nothing was measured."""
     as_recorded: bool
 
     @property
     def verdict(self) -> Verdict:
         """Of the reading."""
         return self.finding.verdict
+
+    @property
+    def control_broke(self) -> bool:
+        """Whether the control did what it must; where nothing was measured there is none."""
+        return self.control is None or self.control.broke
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def judge(panel: Panel, profile: Profile, seed: int, curves: Mapping[str, Curve]
 def _without_data(panel: Panel, sentence: Sentence, reading: Reading) -> Judged:
     files = ", ".join(DATA_SETS[key].file for key in panel.data)
     finding = Finding(Verdict.NO_DATA, f"not found: {files}")
-    return Judged(sentence, reading, finding, control_broke=True, as_recorded=True)
+    return Judged(sentence, reading, finding, control=None, as_recorded=True)
 
 
 def _judged(
@@ -77,7 +83,7 @@ def _judged(
         sentence,
         reading,
         finding,
-        control_broke=control(reading.test, curves, finding.verdict),
+        control=control(reading.test, curves, finding.verdict),
         as_recorded=agrees(finding.verdict, reading.expected, exactly),
     )
 

@@ -55,11 +55,23 @@ class SentenceTest(Protocol):
         """Curves in which the opposite is."""
 
 
-def control(test: SentenceTest, curves: Curves, verdict: Verdict) -> bool:
-    """Whether the test gives another verdict where another one is due."""
+class Control(NamedTuple):
+    """What the test said of curves in which something else was planted."""
+
+    planted: str
+    finding: Finding
+    broke: bool
+    """Whether it gave the other verdict, which was due."""
+
+
+def control(test: SentenceTest, curves: Curves, verdict: Verdict) -> Control:
+    """The test on curves where another verdict is due."""
     if verdict is Verdict.REPRODUCED:
-        return test.judge(test.denied(curves)).verdict is Verdict.REVERSED
-    return test.judge(test.shown(curves)).verdict is Verdict.REPRODUCED
+        planted, changed, due = "the opposite", test.denied(curves), Verdict.REVERSED
+    else:
+        planted, changed, due = "what is said", test.shown(curves), Verdict.REPRODUCED
+    found = test.judge(changed)
+    return Control(planted, found, found.verdict is due)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich.table import Table
 
@@ -12,7 +13,7 @@ from verify.console import Terminal
 from verify.figures.curves import Curve
 from verify.figures.judge import Judged, PanelRun
 from verify.figures.panel import Panel, Profile
-from verify.figures.readings import Verdict
+from verify.figures.readings import Control, Verdict
 from verify.files import JSON
 
 
@@ -102,6 +103,15 @@ def _claim_json(each: Judged) -> JSON:
         "evidence": each.finding.evidence,
         "why": each.reading.why,
         "control_broke": each.control_broke,
+        "control": None if each.control is None else _control_json(each.control),
+    }
+
+
+def _control_json(control: Control) -> JSON:
+    return {
+        "planted": control.planted,
+        "verdict": control.finding.verdict.value,
+        "evidence": control.finding.evidence,
     }
 
 
@@ -161,12 +171,26 @@ def print_whole(run: Run, console: Terminal) -> None:
             console.print(f"  {panel.caption}", highlight=False)
         if found.curves:
             console.print(_curves_table(found))
-        for each in found.judged:
-            console.print(f"  “{each.sentence.quote}”", highlight=False)
-            _print_reading(each, console)
-            console.print(f"    {each.finding.evidence}", highlight=False, markup=False)
-            console.print(f"    {each.reading.why}", highlight=False, markup=False)
+        for sentence, judged in groupby(found.judged, lambda each: each.sentence.quote):
+            console.print(f"  “{sentence}”", highlight=False, markup=False)
+            for each in judged:
+                _print_judged(each, console)
         console.print()
+
+
+def _print_judged(each: Judged, console: Terminal) -> None:
+    """A reading with its evidence, its reason and its control."""
+    _print_reading(each, console)
+    told = [each.finding.evidence, each.reading.why]
+    told += [] if each.control is None else [control_text(each.control)]
+    for line in told:
+        console.print(f"    {line}", highlight=False, markup=False)
+
+
+def control_text(control: Control) -> str:
+    """What was planted, and what the test said of it."""
+    told = f"{control.finding.verdict.value}: {control.finding.evidence}"
+    return f"control, with {control.planted} planted: {told}"
 
 
 def _curves_table(found: PanelRun) -> Table:

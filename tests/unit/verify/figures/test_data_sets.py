@@ -59,6 +59,21 @@ def test_a_file_of_the_right_length_with_words_in_it_is_refused(tmp_path):
         load("e2006-test", tmp_path)
 
 
+def test_published_responses_are_compared(tmp_path):
+    """A file of the right length with other responses is not E2006-tfidf; the control has them."""
+    wanted = DATA_SETS["e2006-train"]
+    least, largest, mean = wanted.responses
+    rest = (mean * wanted.rows - least - largest) / (wanted.rows - 2)
+    values = [least, largest, *[rest] * (wanted.rows - 2)]
+    right = "".join(f"{value!r} 1:0.5\n" for value in values).encode()
+    assert wanted.problem(right) is None
+    assert "responses" in wanted.acceptance
+    (tmp_path / "E2006.train").write_bytes(right.replace(b"-7.8995", b"-7.8996"))
+    with pytest.raises(WrongContent, match=r"its responses have least, largest and mean -7\.8"):
+        path_of("e2006-train", tmp_path)
+    assert wanted.problem(b"word\n" * wanted.rows) == "not every row begins with a number"
+
+
 def test_a_file_that_may_not_be_read_is_said_so(tmp_path, monkeypatch):
     (tmp_path / "cal_housing.data").write_bytes(CONTENT)
 

@@ -15,7 +15,7 @@ from verify.figures import catalogue, command, drawing
 from verify.figures.catalogue import all_panels
 from verify.figures.command import main
 from verify.figures.document import HEADLINES, data_table, headlines, page
-from verify.figures.drawing import file_name
+from verify.figures.drawing import file_name, layout
 from verify.figures.measure import _Runner
 from verify.figures.panel import Fit, Grid, Method, Panel, Plan, zero
 from verify.figures.readings import Ahead, Falls, Reading, Sentence, Verdict
@@ -114,6 +114,32 @@ def test_a_run_tells_curves_verdicts_and_what_is_missing(run, capsys):
 def test_a_part_of_a_figure_replaces_no_whole_one(run):
     run("--only", "*(a)")
     assert [path.name for path in Path("out/figures").iterdir()] == ["cwz19-figure-9-a.png"]
+
+
+def test_panels_stand_where_the_paper_has_them():
+    """Ours below, in the column of what they belong to; no two in one place."""
+
+    def of(figure, *letters):
+        return list(layout([f"{figure}({each})" for each in letters]).values())
+
+    assert of("CWZ19:Figure 1", *"abcd", "d'") == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 1)]
+    assert of("WG19:Figure 1", *"abcd") == [(0, 0), (0, 1), (0, 2), (0, 3)]
+    assert of("WX21:Figure 2", *"abc", "a'") == [(0, 0), (0, 1), (0, 2), (1, 0)]
+    assert layout(["WG19:Table 9"]) == {"WG19:Table 9": (0, 0)}
+    figures = {panel.figure for panel in all_panels().values()}
+    for figure in figures:
+        ids = [panel.id for panel in all_panels().values() if panel.figure == figure]
+        assert len(set(layout(ids).values())) == len(ids), figure
+
+
+def test_show_tells_what_the_control_found(run, capsys):
+    assert run("show", "CWZ19:Figure 9(a)", "--json", "found.json") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.count("“ours is ahead”") == 1
+    assert "control, with the opposite planted: REVERSED: ratio 8 (8 … 8) at 10" in told
+    claim = found()["panels"][0]["claims"][0]
+    assert claim["control"]["verdict"] == "REVERSED"
+    assert claim["control_broke"]
 
 
 def test_who_leaves_a_pipe_early_finds_the_files(run, monkeypatch):

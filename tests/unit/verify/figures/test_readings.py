@@ -94,7 +94,7 @@ def test_verdicts_and_their_controls(test: SentenceTest, verdict: Verdict) -> No
     found = test.judge(ALL)
     assert found.verdict is verdict, found.evidence
     assert found.evidence
-    assert control(test, ALL, verdict)
+    assert control(test, ALL, verdict).broke
 
 
 @pytest.mark.parametrize("test", [case for case, _ in CASES], ids=lambda each: str(each)[:60])
@@ -109,7 +109,7 @@ def test_a_test_without_teeth_is_noticed():
     wild = tuple(np.exp(9 * rng.standard_normal(3)) for _ in X)
     both = curves(replace(LOW, losses=wild, name="low"), replace(HIGH, losses=wild, name="high"))
     bent = ExponentBetween("low", -1.01, -0.99)
-    assert not control(bent, both, Verdict.NOT_SEPARATED)
+    assert not control(bent, both, Verdict.NOT_SEPARATED).broke
 
 
 def test_a_place_that_was_not_measured_is_an_error():

@@ -256,7 +256,7 @@ def test_controls_of_geometric_means_break(test: object) -> None:
     read = Typical(test)  # type: ignore[arg-type]
     verdict = read.judge(curves).verdict
     assert verdict is Verdict.REPRODUCED
-    assert control(read, curves, verdict)
+    assert control(read, curves, verdict).broke
     assert read.judge(read.shown(curves)).verdict is Verdict.REPRODUCED
 
 
@@ -266,5 +266,5 @@ def test_every_test_must_hold() -> None:
     assert Every((near,)).judge(curves).verdict is Verdict.REPRODUCED
     both = Every((near, far))
     assert both.judge(curves).verdict is Verdict.REVERSED
-    assert control(Every((near,)), curves, Verdict.REPRODUCED)
+    assert control(Every((near,)), curves, Verdict.REPRODUCED).broke
     assert log_ratio(curves["ccc"], curves["a"], 0, 0.01).low > math.log(8)
