@@ -13,9 +13,10 @@ E q_t = 0. c is independent of trial t. (So j may be chosen in the other half to
 
 **Teeth.** If a mechanism drew less noise than its entry says, q would have another mean, and
 subtracting it would hide what the claims are there to notice. So the noise is used only while the
-mean of q is within its own interval about 0, at the level of the interval that is asked for: the
-mean then moves by less than the interval of the plain losses is wide. Otherwise losses stay as they
-are. The interval that is reported misses only if one of the two does: each has half of the error.
+mean of q is within its own interval about 0, of level 1 - `DOUBT`; otherwise losses stay as they
+are. What is hidden is then less than some three standard errors of the plain losses: a difference
+that these could hardly have shown either. The interval that is reported misses only if that of the
+plain losses or that of the adjusted ones does: each has half of the error, whatever `DOUBT` is.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ Array = NDArray[np.float64]
 CALLS = 8
 """Surpluses that are kept of a trial: those of the first calls, the last one with all that come
 after it."""
+DOUBT = 0.01
+"""How seldom noise that is as it should be is not used."""
 FEWEST = 8
 """Trials from which on anything is learnt of them."""
 MEAN_SQUARES: dict[tuple[str, str], Callable[[int], float]] = {
@@ -86,7 +89,7 @@ def seen_loss(loss: Callable[[], float]) -> Array:
     return np.array([value, *noise.surpluses])
 
 
-def adjusted(values: Array, alpha: float) -> Array:
+def adjusted(values: Array) -> Array:
     """Losses, in the first column, less what the surpluses in the others tell of them."""
     losses, surpluses = values[:, 0], values[:, 1:]
     moved = np.zeros(len(losses))
@@ -96,7 +99,7 @@ def adjusted(values: Array, alpha: float) -> Array:
         here, other = slice(half, None, 2), slice(1 - half, None, 2)
         call, factor = _told(losses[other], surpluses[other])
         column = surpluses[:, call]
-        if abs(float(column.mean())) <= student_half_width(column, alpha):
+        if abs(float(column.mean())) <= student_half_width(column, DOUBT):
             moved[here] = factor * column[here]
     return losses - moved
 

@@ -102,15 +102,14 @@ class Seen:
 
     def risk(self, label: str, drawn_as: str | None = None) -> Measurement:
         """The mean of a task's losses, with Student's interval; `drawn_as` names its seed if the
-        label does not."""
+        label does not. Plain and adjusted losses have half of the error each."""
         own = cell_seed(self.seed, drawn_as or label)
         return interval(self.losses(label), self.alpha / 2, own)
 
     def losses(self, label: str) -> Array:
-        """Of a task, adjusted by what is known of their noise if that was seen: the other half of
-        the error budget."""
+        """Of a task, adjusted by what is known of their noise if that was seen."""
         values = self.values[label]
-        return adjusted(values, self.alpha / 2) if values.ndim == 2 else values
+        return adjusted(values) if values.ndim == 2 else values
 
     def share(self, label: str, column: int) -> Measurement:
         """In how many trials of a task something was so, with the exact interval."""

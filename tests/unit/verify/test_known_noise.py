@@ -71,7 +71,7 @@ def test_the_mean_stays_and_the_interval_shrinks() -> None:
     rng, means, widths = np.random.default_rng(1), [], []
     for _ in range(3000):
         values = drawn(rng, 64)
-        plain, used = (interval(v, 0.01, 0) for v in (values[:, 0], adjusted(values, ALPHA)))
+        plain, used = (interval(v, 0.01, 0) for v in (values[:, 0], adjusted(values)))
         means.append(used.risk)
         widths.append((used.ci_high - used.ci_low) / (plain.ci_high - plain.ci_low))
     error = np.std(means) / math.sqrt(len(means))
@@ -81,7 +81,7 @@ def test_the_mean_stays_and_the_interval_shrinks() -> None:
 
 def test_the_interval_keeps_its_level() -> None:
     rng = np.random.default_rng(2)
-    found = [interval(adjusted(drawn(rng, 64), ALPHA), 0.1, 0) for _ in range(3000)]
+    found = [interval(adjusted(drawn(rng, 64)), 0.1, 0) for _ in range(3000)]
     missed = np.mean([not m.ci_low <= 5 <= m.ci_high for m in found])
     assert 0.06 < missed < 0.13
 
@@ -89,14 +89,27 @@ def test_the_interval_keeps_its_level() -> None:
 def test_too_little_noise_is_not_made_up_for() -> None:
     """Half of the noise that an entry states: the losses stay as they are."""
     values = drawn(np.random.default_rng(3), 64, noise_scale=0.5)
-    assert np.array_equal(adjusted(values, ALPHA), values[:, 0])
+    assert np.array_equal(adjusted(values), values[:, 0])
     trusted = values[:, 0] - np.polyfit(values[:, 3], values[:, 0], 1)[0] * values[:, 3]
     assert trusted.mean() > 1.5 * values[:, 0].mean()  # what would have been believed
 
 
+def test_a_tenth_less_noise_is_found_out_in_time() -> None:
+    """The noise of a fifth less variance is believed in few trials at most, and then not."""
+    rng = np.random.default_rng(5)
+    used = []
+    for trials in (64, 512):
+        drawings = [drawn(rng, trials, noise_scale=0.9) for _ in range(200)]
+        used.append(np.mean([not np.array_equal(adjusted(v), v[:, 0]) for v in drawings]))
+    right = [drawn(rng, 64) for _ in range(200)]
+    assert np.mean([not np.array_equal(adjusted(v), v[:, 0]) for v in right]) > 0.95
+    assert used[0] > used[1]
+    assert used[1] < 0.02
+
+
 def test_few_trials_tell_nothing() -> None:
     values = drawn(np.random.default_rng(4), 6)
-    assert np.array_equal(adjusted(values, ALPHA), values[:, 0])
+    assert np.array_equal(adjusted(values), values[:, 0])
 
 
 def claim() -> Claim:
@@ -115,7 +128,7 @@ def test_a_mechanism_with_half_its_noise_is_measured_as_it_is(
             lambda p: NoisyMean(ZeroConcentrated(p["rho"]), R=1.0), prior, point, 64, 0
         )
         assert values[:, 1].any()
-        return interval(adjusted(values, ALPHA), ALPHA, 0).risk
+        return interval(adjusted(values), ALPHA, 0).risk
 
     right = measured()
     monkeypatch.setattr(
