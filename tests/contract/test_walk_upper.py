@@ -235,6 +235,8 @@ DRAWN: dict[str, dict[str, Draw]] = {
 }
 BY_DIGITS = ("halving", "one-shot")
 """Balls have the simpler form of these bounds: their value is held against 50 digits instead."""
+SEARCHED = ("clipped residuals", "centred mean, Gaussian", "sparse mean gumbel")
+"""At every place the plan of these bounds is searched for, a fifth of a second each."""
 
 
 def domain(name: str) -> dict[str, Draw]:
@@ -245,11 +247,12 @@ def domain(name: str) -> dict[str, Draw]:
 def test_no_value_is_below_its_ball(name: str) -> None:
     bound = BOUNDS[name]()
     by_digits = name.startswith(BY_DIGITS)
-    places = points(bound, domain=domain(name))
+    count = part(16, of=POINTS) if name.startswith(SEARCHED) else POINTS  # all corners are in both
+    places = points(bound, count, domain=domain(name))
     seen = walk(bound, places, against=held_against_digits if by_digits else held_against_balls)
     print(f"{name}: {seen}, at most {seen.vagueness:.1e} too large")
     assert seen.faults == []
-    assert (seen.evaluated, seen.compared) == (POINTS, POINTS)
+    assert (seen.evaluated, seen.compared) == (count, count)
     assert seen.excess <= 0
 
 
