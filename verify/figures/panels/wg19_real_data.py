@@ -168,10 +168,10 @@ REUTERS = Contest(
     descent={"clip": 0.25, "s": 500},
     two_stage={"row_bound": 0.5, "selection_share": 0.7},
     descents=Grid({"steps": (10, 30, 100), "path": (10_000.0, 30_000.0, 90_000.0)}),
-    vertices=Grid({"l1_radius": (100.0, 400.0, 1600.0), "steps": (15, 45, 135)}),
-    clipped=Grid({"entry_bound": (0.05, 0.1, 0.2), "steps": (15, 45, 135)}),
-    stages=Grid({"s": (3, 8, 20), "blocks": (24, 48, 96)}),
-    denses=Grid({"steps": (10, 30, 100), "path": (10_000.0, 30_000.0, 90_000.0)}),
+    vertices=Grid({"l1_radius": (2.0, 6.0, 18.0), "steps": (20, 60, 180)}),
+    clipped=Grid({"entry_bound": (0.05, 0.1, 0.2), "steps": (45, 135, 405)}),
+    stages=Grid({"s": (1, 3, 8), "blocks": (24, 48, 96)}),
+    denses=Grid({"steps": (30, 100, 300), "path": (5_000.0, 15_000.0, 45_000.0)}),
 )
 SUBSET = Contest(
     "logistic",
