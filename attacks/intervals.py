@@ -12,7 +12,7 @@ from scipy import stats
 
 
 @lru_cache(maxsize=4096)
-def student_quantile(n: int, alpha: float) -> float:
+def student_quantile(n: float, alpha: float) -> float:
     """How many standard errors the mean of n normal values is off with probability alpha."""
     return float(stats.t.isf(alpha / 2, n - 1))
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import mpmath
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from minimax.core.balls import Ball, Undecided, precision
 from minimax.core.html import bound_html
 from minimax.core.loss import TO_THE_MEAN, Loss
-from minimax.core.symbolic import LETTERS, Expression, Number, symbol
+from minimax.core.symbolic import Expression, Number, symbol
 from minimax.papers import statement_in
 
 Point = Mapping[str, Number]
@@ -214,11 +214,13 @@ class Bound:
         """
         point = self.allowed(**given)
         key = tuple(point.values())
-        if key not in self._known:
+        found = self._known.get(key)
+        if found is None:
+            found = self._parts_at(point)
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            self._known[key] = self._parts_at(point)
-        return self._known[key]
+            self._known[key] = found
+        return replace(found, optimum=dict(found.optimum))
 
     @cached_property
     def _known(self) -> dict[tuple[float, ...], Parts]:
@@ -420,44 +422,6 @@ def _compiled(expression: Expression, arguments: tuple[Number, ...]) -> Callable
 
     function: Callable[..., Number] = sympy.lambdify(arguments, expression, modules="mpmath")
     return function
-
-
-HIDDEN_CONSTANT = "constant hidden in the paper, shown as 1"
-
-AnyBound = TypeVar("AnyBound", LowerBound, UpperBound)
-Rate = Callable[[Point], Terms]
-"""A paper's two terms at a point, for any kind of number."""
-
-
-def claimed_bound(
-    bound: type[AnyBound],
-    name: str,
-    source: str,
-    parameters: tuple[str, ...],
-    rate: Rate,
-    *,
-    kind: Literal["claimed", "refuted"] = "claimed",
-    assumptions: tuple[Assumption, ...] = (),
-    loss: Loss = TO_THE_MEAN,
-    remark: str = HIDDEN_CONSTANT,
-) -> AnyBound:
-    """A paper's statement as printed, from its two terms."""
-
-    def formula(point: Point, found: Optimum) -> Terms:
-        with mpmath.workdps(30):  # a rate outside its regime may leave the range of floats
-            return rate({name: mpmath.mpf(value) for name, value in point.items()})
-
-    return bound(
-        name=name,
-        source=source,
-        kind=kind,
-        parameters=parameters,
-        formula=formula,
-        expression=lambda: rate(LETTERS).total,
-        assumptions=assumptions,
-        loss=loss,
-        remark=remark,
-    )
 
 
 def at_least(name: str, value: float, text: str | None = None) -> Assumption:

@@ -16,7 +16,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 from minimax.catalogue import PROBLEMS
-from minimax.core.bound import Bound, claimed_bound
+from minimax.core.bound import Bound
+from minimax.core.claimed import claimed_bound
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, ZeroConcentrated
 from verify.proofs.entry import Entry
 

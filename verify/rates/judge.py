@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from attacks.intervals import student_quantile
 from verify.rates.measure import Measurement
@@ -72,11 +71,11 @@ def level_reason(measured: Measurement, lower: float | None, upper: float | None
         return Reason.LOWER_BROKEN
     if upper is not None and measured.ci_low > upper:
         return Reason.UPPER_BROKEN
-    if lower is not None and measured.ci_low < lower * (1 - MARGIN):
+    if lower is not None and not measured.ci_low >= lower * (1 - MARGIN):
         return Reason.BELOW_UNSURE
-    if upper is not None and measured.ci_high > upper * (1 + MARGIN):
+    if upper is not None and not measured.ci_high <= upper * (1 + MARGIN):
         return Reason.ABOVE_UNSURE
-    return Reason.BOUNDED
+    return Reason.BOUNDED  # and nothing that is not a number is
 
 
 def judge_level(measured: Measurement, lower: float | None, upper: float | None) -> Verdict:
@@ -197,7 +196,9 @@ def fit_slope(
     variance = float(scaled @ scaled)
     if correlations is not None:
         variance += TRUSTED * (float(scaled @ correlations @ scaled) - variance)
-    half = float(stats.norm.isf(alpha / states / 2)) * math.sqrt(variance)
+    # Of which the deviations are estimated: Welch's and Satterthwaite's degrees of freedom.
+    freedom = np.sum(scaled**2) ** 2 / np.sum(scaled**4 / [m.trials - 1 for m in measured])
+    half = student_quantile(1 + freedom, alpha / states) * math.sqrt(variance)
     intercept = float(np.average(log_y, weights=weights)) - fitted * centre
     return Slope(fitted, fitted - half, fitted + half, intercept)
 
@@ -213,7 +214,7 @@ def slope_shares(x: list[float], measured: list[Measurement], alpha: float) -> N
 def _log_variances(measured: list[Measurement], alpha: float) -> NDArray[np.float64]:
     """Of the logarithms of measured risks; no cell is known to better than 0.1 %."""
     z_cell = np.array([student_quantile(m.trials, alpha) for m in measured])
-    spread = np.array([(m.ci_high - m.ci_low) / 2 / m.risk for m in measured]) / z_cell
+    spread = np.array([(m.ci_high - m.risk) / m.risk for m in measured]) / z_cell
     return np.asarray(np.maximum(spread, 1e-3) ** 2)
 
 
@@ -225,9 +226,11 @@ def slope_reason(slope: Slope, expected: float) -> Reason:
     low, high = expected - SLOPE_TOLERANCE, expected + SLOPE_TOLERANCE
     if slope.ci_low > high or slope.ci_high < low:
         return Reason.NO_EXPONENT
-    if slope.ci_low < low or slope.ci_high > high:
-        return Reason.EXPONENT_UNSURE
-    return Reason.EXPONENT
+    return (
+        Reason.EXPONENT
+        if low <= slope.ci_low <= slope.ci_high <= high
+        else (Reason.EXPONENT_UNSURE)
+    )
 
 
 def judge_slope(slope: Slope, expected: float) -> Verdict:

@@ -29,7 +29,7 @@ import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
 
 import numpy as np
@@ -40,7 +40,7 @@ from threadpoolctl import ThreadpoolController
 from verify.console import track
 from verify.rates.backends import Backend
 from verify.rates.judge import Verdict
-from verify.rates.known_noise import adjusted
+from verify.rates.known_noise import adjusted, as_stated
 from verify.rates.measure import Measurement, interval, proportion
 from verify.rates.results import Key, Results
 from verify.rates.rows import Control, LevelControl, Row, SlopeControl, SlopeRow
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-LOOKS = tuple(2 ** (k / 2) for k in range(-6, 7))
+LOOKS = tuple(2 ** (k / 2) for k in range(-4, 7))
 """When it is looked at, in units of a task's full number of trials."""
 FEWEST = 32
 """Trials of a first look, at least, where the full number is not smaller."""
@@ -99,6 +99,8 @@ class Seen:
     seed: int
     alpha: float
     """Error budget of an interval at one look."""
+    noise_known: bool = False
+    """Whether noise that was seen is as long as it is stated to be."""
 
     def risk(self, label: str, drawn_as: str | None = None) -> Measurement:
         """The mean of a task's losses, with Student's interval; `drawn_as` names its seed if the
@@ -109,7 +111,9 @@ class Seen:
     def losses(self, label: str) -> Array:
         """Of a task, adjusted by what is known of their noise if that was seen."""
         values = self.values[label]
-        return adjusted(values) if values.ndim == 2 else values
+        if values.ndim == 1:
+            return values
+        return adjusted(values) if self.noise_known else values[:, 0]
 
     def share(self, label: str, column: int) -> Measurement:
         """In how many trials of a task something was so, with the exact interval."""
@@ -206,7 +210,15 @@ class Simulation:
 
     @property
     def seen(self) -> Seen:
-        return Seen(self.values, self.seed, self.alpha)
+        return Seen(self.values, self.seed, self.alpha, self._noise_known)
+
+    @cached_property
+    def _noise_known(self) -> bool:
+        """Of one's own claims it is not."""
+        known = not self.own and as_stated(self.seed)
+        if not known and not self.own and self.console is not None:
+            self.console.print("noise is not as its mechanisms state: losses are taken as they are")
+        return known
 
     def run(self, studies: Sequence[Study]) -> list[list[Check]]:
         """The checks of every study, once no more trials would decide anything."""

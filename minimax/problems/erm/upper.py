@@ -7,15 +7,8 @@ sparsity of the point compared with, s (k) that of the iterates.
 from __future__ import annotations
 
 from minimax.core.best import with_remark
-from minimax.core.bound import (
-    HIDDEN_CONSTANT,
-    Assumption,
-    Optimum,
-    Point,
-    Terms,
-    UpperBound,
-    claimed_bound,
-)
+from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound
+from minimax.core.claimed import HIDDEN_CONSTANT, claimed_bound
 from minimax.core.loss import Loss, squared_distance
 from minimax.core.privacy import Approximate, Privacy, ZeroConcentrated, parameter_names
 from minimax.core.symbolic import LETTERS, Number, library

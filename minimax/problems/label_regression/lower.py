@@ -19,16 +19,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from minimax.core.bound import (
-    Assumption,
-    LowerBound,
-    Optimum,
-    Parts,
-    Point,
-    Prior,
-    Terms,
-    claimed_bound,
-)
+from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
+from minimax.core.claimed import claimed_bound
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, symbols
 from minimax.methods.binary_reports import label_contraction as label_contraction

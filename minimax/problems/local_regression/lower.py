@@ -25,17 +25,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from minimax.core.bound import (
-    Assumption,
-    LowerBound,
-    Optimum,
-    Parts,
-    Point,
-    Prior,
-    Terms,
-    at_least,
-    claimed_bound,
-)
+from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms, at_least
+from minimax.core.claimed import claimed_bound
 from minimax.core.loss import Loss
 from minimax.core.privacy import (
     Approximate,

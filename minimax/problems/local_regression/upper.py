@@ -18,17 +18,9 @@ from collections.abc import Callable
 
 from minimax.core.balls import Ball
 from minimax.core.best import VACUOUS, Best, with_remark
-from minimax.core.bound import (
-    HIDDEN_CONSTANT,
-    Assumption,
-    Optimum,
-    Point,
-    Terms,
-    UpperBound,
-    at_least,
-    claimed_bound,
-)
+from minimax.core.bound import Assumption, Optimum, Point, Terms, UpperBound, at_least
 from minimax.core.calibration import Allowance, report_epsilon, report_signal
+from minimax.core.claimed import HIDDEN_CONSTANT, claimed_bound
 from minimax.core.loss import Loss
 from minimax.core.privacy import Approximate, Privacy, Pure, ZeroConcentrated
 from minimax.core.soft_cap import mean_along, proxy_along, steepness

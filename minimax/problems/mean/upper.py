@@ -11,19 +11,9 @@ import numpy as np
 from scipy import optimize, special
 
 from minimax.core.best import VACUOUS, Best
-from minimax.core.bound import (
-    HIDDEN_CONSTANT,
-    Assumption,
-    Optimum,
-    Point,
-    Rule,
-    Setting,
-    Terms,
-    UpperBound,
-    claimed_bound,
-    rule_at,
-)
+from minimax.core.bound import Assumption, Optimum, Point, Rule, Setting, Terms, UpperBound, rule_at
 from minimax.core.calibration import Allowance, noise_variance
+from minimax.core.claimed import HIDDEN_CONSTANT, claimed_bound
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import FLOATS, LETTERS, Number, library
 from minimax.problems.bounded_mean.problem import BoundedMeanProblem

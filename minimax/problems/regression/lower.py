@@ -10,17 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from minimax.core.bound import (
-    Assumption,
-    LowerBound,
-    Optimum,
-    Parts,
-    Point,
-    Prior,
-    Terms,
-    at_least,
-    claimed_bound,
-)
+from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms, at_least
+from minimax.core.claimed import claimed_bound
 from minimax.core.privacy import (
     Approximate,
     Gaussian,

@@ -11,17 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from minimax.core.best import VACUOUS, Best
-from minimax.core.bound import (
-    Assumption,
-    Optimum,
-    Point,
-    Rule,
-    Setting,
-    Terms,
-    UpperBound,
-    claimed_bound,
-    rule_at,
-)
+from minimax.core.bound import Assumption, Optimum, Point, Rule, Setting, Terms, UpperBound, rule_at
 from minimax.core.calibration import (
     VALUES_ONLY,
     Allowance,
@@ -31,6 +21,7 @@ from minimax.core.calibration import (
     repeated_noise,
     sparse_scales,
 )
+from minimax.core.claimed import claimed_bound
 from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Number, library
 from minimax.methods.noisy_descent import (

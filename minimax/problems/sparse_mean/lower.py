@@ -9,15 +9,8 @@ from __future__ import annotations
 
 import math
 
-from minimax.core.bound import (
-    Assumption,
-    LowerBound,
-    Optimum,
-    Point,
-    Terms,
-    at_least,
-    claimed_bound,
-)
+from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms, at_least
+from minimax.core.claimed import claimed_bound
 from minimax.core.loss import Loss
 from minimax.core.privacy import (
     Approximate,

@@ -6,18 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from minimax.core.best import VACUOUS, Best
-from minimax.core.bound import (
-    HIDDEN_CONSTANT,
-    Assumption,
-    Optimum,
-    Point,
-    Rule,
-    Terms,
-    UpperBound,
-    claimed_bound,
-    rule_at,
-)
+from minimax.core.bound import Assumption, Optimum, Point, Rule, Terms, UpperBound, rule_at
 from minimax.core.calibration import Allowance, Scales, laplace_maximum_rms, sparse_scales
+from minimax.core.claimed import HIDDEN_CONSTANT, claimed_bound
 from minimax.core.privacy import Approximate, Privacy
 from minimax.core.symbolic import LETTERS, Number, library
 from minimax.problems.mean.problem import MeanProblem

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 
-from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms, claimed_bound
+from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms
+from minimax.core.claimed import claimed_bound
 from minimax.core.loss import Loss
 from minimax.core.privacy import (
     Approximate,

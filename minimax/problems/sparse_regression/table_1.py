@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from minimax.core.bound import HIDDEN_CONSTANT, Point, Terms, UpperBound, claimed_bound
+from minimax.core.bound import Point, Terms, UpperBound
+from minimax.core.claimed import HIDDEN_CONSTANT, claimed_bound
 from minimax.core.loss import Loss, squared_distance
 from minimax.core.symbolic import library
 from minimax.problems.erm.upper import EXCESS_RISK

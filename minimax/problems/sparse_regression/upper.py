@@ -13,19 +13,12 @@ import math
 from typing import Literal
 
 from minimax.core.best import VACUOUS, Best
-from minimax.core.bound import (
-    Assumption,
-    Point,
-    Rule,
-    Terms,
-    UpperBound,
-    claimed_bound,
-    rule_at,
-)
+from minimax.core.bound import Assumption, Point, Rule, Terms, UpperBound, rule_at
 from minimax.core.calibration import (
     Allowance,
     repeated_noise,
 )
+from minimax.core.claimed import claimed_bound
 from minimax.core.privacy import Privacy, Pure
 from minimax.core.symbolic import Number, library
 from minimax.methods.noisy_descent import logistic_flatness

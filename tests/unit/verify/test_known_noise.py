@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +14,14 @@ from estimators.core import mechanisms, noise
 from estimators.core.witness import seen_by
 from estimators.mean import NoisyMean
 from minimax.core.privacy import ZeroConcentrated
+from verify.rates import known_noise
 from verify.rates.claim import Claim, Sweep
 from verify.rates.claims import all_claims
-from verify.rates.known_noise import CALLS, NoiseSeen, adjusted
+from verify.rates.grid import Profile
+from verify.rates.judge import Verdict
+from verify.rates.known_noise import CALLS, NoiseSeen, adjusted, as_stated
 from verify.rates.measure import interval, losses_with_noise
+from verify.rates.run import run
 
 ALPHA = 1e-6
 ZEROS = np.zeros(5)
@@ -108,8 +114,61 @@ def test_a_tenth_less_noise_is_found_out_in_time() -> None:
 
 
 def test_few_trials_tell_nothing() -> None:
-    values = drawn(np.random.default_rng(4), 6)
+    values = drawn(np.random.default_rng(4), 20)
     assert np.array_equal(adjusted(values), values[:, 0])
+
+
+def scaled(factor: float) -> Callable[..., object]:
+    """`with_gaussian` with another scale than is stated."""
+    return lambda value, scale, rng: noise.with_gaussian(value, factor * scale, rng)
+
+
+def test_mechanisms_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundredth of the mean square is seen in each of them, for many numbers and for few."""
+    assert all(as_stated(seed) for seed in range(5))
+    for factor in (0.985, 1.015):
+        with monkeypatch.context() as patched:
+            patched.setattr(mechanisms, "with_gaussian", scaled(factor))
+            assert not as_stated(0)
+    for name in ("laplace", "l2", "linf"):
+        key = next(k for k in known_noise.CALLED if name in k and k != ("gaussian", "l2"))
+        right = known_noise.CALLED[key]
+
+        def off(zeros: np.ndarray, rng: np.random.Generator, right: Any = right) -> object:
+            release, entry = right(zeros, rng)
+            return mechanisms.Release(1.02 * release, entry)
+
+        with monkeypatch.context() as patched:
+            patched.setitem(known_noise.CALLED, key, off)
+            assert not as_stated(0)
+
+
+def test_noise_for_few_numbers_is_asked_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = noise.with_gaussian
+
+    def off(value: np.ndarray, scale: float, rng: np.random.Generator) -> object:
+        return right(value, 0.8 * scale if value.size < 10 else scale, rng)
+
+    monkeypatch.setattr(mechanisms, "with_gaussian", off)
+    assert not as_stated(0)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.15])
+def test_a_run_notices_noise_that_is_not_as_stated(
+    factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upper bound that is an equality but for statistics, at a point where these are nothing."""
+    base = {"n": 1000, "d": 100, "sigma": 1.0, "radius": 1.0, "rho": 1e-3}
+    sweep = replace(claim().sweeps[0], base=base, variables=(), asymptotic_point={})
+    short = Profile("short", (0,), 60, 200, 2)
+    asked = replace(claim(), sweeps=(sweep,))
+    before = run([asked], short, seed=1).cells[0]
+    monkeypatch.setattr(mechanisms, "with_gaussian", scaled(factor))
+    after = run([asked], short, seed=1).cells[0]
+    assert before.verdict is Verdict.CONSISTENT
+    assert after.measured.risk == pytest.approx(factor**2 * before.measured.risk, rel=0.1)
+    if factor > 1:
+        assert after.verdict is Verdict.VIOLATED
 
 
 def claim() -> Claim:

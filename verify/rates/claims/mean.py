@@ -162,7 +162,6 @@ PURE_SWEEP = Sweep(
     {**LONGER, "epsilon": 0.5},
     {**ASYMPTOTIC, "epsilon": 1e-3},
     ("n", "epsilon"),
-    weight=2,
     fits=4,
 )
 GDP_SWEEP = Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu"))

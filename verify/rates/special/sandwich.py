@@ -21,6 +21,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,12 +92,13 @@ def _loss(cell: Cell, privacy: SpendablePrivacy, instance: Any, rng: np.random.G
 def _records(cell: Cell, instance: Any, rng: np.random.Generator) -> Array:
     """Of one trial: Gaussian ones, of which there are many, take the place of the last trial's."""
     if isinstance(instance, GaussianInstance):
-        return instance.sample(cell.n, rng, out=_room(cell.n, cell.d))
+        return instance.sample(cell.n, rng, out=_room(cell.n, cell.d, get_ident()))
     return np.asarray(instance.sample(cell.n, rng))
 
 
 @lru_cache(maxsize=1)
-def _room(n: int, d: int) -> Array:
+def _room(n: int, d: int, thread: int) -> Array:
+    """That no other thread writes to."""
     return np.empty((n, d))
 
 
