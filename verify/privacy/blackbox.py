@@ -37,7 +37,7 @@ import numpy as np
 
 from minimax.core.privacy import Approximate, Privacy, Pure
 from verify.privacy.budget import Counts, delta_of, noticed_from, refutes
-from verify.privacy.events import Event, promising_events
+from verify.privacy.events import Event, deviations, promising_events
 from verify.privacy.neighbours import Neighbours
 from verify.privacy.outcomes import CannotAudit, Outcome, Subject
 from verify.privacy.statistics import Layout, Pair, joined_pair, learned
@@ -116,6 +116,11 @@ class _Asked:
     events: list[Event] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
     """Of the events, on what is fresh."""
+    apart: float = 0.0
+    """How many deviations the two sides are apart in any statistic."""
+    worth: float = 0.0
+    """By which pairs are chosen: what is hoped of the next events, by the deviations of what was
+    seen so far, and what the last ones showed, which no choice among many has flattered."""
 
     @property
     def promise(self) -> float:
@@ -274,7 +279,7 @@ def search(
         for count, batch in stages[1:]:
             for each in asked:
                 _learn(each, claim, stages[-1][1], judge.level, layout, clock)
-            asked = sorted(asked, key=lambda each: -each.promise)[:count]
+            asked = _kept(asked, count)
             tell(f"{subject.name}: stage {done + 1} of {len(stages)}, {batch} releases a side")
             for new in _played(asked, subject, judge, batch, layout, clock):
                 if any(refutes(claim, test.budget) for test in new):
@@ -290,6 +295,17 @@ def search(
     used = sum(2 * each.drawn for each in begun)
     about = tuple(pair.about for pair in neighbours)
     return Search(tuple(tested), about, used, done, stopped, tuple(notices), _curve(asked))
+
+
+def _kept(asked: Sequence[_Asked], count: int) -> list[_Asked]:
+    """The most promising pairs, and for half of the places those whose sides are most apart.
+
+    From few releases the promise of an event is mostly noise where the budget is small; whether the
+    sides can be told apart at all shows much earlier.
+    """
+    ranked = sorted(asked, key=lambda each: -each.worth)
+    promising, others = ranked[: (count + 1) // 2], ranked[(count + 1) // 2 :]
+    return [*promising, *sorted(others, key=lambda each: -each.apart)[: count // 2]]
 
 
 def _played(
@@ -386,6 +402,7 @@ def _learn(
 ) -> None:
     """Statistics from one half of all that was released, thresholds from the other."""
     clock.check()
+    shown = max((deviations(counts, claim) for counts in each.counts), default=0.0)
     each.next_stage()
     whole = joined_pair(each.seen)
     half = len(whole.first) // 2
@@ -395,4 +412,7 @@ def _learn(
     )
     statistics = learned(first, layout)
     share = level / (LAST_PAIRS * EVENTS)
-    each.events = promising_events(statistics, second, claim, drawn, share)[:EVENTS]
+    every = promising_events(statistics, second, claim, drawn, share)
+    each.events = every[:EVENTS]
+    each.apart = max((event.apart for event in every), default=0.0)
+    each.worth = each.promise * math.sqrt(len(second.first) / drawn) + shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,9 @@ from verify.privacy.statistics import Array, Pair, Statistic
 Side = Literal[">=", "<="]
 CANDIDATES = 200
 """Thresholds that are tried."""
+UNSEEN = 20
+"""Pairs that might as well have disagreed, in the spread of an excess: of many events that are tried
+some rare one always looks good."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,8 @@ class Event:
     swapped: bool
     promise: float
     """The lower bound on the budget that it is hoped to give, about: to choose by."""
+    apart: float = 0.0
+    """How many deviations the two sides are apart in this statistic, wherever it is cut."""
 
     @property
     def about(self) -> str:
@@ -60,9 +65,13 @@ class Event:
 def promising_events(
     statistics: Sequence[Statistic], pair: Pair, claim: Privacy, drawn: int, level: float
 ) -> list[Event]:
-    """The best event of each statistic on these releases, the most promising first."""
+    """The best event of each statistic on these releases, the most promising first.
+
+    Of events with the very same promise, which are one event in other words, the first is kept.
+    """
     found = [_best_event(each, pair, claim, drawn, level) for each in statistics]
-    return sorted(found, key=lambda event: -event.promise)
+    told = {event.promise: event for event in reversed(found)}
+    return sorted(told.values(), key=lambda event: -event.promise)
 
 
 def _best_event(
@@ -72,15 +81,22 @@ def _best_event(
     thresholds = _thresholds(first, second)
     best = Event(statistic, float(thresholds[0]), ">=", False, -math.inf)
     sides: tuple[Side, ...] = (">=", "<=")
+    apart = 0.0
     for side in sides:
         p, q, both = _tails(first, second, thresholds, side)
+        apart = max(apart, float(_apart(p, q, len(first)).max()))
         for swapped in (False, True):
             chances = (q, p) if swapped else (p, q)
             hoped = _promise(*chances, both, len(first), claim, drawn, level)
             at = int(np.argmax(hoped))
             if hoped[at] > best.promise:
                 best = Event(statistic, float(thresholds[at]), side, swapped, float(hoped[at]))
-    return best
+    return replace(best, apart=apart)
+
+
+def _apart(p: Array, q: Array, n: int) -> Array:
+    """How many deviations two chances are apart, of n releases each."""
+    return np.asarray(np.abs(p - q) / np.sqrt((p * (1 - p) + q * (1 - q) + 1 / n) / n))
 
 
 def _thresholds(first: Array, second: Array) -> Array:
@@ -115,17 +131,29 @@ def _promise(
     and then how many deviations p and q are apart.
     """
     if isinstance(claim, (Pure, Approximate)):
-        ratio = math.exp(claim.epsilon)
-        excess = p - ratio * q
-        spread = np.sqrt(p + ratio**2 * q - 2 * ratio * both - excess**2 + 1 / n)
-        return np.asarray(
-            (excess - delta_of(claim) - spread / math.sqrt(n)) / spread * math.sqrt(drawn)
-        )
+        return np.asarray((_excess(p, q, both, n, claim) - 1) * math.sqrt(drawn / n))
     z = -float(special.ndtri(level / 2))
     low, high = _wilson(p, n, 1.0)[0], _wilson(q, n, 1.0)[1]
     tested = least_budget(claim, _wilson(low, drawn, z)[0], _wilson(high, drawn, z)[1])
-    apart = (p - q) / np.sqrt((p * (1 - p) + q * (1 - q) + 1 / n) / n)
+    apart = np.sign(p - q) * _apart(p, q, n)
     return np.asarray(tested + 1e-3 * least_budget(claim, low, high) + 1e-6 * apart)
+
+
+def _excess(p: Array, q: Array, both: Array, n: int, claim: Pure | Approximate) -> Array:
+    """By how many deviations n pairs exceed the claim."""
+    ratio = math.exp(claim.epsilon)
+    excess = p - ratio * q
+    spread = np.sqrt(p + ratio**2 * q - 2 * ratio * both - excess**2 + UNSEEN / n)
+    return np.asarray((excess - delta_of(claim)) / spread * math.sqrt(n))
+
+
+def deviations(counts: Counts, claim: Privacy) -> float:
+    """By how many deviations an event exceeds a claim about ratios; 0 for other claims."""
+    if not (counts.drawn and isinstance(claim, (Pure, Approximate))):
+        return 0.0
+    n = counts.drawn
+    p, q, both = (np.array(each / n) for each in (counts.likelier, counts.rarer, counts.both))
+    return float(_excess(p, q, both, n, claim))
 
 
 def _wilson(share: Array, n: int, z: float) -> tuple[Array, Array]:

@@ -39,8 +39,9 @@ BOOSTED: dict[str, dict[str, Any]] = {
 }
 """What is rare and plain, and what is common and hardly to be seen: the rows of each side that are
 used, and the share of them that a leaf must have."""
-BINS = 12
-"""Into which each number of a release is cut, to add up what the numbers tell one by one."""
+BINS = (4, 12)
+"""Into which each number of a release is cut, to add up what the numbers tell one by one: few where
+each tells little, since with many their noise adds up too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,19 +285,36 @@ def _independent(pair: Pair, width: int) -> list[Statistic]:
     """
     if width < 2:
         return []
+    return [*(_own_odds(pair, width, bins) for bins in BINS), _votes(pair, width)]
+
+
+def _votes(pair: Pair, width: int) -> Statistic:
+    """How many numbers lie on the side of their median that is likelier on X: no weight is learned,
+    so that none is wrong where all of them tell the same."""
+    first, second = (side.numbers[:, :width] for side in pair)
+    medians = np.nanmedian(np.vstack([first, second]), axis=0)
+    signs = np.sign((first > medians).mean(axis=0) - (second > medians).mean(axis=0))
+
+    def votes(table: Table) -> Array:
+        return np.asarray((table.numbers[:, :width] > medians) @ signs)
+
+    return Statistic("how many numbers are on their likelier side", votes)
+
+
+def _own_odds(pair: Pair, width: int, bins: int) -> Statistic:
     columns = zip(pair.first.numbers.T[:width], pair.second.numbers.T[:width], strict=True)
-    bins = [_binned(*column) for column in columns]
+    cuts = [_binned(*column, bins) for column in columns]
 
     def odds(table: Table) -> Array:
-        return np.asarray(sum(cut(table.numbers[:, j]) for j, cut in enumerate(bins)))
+        return np.asarray(sum(cut(table.numbers[:, j]) for j, cut in enumerate(cuts)))
 
-    return [Statistic("the numbers' own odds, together", odds)]
+    return Statistic(f"the numbers' own odds, by {bins} bins, together", odds)
 
 
-def _binned(first: Array, second: Array) -> _Bins:
+def _binned(first: Array, second: Array, bins: int) -> _Bins:
     pooled = np.concatenate([first, second])
     known = pooled[~np.isnan(pooled)]
-    shares = np.linspace(0, 1, BINS + 1)[1:-1]
+    shares = np.linspace(0, 1, bins + 1)[1:-1]
     edges = np.unique(np.quantile(known, shares)) if len(known) else np.empty(0)
     here, there = (
         np.bincount(_bin(side, edges), minlength=len(edges) + 2) + 0.5 for side in (first, second)
