@@ -41,7 +41,7 @@ from verify.privacy.events import Event, deviations, promising_events
 from verify.privacy.neighbours import Neighbours
 from verify.privacy.outcomes import CannotAudit, Outcome, Subject
 from verify.privacy.statistics import Layout, Pair, joined_pair, learned
-from verify.privacy.wager import Capital
+from verify.privacy.wager import Capital, Levels
 
 FIRST_SHARE = 0.1
 """Of all releases, for the first look at every pair."""
@@ -116,6 +116,8 @@ class _Asked:
     events: list[Event] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
     """Of the events, on what is fresh."""
+    levels: list[Levels] = field(default_factory=list)
+    """The same for the wager, which may be on a ramp."""
     apart: float = 0.0
     """How many deviations the two sides are apart in any statistic."""
     worth: float = 0.0
@@ -137,6 +139,9 @@ class _Asked:
             counts.plus(event.counts(part))
             for event, counts in zip(self.events, self.counts, strict=True)
         ]
+        more = [event.levels(part) for event in self.events]
+        earlier = self.levels or [np.zeros_like(each) for each in more]
+        self.levels = [a + b for a, b in zip(earlier, more, strict=True)]
 
     def next_stage(self) -> None:
         """What was fresh may be learned from."""
@@ -145,7 +150,7 @@ class _Asked:
 
     def await_counts(self) -> None:
         """Nothing of this stage's batch was seen yet."""
-        self.counts = [Counts(0, 0, 0, 0) for _ in self.events]
+        self.counts, self.levels = [Counts(0, 0, 0, 0) for _ in self.events], []
 
 
 @dataclass
@@ -185,22 +190,24 @@ class _Judge:
                 event.about,
                 counts,
                 share,
-                self._budget(counts, share, number, complete),
+                self._budget(counts, levels, share, number, complete),
             )
             for each in asked
-            for event, counts in zip(each.events, each.counts, strict=True)
+            for event, counts, levels in zip(each.events, each.counts, each.levels, strict=True)
         ]
 
-    def _budget(self, counts: Counts, share: float, events: int, complete: bool) -> float:
+    def _budget(
+        self, counts: Counts, levels: Levels, share: float, events: int, complete: bool
+    ) -> float:
         if self.capital is None:
             return counts.budget_by_chances(self.claim, share)
-        wagered = self.capital.least_ratio(counts.agreement, events, self.error / 2)
+        wagered = self.capital.least_ratio(levels, events, self.error / 2)
         return max(wagered, counts.budget_by_chances(self.claim, share / 2) if complete else 0.0)
 
     def close(self, asked: Sequence[_Asked]) -> None:
         """The stage is over and has refuted nothing."""
         if self.capital is not None:
-            self.capital.close([counts.agreement for each in asked for counts in each.counts])
+            self.capital.close([levels for each in asked for levels in each.levels])
 
 
 class OutOfTime(Exception):
