@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minimax.core.privacy import Approximate, Privacy, Pure
-from verify.privacy.budget import Counts, delta_of, noticed_from, refutes
+from verify.privacy.budget import Counts, delta_of, noticed_from, refutes, stated
 from verify.privacy.events import Event, deviations, promising_events
 from verify.privacy.neighbours import Neighbours
 from verify.privacy.outcomes import CannotAudit, Outcome, Subject
@@ -48,6 +48,8 @@ FIRST_SHARE = 0.1
 LEAST_BATCH = 40
 QUICK = 60
 """Releases a side for a look at what is plain; twice as many test it."""
+PLAIN = 2.0
+"""Times the claim that they must show for an end."""
 PATIENCE = 10
 """Seconds by the clock for each that the processor may take: for mechanisms that wait."""
 LAST_PAIRS = 2
@@ -294,7 +296,7 @@ def search(
                     break
             tested += new
             done += 1
-            if stopped == "refuted":
+            if stopped == "refuted" and (batch > 2 * QUICK or _plain(claim, tested)):
                 break
             judge.close(asked)
     except OutOfTime:
@@ -302,6 +304,11 @@ def search(
     used = sum(2 * each.drawn for each in begun)
     about = tuple(pair.about for pair in neighbours)
     return Search(tuple(tested), about, used, done, stopped, tuple(notices), _curve(asked))
+
+
+def _plain(claim: Privacy, tested: Sequence[Tested]) -> bool:
+    """Whether a bound from a few releases is far above the claim: if not, more show more."""
+    return max(test.budget for test in tested) > PLAIN * stated(claim)
 
 
 def _kept(asked: Sequence[_Asked], count: int) -> list[_Asked]:
