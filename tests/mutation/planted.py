@@ -407,8 +407,8 @@ MUTANTS = (
     Mutant(
         "seed: the same noise in every fit",
         BASE,
-        "        return np.random.default_rng(random_state)\n",
-        "        return np.random.default_rng(0 if random_state is None else random_state)\n",
+        "        return np.random.Generator(system_bits())\n",
+        "        return np.random.default_rng(0)\n",
         (HYGIENE, "-k", "unseeded"),
     ),
     Mutant(

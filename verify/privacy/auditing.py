@@ -189,7 +189,7 @@ def audit(
     values : all that an entry of the data may be, if it is one of a few
     neighbours : pairs (X, X') of one's own instead, or `query_answers(...)`, `histograms(...)`
     releases : drawn at most, in all; None: 200,000, and up to five times as many for claims below
-        1/2, whose events are closer
+        1, whose events are closer
     confidence : that no claim is refuted which holds, and that `lower` is below the real number
     seconds : of the processor, after which the audit stops (at the next look at the clock)
     tell : is called with a line about progress
@@ -230,7 +230,7 @@ def audit(
 
 def enough_releases(claim: Privacy) -> int:
     """How many releases a claim is given unless told otherwise."""
-    more = 0.5 / max(stated(claim), 1e-9)
+    more = 1 / max(stated(claim), 1e-9)
     return min(int(RELEASES * max(more, 1.0)), MOST_RELEASES)
 
 

@@ -36,18 +36,20 @@ from typing import NamedTuple
 import numpy as np
 
 from minimax.core.privacy import Approximate, Privacy, Pure
-from verify.privacy.budget import Counts, delta_of, noticed_from, refutes
-from verify.privacy.events import Event, promising_events
+from verify.privacy.budget import Counts, delta_of, noticed_from, refutes, stated
+from verify.privacy.events import Event, deviations, promising_events
 from verify.privacy.neighbours import Neighbours
 from verify.privacy.outcomes import CannotAudit, Outcome, Subject
 from verify.privacy.statistics import Layout, Pair, joined_pair, learned
-from verify.privacy.wager import Capital
+from verify.privacy.wager import Capital, Levels
 
 FIRST_SHARE = 0.1
 """Of all releases, for the first look at every pair."""
 LEAST_BATCH = 40
 QUICK = 60
 """Releases a side for a look at what is plain; twice as many test it."""
+PLAIN = 2.0
+"""Times the claim that they must show for an end."""
 PATIENCE = 10
 """Seconds by the clock for each that the processor may take: for mechanisms that wait."""
 LAST_PAIRS = 2
@@ -116,6 +118,13 @@ class _Asked:
     events: list[Event] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
     """Of the events, on what is fresh."""
+    levels: list[Levels] = field(default_factory=list)
+    """The same for the wager, which may be on a ramp."""
+    apart: float = 0.0
+    """How many deviations the two sides are apart in any statistic."""
+    worth: float = 0.0
+    """By which pairs are chosen: what is hoped of the next events, by the deviations of what was
+    seen so far, and what the last ones showed, which no choice among many has flattered."""
 
     @property
     def promise(self) -> float:
@@ -132,6 +141,9 @@ class _Asked:
             counts.plus(event.counts(part))
             for event, counts in zip(self.events, self.counts, strict=True)
         ]
+        more = [event.levels(part) for event in self.events]
+        earlier = self.levels or [np.zeros_like(each) for each in more]
+        self.levels = [a + b for a, b in zip(earlier, more, strict=True)]
 
     def next_stage(self) -> None:
         """What was fresh may be learned from."""
@@ -140,7 +152,7 @@ class _Asked:
 
     def await_counts(self) -> None:
         """Nothing of this stage's batch was seen yet."""
-        self.counts = [Counts(0, 0, 0, 0) for _ in self.events]
+        self.counts, self.levels = [Counts(0, 0, 0, 0) for _ in self.events], []
 
 
 @dataclass
@@ -180,22 +192,24 @@ class _Judge:
                 event.about,
                 counts,
                 share,
-                self._budget(counts, share, number, complete),
+                self._budget(counts, levels, share, number, complete),
             )
             for each in asked
-            for event, counts in zip(each.events, each.counts, strict=True)
+            for event, counts, levels in zip(each.events, each.counts, each.levels, strict=True)
         ]
 
-    def _budget(self, counts: Counts, share: float, events: int, complete: bool) -> float:
+    def _budget(
+        self, counts: Counts, levels: Levels, share: float, events: int, complete: bool
+    ) -> float:
         if self.capital is None:
             return counts.budget_by_chances(self.claim, share)
-        wagered = self.capital.least_ratio(counts.agreement, events, self.error / 2)
+        wagered = self.capital.least_ratio(levels, events, self.error / 2)
         return max(wagered, counts.budget_by_chances(self.claim, share / 2) if complete else 0.0)
 
     def close(self, asked: Sequence[_Asked]) -> None:
         """The stage is over and has refuted nothing."""
         if self.capital is not None:
-            self.capital.close([counts.agreement for each in asked for counts in each.counts])
+            self.capital.close([levels for each in asked for levels in each.levels])
 
 
 class OutOfTime(Exception):
@@ -274,7 +288,7 @@ def search(
         for count, batch in stages[1:]:
             for each in asked:
                 _learn(each, claim, stages[-1][1], judge.level, layout, clock)
-            asked = sorted(asked, key=lambda each: -each.promise)[:count]
+            asked = _kept(asked, count)
             tell(f"{subject.name}: stage {done + 1} of {len(stages)}, {batch} releases a side")
             for new in _played(asked, subject, judge, batch, layout, clock):
                 if any(refutes(claim, test.budget) for test in new):
@@ -282,7 +296,7 @@ def search(
                     break
             tested += new
             done += 1
-            if stopped == "refuted":
+            if stopped == "refuted" and (batch > 2 * QUICK or _plain(claim, tested)):
                 break
             judge.close(asked)
     except OutOfTime:
@@ -290,6 +304,22 @@ def search(
     used = sum(2 * each.drawn for each in begun)
     about = tuple(pair.about for pair in neighbours)
     return Search(tuple(tested), about, used, done, stopped, tuple(notices), _curve(asked))
+
+
+def _plain(claim: Privacy, tested: Sequence[Tested]) -> bool:
+    """Whether a bound from a few releases is far above the claim: if not, more show more."""
+    return max(test.budget for test in tested) > PLAIN * stated(claim)
+
+
+def _kept(asked: Sequence[_Asked], count: int) -> list[_Asked]:
+    """The most promising pairs, and for half of the places those whose sides are most apart.
+
+    From few releases the promise of an event is mostly noise where the budget is small; whether the
+    sides can be told apart at all shows much earlier.
+    """
+    ranked = sorted(asked, key=lambda each: -each.worth)
+    promising, others = ranked[: (count + 1) // 2], ranked[(count + 1) // 2 :]
+    return [*promising, *sorted(others, key=lambda each: -each.apart)[: count // 2]]
 
 
 def _played(
@@ -386,6 +416,7 @@ def _learn(
 ) -> None:
     """Statistics from one half of all that was released, thresholds from the other."""
     clock.check()
+    shown = max((deviations(counts, claim) for counts in each.counts), default=0.0)
     each.next_stage()
     whole = joined_pair(each.seen)
     half = len(whole.first) // 2
@@ -395,4 +426,7 @@ def _learn(
     )
     statistics = learned(first, layout)
     share = level / (LAST_PAIRS * EVENTS)
-    each.events = promising_events(statistics, second, claim, drawn, share)[:EVENTS]
+    every = promising_events(statistics, second, claim, drawn, share)
+    each.events = every[:EVENTS]
+    each.apart = max((event.apart for event in every), default=0.0)
+    each.worth = each.promise * math.sqrt(len(second.first) / drawn) + shown

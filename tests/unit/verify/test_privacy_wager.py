@@ -13,8 +13,10 @@ from minimax import Gaussian, Pure
 from verify.privacy import audit, query_answers
 from verify.privacy.blackbox import PART, _Judge, search
 from verify.privacy.budget import Counts, least_budget, refutes
-from verify.privacy.outcomes import subject
-from verify.privacy.wager import Agreement, Capital, exceeds, least_ratio
+from verify.privacy.events import Event
+from verify.privacy.outcomes import Outcome, subject
+from verify.privacy.statistics import Pair, Statistic, Table
+from verify.privacy.wager import Agreement, Capital, exceeds, least_ratio, log_wealth
 
 
 def size(chances, m, epsilon, delta, level):
@@ -123,9 +125,9 @@ def test_a_large_batch_is_looked_at_in_parts_and_intervals_wait_for_all_of_it():
     assert judge.parts(10) == [10]
     assert _Judge.of(Gaussian(0.1), 1e-3, 4).parts(9 * PART) == [9 * PART]
     surely = Counts.independent(4000, 0, PART)
-    assert judge._budget(surely, 1e-5, 1, complete=True) > judge._budget(
-        surely, 1e-5, 1, complete=False
-    )
+    table = surely.agreement.levels
+    whole, part = (judge._budget(surely, table, 1e-5, 1, complete=c) for c in (True, False))
+    assert whole > part
 
 
 def test_a_broken_claim_at_a_small_epsilon_is_refuted_before_its_batch_is_complete():
@@ -144,3 +146,40 @@ def test_a_broken_claim_at_a_small_epsilon_is_refuted_before_its_batch_is_comple
     assert found.releases < 160_000
     assert found.best is not None
     assert 0.1 < found.best.budget < 0.13
+
+
+def ramped(width):
+    """The sum of twenty numbers' sides, in an event as it would be chosen."""
+    votes = Statistic("votes", lambda table: np.tanh(table.numbers / 10).sum(axis=1))
+    return Event(votes, 9.0, ">=", True, 0.0, width)
+
+
+def reports(m, rng):
+    """Twenty reports of 0 and of 1 with the same Laplace noise: epsilon = 0.2 in all."""
+    noise = rng.laplace(scale=100.0, size=(m, 20))
+    return Pair(*(Table(value + noise, [Outcome((), "")] * m) for value in (0.0, 1.0)))
+
+
+def test_a_ramp_shows_what_bits_do_not():
+    pair = reports(100_000, np.random.default_rng(0))
+    won = {width: log_wealth(ramped(width).levels(pair), 0.1, 0.0, 0.1) for width in (0.0, 4.0)}
+    assert won[4.0] > won[0.0] + 3
+    assert log_wealth(ramped(4.0).levels(pair), 0.2, 0.0, 0.2) < 1  # the control: what is true
+    bits = ramped(0.0)
+    assert bits.levels(pair).tolist() == bits.counts(pair).agreement.levels.tolist()
+    assert ramped(4.0).levels(pair).sum() == 100_000
+    assert "the more so" in ramped(4.0).about
+
+
+def test_the_size_of_a_ramp_is_at_most_its_level():
+    """E X = e^eps E Y exactly, X and Y nearly one number."""
+    rng = np.random.default_rng(1)
+    epsilon, level, wrong = 0.5, 0.05, 0
+    for _ in range(300):
+        y = rng.integers(0, 9, size=200)
+        kept = rng.random(200) < math.exp(epsilon) / 2
+        x = np.where(kept, 2 * y, 0)
+        cells = np.bincount(x * 17 + y, minlength=289).reshape(17, 17).astype(float)
+        wrong += exceeds(cells, epsilon, 0.0, level, epsilon)
+    assert special.bdtrc(wrong - 1, 300, level) > 1e-3
+    assert exceeds(cells, 0.1, 0.0, level, 0.1)  # the control
