@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from estimators import SparseResidualClippedRegression, sparse_phases, sparse_residual_clipped
-from estimators.core import mechanisms, purse
+from estimators import SparseResidualClippedRegression, sparse_phases
+from estimators.core import design, mechanisms, purse
 from estimators.core.mechanisms import Release
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from tests.effort import part
@@ -171,7 +171,7 @@ class Unclipped:
 @pytest.mark.parametrize(
     ("home", "name", "replaced"),
     [
-        (sparse_residual_clipped, "clipped_entries", lambda X, bound: X),
+        (design, "clipped_entries", lambda X, bound: X),
         (sparse_phases, "np", Unclipped("clip", 0)),
         (sparse_phases, "np", Unclipped("maximum", 1)),
     ],

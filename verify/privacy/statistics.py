@@ -39,6 +39,8 @@ BOOSTED: dict[str, dict[str, Any]] = {
 }
 """What is rare and plain, and what is common and hardly to be seen: the rows of each side that are
 used, and the share of them that a leaf must have."""
+FAR = 1e30
+"""Numbers are told apart up to here."""
 NEAR = 0.07
 """Of the distance of quartiles: that far from its median a number has hardly a side."""
 BINS = (4, 12)
@@ -303,12 +305,15 @@ def _votes(pair: Pair, width: int) -> Statistic:
     """How many numbers lie on the side of their median that is likelier on X: no weight is learned,
     so that none is wrong where all of them tell the same. Near the median a vote is a part of one.
     """
-    first, second = (side.numbers[:, :width] for side in pair)
-    low, medians, high = np.nanquantile(np.vstack([first, second]), [0.25, 0.5, 0.75], axis=0)
-    near = np.maximum(NEAR * (high - low), np.finfo(float).tiny)
+    first, second = (np.clip(side.numbers[:, :width], -FAR, FAR) for side in pair)
+    both = np.vstack([first, second])
+    both[:, np.isnan(both).all(axis=0)] = 0.0  # where there is no number, none votes
+    low, medians, high = np.nanquantile(both, [0.25, 0.5, 0.75], axis=0)
+    near = np.maximum(NEAR * (high - low), 1 / FAR)
 
     def sides(numbers: Array) -> Array:
-        return np.tanh(np.nan_to_num((numbers[:, :width] - medians) / near))
+        away = np.clip(numbers[:, :width], -FAR, FAR) - medians
+        return np.tanh(np.nan_to_num(away / near))
 
     signs = np.sign(sides(first).mean(axis=0) - sides(second).mean(axis=0))
     return Statistic(
@@ -350,7 +355,7 @@ def _classifier(
 ) -> Statistic | None:
     """One of them; None where nothing varies."""
     sides = [side.numbers[:rows] for side in pair]
-    shown = np.clip(np.vstack(sides), -1e30, 1e30)
+    shown = np.clip(np.vstack(sides), -FAR, FAR)
     varied = np.nanmax(shown, axis=0, initial=-np.inf) > np.nanmin(shown, axis=0, initial=np.inf)
     if not varied.any():
         return None
@@ -367,8 +372,6 @@ def _classifier(
 
     def odds(table: Table) -> Array:
         with threadpool_limits(1):
-            return np.asarray(
-                model.decision_function(np.clip(table.numbers[:, varied], -1e30, 1e30))
-            )
+            return np.asarray(model.decision_function(np.clip(table.numbers[:, varied], -FAR, FAR)))
 
     return Statistic(about, odds)

@@ -15,7 +15,7 @@ from verify.privacy.blackbox import PART, _Judge, search
 from verify.privacy.budget import Counts, least_budget, refutes
 from verify.privacy.events import Event
 from verify.privacy.outcomes import Outcome, subject
-from verify.privacy.statistics import Pair, Statistic, Table
+from verify.privacy.statistics import Pair, Statistic, Table, _votes
 from verify.privacy.wager import Agreement, Capital, exceeds, least_ratio, log_wealth
 
 
@@ -183,3 +183,17 @@ def test_the_size_of_a_ramp_is_at_most_its_level():
         wrong += exceeds(cells, epsilon, 0.0, level, epsilon)
     assert special.bdtrc(wrong - 1, 300, level) > 1e-3
     assert exceeds(cells, 0.1, 0.0, level, 0.1)  # the control
+
+
+def test_a_column_without_numbers_has_no_vote():
+    """Nor do those that are infinite break the count; the third column tells the sides apart."""
+    rng = np.random.default_rng(0)
+    drawn = rng.standard_normal((2, 400, 3))
+    drawn[:, :, 0] = np.nan
+    drawn[:, ::3, 1] = np.inf
+    drawn[0, :, 2] += 2.0
+    pair = Pair(*(Table(side, np.zeros((400, 0), dtype=int)) for side in drawn))
+    votes = _votes(pair, 3)
+    first, second = (votes(table) for table in pair)
+    assert np.isfinite([first, second]).all()
+    assert first.mean() > second.mean() + 0.5
