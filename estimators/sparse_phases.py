@@ -259,9 +259,10 @@ class SparseRun:
         """The chosen columns, and what shortens their rows to `length`: kept while both stay."""
         place = self._place
         if self.held is None or self.held[0] != place:
-            columns = self.design.X[:, self.support]
-            dense = columns.toarray() if sparse.issparse(columns) else columns
-            block = np.asarray(dense, dtype=float)
+            X = self.design.X
+            is_sparse = sparse.issparse(X)
+            columns = X[:, self.support].toarray() if is_sparse else X.take(self.support, axis=1)
+            block = np.asarray(columns, dtype=float)
             norms = np.sqrt(np.einsum("ij,ij->i", block, block))
             self.held = place, (block, self.length / np.maximum(norms, self.length))
         return self.held[1]

@@ -200,7 +200,7 @@ def _composition(
     if kind is Gaussian:
         return _composed_gaussian(ledger)
     assert delta is not None
-    return _total_approximate(ledger, delta)
+    return _total_approximate(_essentials(ledger), delta)
 
 
 def _composed_gaussian(ledger: Ledger) -> Gaussian:
@@ -216,24 +216,23 @@ def _scope(ledger: Ledger) -> Scope:
 
 
 def _parts(ledger: Ledger) -> list[Ledger]:
-    """What each group of records took part in, without repetitions."""
-    names = {entry.part for entry in ledger} - {""} or {""}
-    found = {
-        tuple(_essentials(entry) for entry in ledger if entry.part in ("", name)) for name in names
-    }
-    return list(found)
+    """What each group of records took part in."""
+    names = {entry.part for entry in ledger} - {""}
+    if len(names) <= 1:
+        return [ledger]
+    return [tuple(e for e in ledger if e.part in ("", name)) for name in sorted(names)]
 
 
-def _essentials(entry: LedgerEntry) -> LedgerEntry:
-    """The entry without what composition does not need, so that results are shared by the cache."""
-    return replace(entry, sensitivity=1.0, scale=1.0, about="", part="")
+def _essentials(ledger: Ledger) -> Ledger:
+    """Entries without what composition does not need: results are shared by the cache."""
+    return tuple(replace(e, sensitivity=1.0, scale=1.0, about="", part="") for e in ledger)
 
 
 def delta_at(ledger: Ledger, epsilon: float) -> float:
     """The delta that the ledger gives at this epsilon: between 0 and 1, and no less than it is."""
     if not 0 <= epsilon < math.inf:
         raise ValueError(f"epsilon must be at least 0 and finite, got {epsilon!r}")
-    return max(_delta_at(part, float(epsilon)) for part in _parts(tuple(ledger)))
+    return max(_delta_at(_essentials(part), float(epsilon)) for part in _parts(tuple(ledger)))
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,9 @@ gradient step; the matrix itself is never copied, made dense or changed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,15 +89,17 @@ def surely_within(held: Any) -> bool:
 class Design:
     """X with its row norms and the products that gradient methods need."""
 
-    def __init__(self, X: Any, norms: Array | None = None) -> None:
-        """`norms` of the rows, where they are known, are at most LARGEST/2."""
+    def __init__(self, X: Any, *, within: float = np.inf) -> None:
+        """`within`: what the norms of the rows are known not to exceed."""
         self.X = X
         self.n, self.d = X.shape
+        if within <= LARGEST / 2:
+            return
         with np.errstate(over="ignore"):
-            self.norms = self._norms() if norms is None else norms
-        if not self.norms.max(initial=0.0) <= LARGEST / 2:  # an entry is at most its row's norm
+            norms = self.norms
+        if not norms.max(initial=0.0) <= LARGEST / 2:  # an entry is at most its row's norm
             self.X = clamped(X)
-            self.norms = self._norms()
+            del self.norms
 
     @classmethod
     def checked(cls, X: Any, settled: Callable[[Any], Any]) -> Design:
@@ -107,10 +111,11 @@ class Design:
         if isinstance(X, Design):
             return X
         if not sparse.issparse(X):
+            design = cls(X, within=0.0)
             with np.errstate(over="ignore", invalid="ignore"):
-                norms = np.sqrt(np.einsum("ij,ij->i", X, X))
+                norms = design.norms
             if norms.max(initial=0.0) <= LARGEST / 2:
-                return cls(X, norms)
+                return design
         return cls(settled(X))
 
     @classmethod
@@ -118,11 +123,14 @@ class Design:
         """The design of entries clipped to [-bound, bound]. Those of a dense X are not checked yet:
         it is read once if none is outside, else `settled` checks them."""
         if sparse.issparse(X):
-            return cls(clipped_entries(X, bound))
-        norms = _norms_within(X, bound)
-        return cls(clipped_entries(settled(X), bound)) if norms is None else cls(X, norms)
+            X = clipped_entries(X, bound)
+        elif not _entries_within(X, bound):
+            X = clipped_entries(settled(X), bound)
+        return cls(X, within=bound * math.sqrt(X.shape[1]))
 
-    def _norms(self) -> Array:
+    @cached_property
+    def norms(self) -> Array:
+        """The l2 norms of the rows: found when they are asked for."""
         if sparse.issparse(self.X):
             return np.sqrt(self._squared() @ np.ones(self.d))
         return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
@@ -220,15 +228,14 @@ class Design:
         return max(1, size // (8 * max(1, self.d)))
 
 
-def _norms_within(X: Array, bound: float) -> Array | None:
-    """The l2 norms of the rows, if all entries lie in [-bound, bound]: a chunk stays in cache."""
-    norms = np.empty(len(X))
+def _entries_within(X: Array, bound: float) -> bool:
+    """Whether all entries lie in [-bound, bound]: a chunk stays in cache. No, if one is not a
+    number."""
     for rows in _chunks(len(X), max(1, CACHED // (8 * max(1, X.shape[1])))):
         part = X[rows]
         if not (part.max(initial=0.0) <= bound and part.min(initial=0.0) >= -bound):
-            return None  # nor if one is not a number
-        norms[rows] = np.sqrt(np.einsum("ij,ij->i", part, part))
-    return norms
+            return False
+    return True
 
 
 def _chunks(n: int, rows: int) -> Iterator[slice]:

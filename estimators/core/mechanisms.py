@@ -330,10 +330,10 @@ def bisected_quantile(
     check_positive(low=low, high=high)
     bottom, top = math.log(low), math.log(high)
     each = np.ones(len(sizes)) if weights is None else np.clip(weights, 0.0, 1.0)
+    wanted = quantile * float(each.sum())
     for _ in range(queries):
         middle = (bottom + top) / 2
-        surplus = np.where(sizes <= math.exp(middle), 1 - quantile, -quantile)
-        count = np.array([surplus @ each])
+        count = np.array([each @ (sizes <= math.exp(middle)) - wanted])
         if privacy.is_pure:
             epsilon = float(privacy.epsilon) / queries
             noisy, entry = laplace(count, l1_sensitivity=1.0, epsilon=epsilon, rng=rng, about=about)

@@ -250,7 +250,8 @@ def _report(found: Run, args: argparse.Namespace, console: Terminal) -> None:
     if args.json:
         write_json(args.json, found.as_json())
         console.note(f"JSON in {args.json}")
-    plots = write_plots(folder, found)
+    jobs = 1 if args.scheduler else args.jobs  # a scheduler's client leaves threads behind
+    plots = write_plots(folder, found, jobs)
     if found.ordering is not None:
         plots.append(plot(found.ordering, folder / f"{ORDERING.name}.png"))
     console.note(f"{len(plots)} plots in {folder}/")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from verify.plotting import (
     ticks_at,
     write_figure,
 )
+from verify.rates.backends import Processes
 from verify.rates.report import numbers
 from verify.rates.rows import LevelControl, Run, SlopeRow, WorstCaseRow
 from verify.rates.special.coverage import coverage_figure
@@ -29,28 +32,39 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def write_plots(folder: Path, found: Run) -> list[Path]:
+def write_plots(folder: Path, found: Run, jobs: int = 1) -> list[Path]:
     """A figure per claim with a fitted slope, the finding in log d, records against labels."""
     folder.mkdir(parents=True, exist_ok=True)
+    figures = list(_figures(found))
+    with closing(Processes(jobs)) as workers:
+        written = dict(workers.completed(partial(_write, folder), figures))
+    return [path for _, path in sorted(written.items()) if path is not None]
+
+
+def _write(folder: Path, named: tuple[str, Callable[[], Figure | None]]) -> Path | None:
+    """A figure's file, if there is anything to draw."""
+    name, drawn = named
+    figure = drawn()
+    return None if figure is None else write_figure(folder / name, figure)
+
+
+def _figures(found: Run) -> Iterator[tuple[str, Callable[[], Figure | None]]]:
+    """The name of each figure's file, and what draws it."""
     by_claim: dict[str, list[SlopeRow]] = {}
     for slope in found.slopes:
         by_claim.setdefault(slope.claim, []).append(slope)
-    written = []
     for claim, slopes in by_claim.items():
         cases = [r for r in found.cells if r.claim == claim and isinstance(r, WorstCaseRow)]
-        figure = _worst_case_figure(cases, slopes[0]) if cases else _claim_figure(claim, slopes)
-        written.append(write_figure(folder / plot_name(claim), figure))
-    contrast = dimension_figure(found.slopes)
-    if contrast is not None:
-        written.append(write_figure(folder / "local-contrast.png", contrast))
-    sandwich = sandwich_figure(found.cells)
-    if sandwich is not None:
-        written.append(write_figure(folder / "sandwich.png", sandwich))
+        drawn = (
+            partial(_worst_case_figure, cases, slopes[0])
+            if cases
+            else partial(_claim_figure, claim, slopes)
+        )
+        yield plot_name(claim), drawn
+    yield "local-contrast.png", partial(dimension_figure, found.slopes)
+    yield "sandwich.png", partial(sandwich_figure, found.cells)
     controls = [control for control in found.controls if isinstance(control, LevelControl)]
-    covered = coverage_figure(found.coverage, controls)
-    if covered is not None:
-        written.append(write_figure(folder / "coverage.png", covered))
-    return written
+    yield "coverage.png", partial(coverage_figure, found.coverage, controls)
 
 
 def plot_name(claim: str) -> str:

@@ -425,8 +425,8 @@ def _improved(
         start,
         method="Nelder-Mead",
         options={
-            "xatol": 2e-3,
-            "fatol": 1e-5,
+            "xatol": 0.02,
+            "fatol": 1e-4,
             "maxfev": 100 * len(names),
             "initial_simplex": np.vstack([start, start - 0.7 * np.eye(len(names))]),
         },

@@ -128,8 +128,8 @@ def claims() -> list[Claim]:
                 {**wide, "rho": 5.5e-4},
                 {**ASYMPTOTIC, "d": 1e8, "s": 1e4, "rho": 1e-14},
                 ("n", "d", "s", "rho"),
-                weight=3,
-                fits=4,
+                weight=4,
+                fits=2,
             ),
             unproved="the plan of least predicted risk has none; the other rows run that of least"
             " proven risk, whose wider clips cost some accuracy",

@@ -37,6 +37,7 @@ from minimax.core.privacy import (
     SpendablePrivacy,
     ZeroConcentrated,
 )
+from minimax.methods.priors import random_signs
 from verify.files import JSON
 from verify.plotting import new_figure
 from verify.rates.grid import Profile
@@ -86,19 +87,19 @@ SHORT = 0.5
 """Length of the shorter rows."""
 
 
-def responses(n: int, d: int, rng: Rng) -> Drawn:
-    """Rows of signs of length 1, coefficients of length 0.7 in a direction drawn at random."""
+def responses(n: int, d: int, rng: Rng, lengths: Array | float = 1.0) -> Drawn:
+    """Rows of signs, of length 1 if no others are given, and coefficients of length 0.7 in a
+    direction drawn at random."""
     direction = rng.standard_normal(d)
     coef = 0.7 * direction / np.linalg.norm(direction)
-    X = np.where(rng.random((n, d)) < 0.5, 1.0, -1.0) / math.sqrt(d)
+    X = lengths * random_signs(n, d, 1 / math.sqrt(d), rng)
     return Drawn((X, X @ coef + NOISE * rng.standard_normal(n)), coef)
 
 
 def two_lengths(n: int, d: int, rng: Rng) -> Drawn:
     """The same, half of the rows shortened to SHORT."""
-    (X, _), coef = responses(n, d, rng)
-    X = X * np.where(rng.random(n) < 0.5, 1.0, SHORT)[:, None]
-    return Drawn((X, X @ coef + NOISE * rng.standard_normal(n)), coef)
+    lengths = np.where(rng.random(n) < 0.5, 1.0, SHORT)
+    return responses(n, d, rng, lengths[:, None])
 
 
 @dataclass(frozen=True)
