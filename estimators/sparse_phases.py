@@ -14,6 +14,7 @@ from estimators.core.base import Array
 from estimators.core.design import Design
 from estimators.core.mechanisms import gumbel_top_k, k_norm
 from estimators.core.purse import Purse
+from estimators.core.rows import row_products
 from estimators.core.second_moment import flat, unflat
 from estimators.regression import projected
 from minimax.core.calibration import noise_variance, selection_epsilon
@@ -263,7 +264,7 @@ class SparseRun:
             is_sparse = sparse.issparse(X)
             columns = X[:, self.support].toarray() if is_sparse else X.take(self.support, axis=1)
             block = np.asarray(columns, dtype=float)
-            norms = np.sqrt(np.einsum("ij,ij->i", block, block))
+            norms = np.sqrt(row_products(block, block))
             self.held = place, (block, self.length / np.maximum(norms, self.length))
         return self.held[1]
 

@@ -43,6 +43,7 @@ from estimators.core.budget import Share
 from estimators.core.design import clamped, surely_within
 from estimators.core.losses import LogisticLoss, accepted_responses
 from estimators.core.noise import Noise, noise_source, system_bits, with_noise_option
+from estimators.core.rows import row_products
 from estimators.core.spending import DEFAULT_PRIVACY as DEFAULT_PRIVACY
 from estimators.core.spending import SpendsPrivacy, current_drawing
 from estimators.core.summaries import Sorted, Sums
@@ -382,12 +383,11 @@ def ball_clipped_sum(X: Array, centre: Array, radius: float) -> Array:
     out, moved = np.zeros(X.shape[1]), centre.any()
     for chunk in _chunks(X):
         shifted, unit = chunk - centre if moved else np.asarray(chunk, dtype=float), 1.0
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = np.einsum("ij,ij->i", shifted, shifted)
+        squares = row_products(shifted, shifted)
         if not (1e-100 <= radius <= 1e100 and squares.max(initial=0.0) <= 1e300):
             # In units of the radius squares neither overflow nor vanish where it matters.
             shifted, unit = np.clip(shifted, -1e150 * radius, 1e150 * radius) / radius, radius
-            squares = np.einsum("ij,ij->i", shifted, shifted)
+            squares = row_products(shifted, shifted)
         short = radius / unit
         out += unit * ((short / np.maximum(np.sqrt(squares), short)) @ shifted)
     return out

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from estimators.core.rows import row_products
+
 Array = NDArray[np.float64]
 CACHED = 1 << 20
 """Bytes of rows that are used twice while they are in cache."""
@@ -112,9 +114,7 @@ class Design:
             return X
         if not sparse.issparse(X):
             design = cls(X, within=0.0)
-            with np.errstate(over="ignore", invalid="ignore"):
-                norms = design.norms
-            if norms.max(initial=0.0) <= LARGEST / 2:
+            if design.norms.max(initial=0.0) <= LARGEST / 2:
                 return design
         return cls(settled(X))
 
@@ -133,7 +133,7 @@ class Design:
         """The l2 norms of the rows: found when they are asked for."""
         if sparse.issparse(self.X):
             return np.sqrt(self._squared() @ np.ones(self.d))
-        return np.sqrt(np.einsum("ij,ij->i", self.X, self.X))
+        return np.sqrt(row_products(self.X, self.X))
 
     def _squared(self) -> Any:
         """CSR with the squares of the entries, which shares the places of X."""

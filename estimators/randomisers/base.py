@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from estimators.core.accounting import LedgerEntry
 from estimators.core.mechanisms import Release
+from estimators.core.rows import row_products
 from estimators.core.witness import is_watched, shown
 from minimax.core.privacy import SpendablePrivacy
 
@@ -153,8 +154,7 @@ def directions(X: Array, radius: float) -> tuple[Array, Array, Array]:
 
     The rows are the inputs except where a square over- or underflows, and e_1 for a zero input.
     """
-    with np.errstate(over="ignore"):
-        squares = np.einsum("ij,ij->i", X, X)
+    squares = row_products(X, X)
     norms = np.sqrt(squares)
     share = np.minimum(norms, radius) / radius
     odd = np.flatnonzero(~((squares > 1e-280) & (squares < 1e280)))
@@ -166,7 +166,7 @@ def directions(X: Array, radius: float) -> tuple[Array, Array, Array]:
         # In two steps, as the inverse of a subnormal number overflows.
         power = np.frexp(np.where(zero, 1.0, largest))[1]
         X[odd] = np.ldexp(np.ldexp(X[odd], -(power // 2)[:, None]), -(power - power // 2)[:, None])
-        norms[odd] = np.sqrt(np.einsum("ij,ij->i", X[odd], X[odd]))
+        norms[odd] = np.sqrt(row_products(X[odd], X[odd]))
         # |x| >= r compared on the scale of the rows, as |x| itself may overflow.
         relative = np.minimum(np.log(norms[odd]) + power * math.log(2) - math.log(radius), 0.0)
         share[odd] = np.where(zero, 0.0, np.exp(relative))

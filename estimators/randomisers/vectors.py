@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from estimators.core.checks import check_positive, check_whole
+from estimators.core.rows import row_products
 from estimators.randomisers.base import (
     Array,
     VectorRandomiser,
@@ -182,13 +183,14 @@ class SphereRandomiser(Randomiser):
         factor = np.where(2 * rng.random(users) - 1 < share, 1.0, -1.0) / norms
         likely = rng.random(users) < self.likely
         rng.standard_normal(out=reports)
-        squares = np.einsum("ij,ij->i", reports, reports)
-        inner = np.einsum("ij,ij->i", reports, X) * factor
-        t = inner / np.sqrt(squares)
-        wrong = (t >= self.gamma) != likely
+        squares = row_products(reports, reports)
+        inner = row_products(reports, X) * factor
         if self.gamma == 0:
+            wrong = (inner >= 0) != likely
             reports *= (np.where(wrong, -self.length, self.length) / np.sqrt(squares))[:, None]
             return
+        t = inner / np.sqrt(squares)
+        wrong = (t >= self.gamma) != likely
         # A uniform direction on the wrong side keeps its part orthogonal to u and gets a new <u, v>
         # from the law on the right side: both parts are independent on the sphere.
         into, out = wrong & likely, wrong & ~likely
@@ -198,7 +200,7 @@ class SphereRandomiser(Randomiser):
         steep = np.flatnonzero(rest < 1e-6 * squares)
         if len(steep):  # the difference has lost its digits
             parts = reports[steep] - X[steep] * (inner * factor)[steep, None]
-            rest[steep] = np.einsum("ij,ij->i", parts, parts)
+            rest[steep] = row_products(parts, parts)
         stretch = np.sqrt(np.where(wrong, (1 - t) * (1 + t) / rest, 1 / squares))
         reports *= (self.length * stretch)[:, None]
         along = self.length * factor * np.where(wrong, t - stretch * inner, 0.0)
@@ -206,7 +208,7 @@ class SphereRandomiser(Randomiser):
 
     def _inside(self, reports: Array, x: Array) -> Array:
         X, norms, share = directions(x[None], self.radius)
-        t = reports @ X[0] / (norms[0] * np.sqrt(np.einsum("ij,ij->i", reports, reports)))
+        t = reports @ X[0] / (norms[0] * np.sqrt(row_products(reports, reports)))
         # A report in both closed caps, which only gamma = 0 allows, has measure zero.
         towards, away = t >= self.gamma, (-t >= self.gamma) & (t < self.gamma)
         return np.asarray(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from estimators.core.checks import check_positive, check_whole
+from estimators.core.rows import row_products
 from estimators.randomisers.base import (
     Array,
     VectorRandomiser,
@@ -100,7 +101,7 @@ class SoftCapRandomiser(ConcentratedRandomiser):
         # u = sign * x/|x|, kept as the factor of x.
         factor = np.where(2 * rng.random(len(X)) - 1 < part, 1.0, -1.0) / norms
         rng.standard_normal(out=reports)
-        inner = np.einsum("ij,ij->i", reports, X) * factor
+        inner = row_products(reports, X) * factor
         moved = self._along(inner, rng) - inner
         reports += np.multiply(X, (moved * factor)[:, None], out=scratch)
         reports *= self.scale

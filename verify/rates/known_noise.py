@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,34 +53,66 @@ MEAN_SQUARES: dict[tuple[str, str], Callable[[int], float]] = {
 
 
 class NoiseSeen:
-    """A witness: the surpluses of a trial's calls, added up over its fits."""
+    """A witness: the surpluses of a trial's calls, added up over its fits.
+
+    Every second fit of a trial has the noise of the one before it with the other sign, call by
+    call, where both calls add noise of one kind to as many numbers: all of these laws are
+    symmetric, and what noise and other errors have in common cancels in the mean of the two.
+    """
 
     def __init__(self) -> None:
         self.surpluses = np.zeros(CALLS)
-        self._calls = 0
+        self._calls, self._opposed = 0, True
+        self._before: list[UnitNoise] = []
+        """Of the fit before, if it is opposed now; else of this one."""
 
     def begin_fit(self) -> None:
         """The next call is the first of another fit."""
-        self._calls = 0
+        self._calls, self._opposed = 0, not self._opposed
+        if not self._opposed:
+            self._before = []
 
     def __call__(self, before: Any, result: Any) -> Any:
-        found = surplus(before, result)
-        if found is not None:
-            self.surpluses[min(self._calls, CALLS - 1)] += found
-            self._calls += 1
+        noise = unit_noise(before, result)
+        if noise is None:
+            return result
+        if not self._opposed:
+            self._before.append(noise)
+        elif self._calls < len(self._before) and noise.is_like(self._before[self._calls]):
+            noise = noise._replace(drawn=-self._before[self._calls].drawn)
+            moved = np.reshape(result.entry.scale * noise.drawn, np.shape(before))
+            result = result._replace(value=before + moved)
+        self.surpluses[min(self._calls, CALLS - 1)] += noise.surplus
+        self._calls += 1
         return result
 
 
-def surplus(before: Any, result: Any) -> float | None:
-    """|w|^2/E|w|^2 - 1 of a call that added noise w; None of any other."""
+class UnitNoise(NamedTuple):
+    """What a call added, over its scale."""
+
+    kind: tuple[str, str]
+    drawn: Array
+
+    @property
+    def surplus(self) -> float:
+        """|w|^2/E|w|^2 - 1."""
+        return float(self.drawn @ self.drawn) / MEAN_SQUARES[self.kind](len(self.drawn)) - 1
+
+    def is_like(self, other: UnitNoise) -> bool:
+        """Whether the two have one law."""
+        return self.kind == other.kind and len(self.drawn) == len(other.drawn)
+
+
+def unit_noise(before: Any, result: Any) -> UnitNoise | None:
+    """What a call added to numbers; None if it did something else."""
     if not isinstance(result, Release) or not isinstance(result.entry, LedgerEntry):
         return None
     release, entry = result
-    mean_square = MEAN_SQUARES.get((entry.mechanism, entry.norm))
-    if mean_square is None or callable(before) or np.shape(before) != np.shape(release):
+    kind = entry.mechanism, entry.norm
+    if kind not in MEAN_SQUARES or callable(before) or np.shape(before) != np.shape(release):
         return None
-    noise = np.subtract(release, before, dtype=float).ravel() / entry.scale
-    return float(noise @ noise) / mean_square(len(noise)) - 1 if len(noise) else None
+    drawn = np.subtract(release, before, dtype=float).ravel() / entry.scale
+    return UnitNoise(kind, drawn) if len(drawn) else None
 
 
 def seen_loss(loss: Callable[[], float]) -> Array:
@@ -145,19 +177,25 @@ CALLED: dict[tuple[str, str], Callable[[Array, np.random.Generator], Any]] = {
 
 
 def as_stated(seed: int) -> bool:
-    """Whether every mechanism draws noise whose mean square is the one stated."""
+    """Whether every mechanism draws noise whose mean is 0 and whose mean square is as stated."""
     rng = np.random.default_rng([seed, len(CALLED)])
-    wide = all(abs(float(_drawn(name, WIDE, 2000, rng).mean())) <= ASKED for name in CALLED)
-    return wide and all(_unbiased(_drawn(name, NARROW, 2000, rng)) for name in CALLED)
+    wide = [_drawn(name, WIDE, 2000, rng) for name in CALLED]
+    narrow = [_drawn(name, NARROW, 2000, rng) for name in CALLED]
+    return (
+        all(abs(float(surpluses.mean())) <= ASKED for surpluses, _ in wide)
+        and all(_is_centred(surpluses) for surpluses, _ in narrow)
+        and all(_is_centred(means) for _, means in (*wide, *narrow))
+    )
 
 
 def _drawn(name: tuple[str, str], k: int, calls: int, rng: np.random.Generator) -> Array:
-    """The surpluses of so many calls on k zeros."""
+    """The surpluses of so many calls on k zeros, and the means of their noise."""
     zeros = np.zeros(k)
-    found = [surplus(zeros, CALLED[name](zeros, rng)) for _ in range(calls)]
-    return np.array(found, dtype=float)
+    noises = [unit_noise(zeros, CALLED[name](zeros, rng)) for _ in range(calls)]
+    found = [(noise.surplus, float(noise.drawn.mean())) for noise in noises if noise is not None]
+    return np.array(found, dtype=float).T
 
 
-def _unbiased(surpluses: Array) -> bool:
-    error = float(np.std(surpluses)) / math.sqrt(len(surpluses))
-    return abs(float(surpluses.mean())) <= SURE * error
+def _is_centred(numbers: Array) -> bool:
+    error = float(np.std(numbers)) / math.sqrt(len(numbers))
+    return abs(float(numbers.mean())) <= SURE * error

@@ -205,3 +205,53 @@ def test_reports_of_users_are_not_watched() -> None:
         local.estimator_at, local.lower.prior(**sweep.base), sweep.base, 2, 0
     )
     assert not values[:, 1:].any()
+
+
+def noises(seen: NoiseSeen, calls: list[str], rng: np.random.Generator) -> list[np.ndarray]:
+    """What each call of a fit added."""
+    seen.begin_fit()
+    with seen_by(seen):
+        return [CALLED[name](rng).value for name in calls]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_every_second_fit_has_the_noise_of_the_first_turned_round(name: str) -> None:
+    rng, seen = np.random.default_rng(0), NoiseSeen()
+    (first,), (second,), (third,), (fourth,) = (noises(seen, [name], rng) for _ in range(4))
+    assert np.allclose(second, -first, rtol=1e-12)
+    assert np.allclose(fourth, -third, rtol=1e-12)
+    assert not np.allclose(np.abs(third), np.abs(first), rtol=0.01)
+
+
+def test_noise_of_another_kind_is_not_turned_round() -> None:
+    rng, seen = np.random.default_rng(0), NoiseSeen()
+    first = noises(seen, ["gaussian", "laplace"], rng)
+    second = noises(seen, ["laplace", "laplace", "laplace"], rng)
+    assert not np.allclose(np.abs(second[0]), np.abs(first[0]), rtol=0.01)
+    assert np.allclose(second[1], -first[1], rtol=1e-12)
+    assert not np.allclose(np.abs(second[2]), np.abs(first[1]), rtol=0.01)
+
+
+def test_opposed_fits_have_the_same_risk_and_less_scatter() -> None:
+    """Against one fit a trial: the means agree, and two fits have less than half its variance."""
+    point = {"n": 1000, "d": 20, "sigma": 1.0, "radius": 1.0, "rho": 0.01}
+    prior = claim().lower.prior(**point)
+    one, two = (
+        losses_with_noise(
+            lambda p: NoisyMean(ZeroConcentrated(p["rho"]), R=1.0), prior, point, 2000, fits, 0, fits
+        )
+        for fits in (1, 2)
+    )
+    error = math.sqrt((one[:, 0].var() + two[:, 0].var()) / 2000)
+    assert abs(one[:, 0].mean() - two[:, 0].mean()) < 4 * error < 0.1 * one[:, 0].mean()
+    assert adjusted(two).var() < 0.3 * adjusted(one).var()
+
+
+def test_noise_that_is_not_centred_is_not_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lengths as stated, all numbers positive."""
+
+    def positive(value: np.ndarray, scale: float, rng: np.random.Generator) -> object:
+        return value + np.abs(noise.with_gaussian(np.zeros_like(value), scale, rng))
+
+    monkeypatch.setattr(mechanisms, "with_gaussian", positive)
+    assert not as_stated(0)
