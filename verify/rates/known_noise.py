@@ -9,7 +9,8 @@ j-th call of its fits (0 if there is none). For each half of the trials, even an
 number that depends on the other half alone. Then every L_t - c q_t has the mean E L_t.
 
 **Proof.** Noise is drawn independently of all that was before, whatever made the j-th call happen:
-E q_t = 0. c is independent of trial t. (So j may be chosen in the other half too.)
+E q_t = 0. c is independent of trial t. (So j may be chosen in the other half too, and there may be
+several; the surplus of the records themselves, `known_sampling`, is one more.)
 
 **Teeth.** If a mechanism drew other noise than its entry says, q would have another mean, and
 subtracting it would hide what the claims are there to notice. A call draws its noise and writes its
@@ -43,6 +44,8 @@ DOUBT = 0.01
 """How seldom noise that is as it should be is not used."""
 FEWEST = 24
 """Trials from which on anything is learnt of them."""
+TOLD = 2
+"""Surpluses that are used at the most: one of noise and that of the records, say."""
 MEAN_SQUARES: dict[tuple[str, str], Callable[[int], float]] = {
     ("gaussian", "l2"): lambda k: k,
     ("laplace", "l1"): lambda k: 2 * k,
@@ -131,28 +134,39 @@ def adjusted(values: Array) -> Array:
     moved = np.zeros(len(losses))
     for half in (0, 1):
         here, other = slice(half, None, 2), slice(1 - half, None, 2)
-        call, factor = _told(losses[other], surpluses[other])
-        column = surpluses[:, call]
-        if abs(float(column.mean())) > student_half_width(column, DOUBT):
+        columns, factors = _told(losses[other], surpluses[other])
+        if any(_is_doubtful(surpluses[:, column]) for column in columns):
             return losses
-        moved[here] = factor * column[here]
+        moved[here] = surpluses[here][:, columns] @ factors
     return losses - moved if losses.mean() > moved.mean() else losses
 
 
-def _told(losses: Array, surpluses: Array) -> tuple[int, float]:
-    """The call whose surplus tells most of the losses, and what a unit of it adds to them.
+def _is_doubtful(column: Array) -> bool:
+    """Whether surpluses may have another mean than 0."""
+    return abs(float(column.mean())) > student_half_width(column, DOUBT)
 
-    Nothing, if it tells no more than the best of so many columns of pure chance might.
+
+def _told(losses: Array, surpluses: Array) -> tuple[list[int], Array]:
+    """The columns, `TOLD` at the most, that tell most of the losses, the best first, and what a
+    unit of each adds to them.
+
+    A column is left out if it tells no more than the best of so many of pure chance might.
     """
     centred, loss = surpluses - surpluses.mean(axis=0), losses - losses.mean()
-    squares, total = np.sum(centred**2, axis=0), float(loss @ loss)
-    products = loss @ centred
-    told = np.divide(products**2, squares, out=np.zeros(CALLS), where=squares > 0)
-    best = int(np.argmax(told))
-    by_chance = 4 * math.log(2 * CALLS) / len(losses)
-    if told[best] <= by_chance * total:
-        return best, 0.0
-    return best, float(products[best] / squares[best])
+    squares = np.sum(centred**2, axis=0)
+    by_chance = 4 * math.log(2 * len(squares)) / len(losses)
+    columns: list[int] = []
+    factors, left = np.zeros(0), loss
+    for _ in range(TOLD):
+        products = (left @ centred) ** 2
+        told = np.divide(products, squares, out=np.zeros(len(squares)), where=squares > 0)
+        best = int(np.argmax(told))
+        if told[best] <= by_chance * float(left @ left):
+            break
+        columns.append(best)
+        factors = np.linalg.lstsq(centred[:, columns], loss, rcond=None)[0]
+        left = loss - centred[:, columns] @ factors
+    return columns, factors
 
 
 # --- Is noise as long as it is stated to be? -----------------------------------------------------

@@ -18,6 +18,7 @@ from minimax.core.bound import Point, Prior
 from minimax.core.privacy import Privacy
 from verify.rates.draws import given
 from verify.rates.known_noise import CALLS, NoiseSeen
+from verify.rates.known_sampling import sampling_surplus
 from verify.seeds import stream, streams
 
 if TYPE_CHECKING:
@@ -65,11 +66,13 @@ def losses_with_noise(
     first: int = 0,
     fits: int = 1,
 ) -> NDArray[np.float64]:
-    """A row for each trial of `losses`: its loss, and how long its noise was (`known_noise`)."""
-    out = np.zeros((trials, 1 + CALLS))
+    """A row for each trial of `losses`: its loss, how long its noise was (`known_noise`), and how
+    large the sampling error of its records (`known_sampling`)."""
+    out = np.zeros((trials, 1 + CALLS + 1))
     for t, rng in enumerate(streams(seed, first, first + trials)):
         instance, estimator = prior.draw(rng), make(point)
         arguments = given(estimator, instance, int(point["n"]), rng)
+        out[t, -1] = sampling_surplus(instance, arguments)
         noise = NoiseSeen()
         with seen_by(noise) if _adds_noise(estimator) else nullcontext():
             for k in range(fits):
@@ -77,7 +80,7 @@ def losses_with_noise(
                 if hasattr(estimator, "random_state"):
                     estimator.random_state = stream(seed, first + t, k)
                 out[t, 0] += instance.loss(released(estimator.fit(*arguments))) / fits
-        out[t, 1:] = noise.surpluses
+        out[t, 1:-1] = noise.surpluses
     return out
 
 

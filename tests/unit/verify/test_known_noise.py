@@ -238,7 +238,13 @@ def test_opposed_fits_have_the_same_risk_and_less_scatter() -> None:
     prior = claim().lower.prior(**point)
     one, two = (
         losses_with_noise(
-            lambda p: NoisyMean(ZeroConcentrated(p["rho"]), R=1.0), prior, point, 2000, fits, 0, fits
+            lambda p: NoisyMean(ZeroConcentrated(p["rho"]), R=1.0),
+            prior,
+            point,
+            2000,
+            fits,
+            0,
+            fits,
         )
         for fits in (1, 2)
     )
