@@ -58,20 +58,20 @@ MEAN_SQUARES: dict[tuple[str, str], Callable[[int], float]] = {
 class NoiseSeen:
     """A witness: the surpluses of a trial's calls, added up over its fits.
 
-    Every second fit of a trial has the noise of the one before it with the other sign, call by
+    Of two fits that are `paired` the second has the noise of the first with the other sign, call by
     call, where both calls add noise of one kind to as many numbers: all of these laws are
     symmetric, and what noise and other errors have in common cancels in the mean of the two.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, paired: bool = False) -> None:
         self.surpluses = np.zeros(CALLS)
-        self._calls, self._opposed = 0, True
+        self._calls, self._paired, self._opposed = 0, paired, True
         self._before: list[UnitNoise] = []
         """Of the fit before, if it is opposed now; else of this one."""
 
     def begin_fit(self) -> None:
         """The next call is the first of another fit."""
-        self._calls, self._opposed = 0, not self._opposed
+        self._calls, self._opposed = 0, self._paired and not self._opposed
         if not self._opposed:
             self._before = []
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
+PAIR = 2
+"""So many fits are opposed to each other: what four independent ones do is as good as two pairs."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """A mean over independent trials, with an interval at the level asked for.
@@ -50,9 +54,10 @@ def losses(
 ) -> NDArray[np.float64]:
     """Losses of independent trials, from the `first` on: draw theta, draw data, fit, compare.
 
-    With several fits, each with noise of its own, a trial's loss is their mean: trials are
-    independent all the same, and the mean of all is the risk. Every fit has a stream of its own, so
-    that at another point, where data take more or fewer draws, its noise comes from the same ones.
+    With several fits, each with noise of its own (of two the second has that of the first turned
+    round), a trial's loss is their mean: trials are independent all the same, and the mean of all
+    is the risk. Every fit has a stream of its own, so that at another point, where data take more
+    or fewer draws, its noise comes from the same ones.
     """
     return losses_with_noise(make, prior, point, trials, seed, first, fits)[:, 0]
 
@@ -73,7 +78,7 @@ def losses_with_noise(
         instance, estimator = prior.draw(rng), make(point)
         arguments = given(estimator, instance, int(point["n"]), rng)
         out[t, -1] = sampling_surplus(instance, arguments)
-        noise = NoiseSeen()
+        noise = NoiseSeen(paired=fits == PAIR)
         with seen_by(noise) if _adds_noise(estimator) else nullcontext():
             for k in range(fits):
                 noise.begin_fit()

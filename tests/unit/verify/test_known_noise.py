@@ -216,15 +216,18 @@ def noises(seen: NoiseSeen, calls: list[str], rng: np.random.Generator) -> list[
 
 @pytest.mark.parametrize("name", CALLED)
 def test_every_second_fit_has_the_noise_of_the_first_turned_round(name: str) -> None:
-    rng, seen = np.random.default_rng(0), NoiseSeen()
+    rng, seen = np.random.default_rng(0), NoiseSeen(paired=True)
     (first,), (second,), (third,), (fourth,) = (noises(seen, [name], rng) for _ in range(4))
     assert np.allclose(second, -first, rtol=1e-12)
     assert np.allclose(fourth, -third, rtol=1e-12)
     assert not np.allclose(np.abs(third), np.abs(first), rtol=0.01)
+    alone = NoiseSeen()
+    (first,), (second,) = (noises(alone, [name], rng) for _ in range(2))
+    assert not np.allclose(np.abs(second), np.abs(first), rtol=0.01)
 
 
 def test_noise_of_another_kind_is_not_turned_round() -> None:
-    rng, seen = np.random.default_rng(0), NoiseSeen()
+    rng, seen = np.random.default_rng(0), NoiseSeen(paired=True)
     first = noises(seen, ["gaussian", "laplace"], rng)
     second = noises(seen, ["laplace", "laplace", "laplace"], rng)
     assert not np.allclose(np.abs(second[0]), np.abs(first[0]), rtol=0.01)

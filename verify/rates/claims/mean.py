@@ -192,7 +192,7 @@ def _tracing_claims() -> list[Claim]:
                     {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
                     {**UNIT, "n": 1e9, "d": 1e3, "rho": 200.0},
                     ("n", "d", "rho"),
-                    weight=4,
+                    weight=0.5,  # nearly all of the loss is known sampling error
                 ),
             ),
         ),

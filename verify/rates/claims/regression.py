@@ -110,7 +110,6 @@ def claims() -> list[Claim]:
                 {"n": 20_000, "d": 20, "sigma": 1.0, "radius": 1.0, "rho": 200.0},
                 {"n": 1e12, "d": 1e3, "sigma": 1.0, "radius": 1.0, "rho": 1.0},
                 ("n", "d", "rho"),
-                weight=3,
             ),
         ),
         # Its risk falls faster than the bound here: phases that come in time with a larger budget.
