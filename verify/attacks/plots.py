@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,13 +46,13 @@ def _draw_shares(axis: Axes, rows: Sequence[Row]) -> None:
             continue
         most, colour = row.ceiling.value or row.ceiling.high, "C3" if row.match.fails else "C0"
         low, high, value = (
-            min(max(x / most, LEAST), MOST)
+            drawn_share(x, most)
             for x in (game.member_sum.low, game.member_sum.high, game.member_sum.value)
         )
         axis.plot([low, high], [at, at], color=colour)
         axis.plot([value], [at], "o", color=colour, markersize=5)
         if game.completeness is not None:
-            forced = min(max(game.completeness.value / most, LEAST), MOST)
+            forced = drawn_share(game.completeness.value, most)
             axis.plot([forced], [at], "|", color="black", markersize=12)
     axis.axvline(1.0, color="C0", linestyle="--")
     axis.axvline(0.0, color="grey", linestyle=":")
@@ -62,6 +63,14 @@ def _draw_shares(axis: Axes, rows: Sequence[Row]) -> None:
     axis.set_yticks(range(len(rows)), names, fontsize="x-small")
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.set_xlabel("members' sum over what privacy allows (|: what the identity forces)")
+
+
+def drawn_share(total: float, most: float) -> float:
+    """The total over the most that is allowed, up to the edges. If that is 0, as for a release that
+    is the same for every sample, anything else is beyond them."""
+    if most == 0:
+        total, most = (math.copysign(math.inf, total) if total else 0.0), 1.0
+    return min(max(total / most, LEAST), MOST)
 
 
 def _draw_curves(axis: Axes, rows: Sequence[Row]) -> None:

@@ -15,6 +15,7 @@ from tests.commands import usage_error
 from verify.attacks.command import main, played
 from verify.attacks.controls import controls
 from verify.attacks.matches import Match, kind_of, toolkit_estimators
+from verify.attacks.plots import drawn_share
 from verify.attacks.settings import ATTACKS, setting
 from verify.attacks.tails import count_tails
 
@@ -140,3 +141,13 @@ def test_the_tails_of_lemma_2_1() -> None:
     assert found.outsiders == found.members == 0
     assert not replace(found, members=40).well
     assert not replace(found, control=0).well
+
+
+@pytest.mark.parametrize(
+    ("total", "most", "share"),
+    [(2.0, 4.0, 0.5), (-9.0, 4.0, -0.5), (900.0, 4.0, 30.0)]
+    + [(0.0, 0.0, 0.0), (1e-9, 0.0, 30.0), (-1e-9, 0.0, -0.5)],
+)
+def test_shares_of_what_is_allowed_are_drawn(total: float, most: float, share: float) -> None:
+    """Also where nothing is: a release of 0 whatever the sample scores nothing."""
+    assert drawn_share(total, most) == share
