@@ -103,10 +103,25 @@ def levels(n: int) -> NDArray[np.int64]:
 
 
 def accepted(inside: Array, outside: Array) -> Array:
-    """The share of members above the (k+1)-th best outsider, for k in `levels`."""
-    threshold = np.sort(outside)[::-1][levels(len(outside))]
-    above = len(inside) - np.searchsorted(np.sort(inside), threshold, side="right")
-    return np.asarray(above / len(inside))
+    """The share of members above the (k+1)-th best outsider, for k in `levels`.
+
+    Ties are broken by chance, and what that gives on average is taken: if a outsiders are better
+    than a score and m have it, one more who has it is above the (k+1)-th best of all with the
+    chance (k + 1 - a)/(m + 1), that of a uniform number above the (k + 1 - a)-th best of m.
+    """
+    members, outsiders = np.sort(inside), np.sort(outside)
+    k = levels(len(outside))
+    threshold = outsiders[::-1][k]
+    better, tied = _above(members, threshold)
+    above, level = _above(outsiders, threshold)
+    return np.asarray((better + tied * (k + 1 - above) / (level + 1)) / len(members))
+
+
+def _above(ordered: Array, threshold: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """How many numbers are above each threshold, and how many are equal to it."""
+    first = np.searchsorted(ordered, threshold, side="left")
+    last = np.searchsorted(ordered, threshold, side="right")
+    return len(ordered) - last, last - first
 
 
 class Averaged(NamedTuple):

@@ -130,7 +130,7 @@ def test_area_counts_ties_half():
 
 def test_accepted_by_hand():
     inside, outside = np.array([5.0, 2.0, 0.0]), np.array([1.0, 3.0, 0.0])
-    np.testing.assert_allclose(accepted(inside, outside), [1 / 3, 2 / 3, 2 / 3])
+    np.testing.assert_allclose(accepted(inside, outside), [1 / 3, 2 / 3, 2.5 / 3])
 
 
 def test_long_curves_are_thinned():
@@ -197,3 +197,21 @@ def test_attacks_are_imported_without_matplotlib():
     assert done.stdout.split() == ["imported"], done.stderr
     assert done.returncode != 0
     assert "matplotlib" in done.stderr.splitlines()[-1]
+
+
+def test_ties_are_broken_by_chance() -> None:
+    """As if each score had a small random number added, on average."""
+    rng = np.random.default_rng(0)
+    inside, outside = rng.integers(0, 4, 7).astype(float), rng.integers(0, 4, 6).astype(float)
+    drawn = [
+        accepted(*(x + 1e-6 * rng.random(len(x)) for x in (inside, outside))) for _ in range(4000)
+    ]
+    error = np.std(drawn, axis=0) / np.sqrt(len(drawn))
+    assert np.all(np.abs(np.mean(drawn, axis=0) - accepted(inside, outside)) <= 4.5 * error + 1e-12)
+    strictly = [np.mean(inside > t) for t in np.sort(outside)[::-1]]
+    assert np.all(accepted(inside, outside) >= strictly)
+    assert np.any(accepted(inside, outside) > np.add(strictly, 0.05))
+
+
+def test_a_release_that_tells_nothing_lies_on_the_diagonal() -> None:
+    assert np.allclose(accepted(np.zeros(9), np.zeros(9)), np.arange(1, 10) / 10)

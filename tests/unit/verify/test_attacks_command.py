@@ -145,8 +145,14 @@ def test_the_tails_of_lemma_2_1() -> None:
 
 @pytest.mark.parametrize(
     ("total", "most", "share"),
-    [(2.0, 4.0, 0.5), (-9.0, 4.0, -0.5), (900.0, 4.0, 30.0)]
-    + [(0.0, 0.0, 0.0), (1e-9, 0.0, 30.0), (-1e-9, 0.0, -0.5)],
+    [
+        (2.0, 4.0, 0.5),
+        (-9.0, 4.0, -0.5),
+        (900.0, 4.0, 30.0),
+        (0.0, 0.0, 0.0),
+        (1e-9, 0.0, 30.0),
+        (-1e-9, 0.0, -0.5),
+    ],
 )
 def test_shares_of_what_is_allowed_are_drawn(total: float, most: float, share: float) -> None:
     """Also where nothing is: a release of 0 whatever the sample scores nothing."""
