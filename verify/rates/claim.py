@@ -42,7 +42,8 @@ class Sweep:
     """That of the control with more noise. None: see `loud_weight`."""
     fits: int = 1
     """How often the estimator is fitted to the records of a trial, whose loss is the mean: more
-    than once where drawing records costs more than a fit, and noise is most of the error."""
+    than once where drawing records costs more than a fit, and noise is most of the error. Of two
+    the second has the noise of the first turned round (`known_noise.NoiseSeen`)."""
 
     def weight_at(self, point: Point) -> float:
         """The weight of a cell of the sweep."""
