@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from minimax.core.balls import Ball, Undecided, precision
 from minimax.core.html import bound_html
 from minimax.core.loss import TO_THE_MEAN, Loss
-from minimax.core.symbolic import Expression, Number, symbol
+from minimax.core.symbolic import Expression, Number, latex_of, symbol
 from minimax.papers import statement_in
 
 Point = Mapping[str, Number]
@@ -328,9 +328,7 @@ class Bound:
 
     def latex(self) -> str:
         """The closed form as LaTeX."""
-        import sympy
-
-        return str(sympy.latex(self.expr))
+        return latex_of(self.expr)
 
     def _function(self) -> Callable[..., Number]:
         return _compiled(self.expr, tuple(map(symbol, self.parameters)))
