@@ -1,0 +1,59 @@
+"""A search is made once for a point, and in floats it asks for the formula that is proved."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from minimax.core.bound import Optimum, Point, Terms, UpperBound
+from minimax.core.privacy import ZeroConcentrated
+from minimax.problems.sparse_mean.problem import SparseMeanProblem
+from minimax.problems.sparse_mean.selection import (
+    _float_signal_loss,
+    log_null_weight,
+    selected_mean_upper,
+    signal_loss,
+)
+
+
+def test_the_loss_that_is_searched_is_the_loss_of_the_bound() -> None:
+    """Bit by bit, at means from next to nothing to the radius: the same operations in one order."""
+    for n, d, rho, R in ((2000, 1000, 0.02, None), (10**6, 50, 1e-4, 3.0), (300, 9, 2.0, None)):
+        problem = SparseMeanProblem(n, d, 5)
+        bound = selected_mean_upper(problem, ZeroConcentrated(rho), s=5, R=R, threshold=0.01)
+        at, found = bound.point({}), bound.parts().optimum
+        B = found["selection"] / found["ratio"]
+        weight = log_null_weight(at, found["R"], B, bool(found["folded"]))
+        searched = _float_signal_loss(at, found, weight, B)
+        for mean in np.geomspace(1e-6, 1.0, 200).tolist():
+            assert searched(mean) == signal_loss(at, found, weight, B, mean, mean)
+
+
+def test_value_closed_form_ball_and_settings_ask_for_one_search() -> None:
+    asked: list[float] = []
+
+    def optimise(at: Point) -> Optimum:
+        asked.append(at["n"])
+        return {"share": 1 / at["n"]}
+
+    bound = UpperBound(
+        name="a test",
+        source="none",
+        parameters=("n", "sigma"),
+        formula=lambda at, found: Terms(at["sigma"] / at["n"], at["sigma"] * 0 + found["share"]),
+        closed_formula=lambda at, found: 2 * found["share"],
+        optimise=optimise,
+        settings=lambda at, found: found,
+    )
+    for n in (3.0, 5.0, 3.0):
+        point = {"n": n, "sigma": 1.0}
+        assert math.isclose(bound.value(**point), 2 / n, rel_tol=1e-8)
+        assert math.isclose(bound.closed_form(**point), 2 / n, rel_tol=1e-8)
+        assert math.isclose(bound.exact(**point), 2 / n, rel_tol=1e-12)
+        assert bound.ball(**point).high >= 2 / n * (1 - 1e-12)
+        bound.keywords(**point)["share"] = -1.0  # a copy: what is remembered stays as it was
+        assert bound.keywords(**point) == {"share": 1 / n}
+    assert asked == [3.0, 5.0]
+    bound.value(n=3.0, sigma=2.0)
+    assert asked == [3.0, 5.0, 3.0]  # the whole point is what is remembered
