@@ -1,13 +1,16 @@
-"""A search is made once for a point, and in floats it asks for the formula that is proved."""
+"""A search is made once for a point, and what it asks for in floats is what is proved."""
 
 from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
+import pytest
 
 from minimax.core.bound import Optimum, Point, Terms, UpperBound
 from minimax.core.privacy import ZeroConcentrated
+from minimax.methods.recursion import _deviation
 from minimax.problems.sparse_mean.problem import SparseMeanProblem
 from minimax.problems.sparse_mean.selection import (
     _float_signal_loss,
@@ -57,3 +60,13 @@ def test_value_closed_form_ball_and_settings_ask_for_one_search() -> None:
     assert asked == [3.0, 5.0]
     bound.value(n=3.0, sigma=2.0)
     assert asked == [3.0, 5.0, 3.0]  # the whole point is what is remembered
+
+
+@pytest.mark.parametrize("branch", [0, -1])
+def test_deviations_of_arrays_are_those_of_floats_and_of_50_digits(branch: int) -> None:
+    """Small costs as well, where the rate is a series."""
+    costs = np.geomspace(1e-12, 0.9, 60)
+    for cost, found in zip(costs.tolist(), _deviation(costs, branch).tolist(), strict=True):
+        assert found == pytest.approx(_deviation(cost, branch), rel=1e-11)
+        with mpmath.workdps(50):
+            assert found == pytest.approx(float(_deviation(mpmath.mpf(cost), branch)), rel=1e-11)
