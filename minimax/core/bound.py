@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import mpmath
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from minimax.core.balls import Ball, Undecided, precision
 from minimax.core.html import bound_html
 from minimax.core.loss import TO_THE_MEAN, Loss
-from minimax.core.symbolic import Expression, Number, symbol
+from minimax.core.symbolic import Expression, Number, latex_of, symbol
 from minimax.papers import statement_in
 
 Point = Mapping[str, Number]
@@ -42,6 +42,7 @@ PRECISIONS = (200, 400, 800, 1600)
 """Bits that are tried in turn for a ball."""
 REMEMBERED = 1024
 """How many points of a bound are remembered at once."""
+Kept = TypeVar("Kept")
 SHARP = 1e-12
 """The largest relative radius of a ball that is handed out."""
 
@@ -216,10 +217,7 @@ class Bound:
         key = tuple(point.values())
         found = self._known.get(key)
         if found is None:
-            found = self._parts_at(point)
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[key] = found
+            found = _kept(self._known, key, self._parts_at(point))
         return replace(found, optimum=dict(found.optimum))
 
     @cached_property
@@ -227,8 +225,21 @@ class Bound:
         """Parts that were found: value and prior of a point ask for the same search."""
         return {}
 
+    def _optimum(self, point: Point) -> Optimum:
+        """What `optimise` finds: value, closed form, ball and settings ask for one search."""
+        key = tuple(point.values())
+        found = self._searched.get(key)
+        if found is None:
+            found = _kept(self._searched, key, self.optimise(point))
+        return dict(found)
+
+    @cached_property
+    def _searched(self) -> dict[tuple[float, ...], Optimum]:
+        """Choices of the free parameters that were found."""
+        return {}
+
     def _parts_at(self, point: Point) -> Parts:
-        optimum = self.optimise(point)
+        optimum = self._optimum(point)
         terms = self.formula(point, optimum)
         if not math.isfinite(terms.total):
             where = ", ".join(f"{name}={value:g}" for name, value in point.items())
@@ -251,7 +262,7 @@ class Bound:
     def exact(self, digits: int = 50, **given: float) -> mpmath.mpf:
         """The formula in so many digits, at the free parameters at which `value` was reached."""
         point = self.allowed(**given)
-        optimum = self.optimise(point)
+        optimum = self._optimum(point)
         with mpmath.workdps(digits):
             precise = {name: mpmath.mpf(value) for name, value in point.items()}
             return mpmath.mpf(self.formula(precise, optimum).total)
@@ -259,7 +270,7 @@ class Bound:
     def ball(self, **given: float) -> Ball:
         """The formula in balls, at the free parameters at which `value` was reached: a proof."""
         point = self.allowed(**given)
-        return self.ball_at(point, self.optimise(point))
+        return self.ball_at(point, self._optimum(point))
 
     def ball_at(self, point: Point, optimum: Optimum) -> Ball:
         """The formula in balls at any choice of the free parameters.
@@ -317,9 +328,7 @@ class Bound:
 
     def latex(self) -> str:
         """The closed form as LaTeX."""
-        import sympy
-
-        return str(sympy.latex(self.expr))
+        return latex_of(self.expr)
 
     def _function(self) -> Callable[..., Number]:
         return _compiled(self.expr, tuple(map(symbol, self.parameters)))
@@ -377,7 +386,7 @@ class UpperBound(Bound):
     def keywords(self, **given: float) -> Mapping[str, Setting]:
         """The estimator's keyword arguments at a point."""
         point = self.allowed(**given)
-        return self.settings(point, self.optimise(point))
+        return self.settings(point, self._optimum(point))
 
     def closed_form(self, **given: float) -> float:
         """The closed form at the point: at least `value`."""
@@ -386,7 +395,7 @@ class UpperBound(Bound):
         point = self.allowed(**given)
         with mpmath.workdps(30):
             precise = {name: mpmath.mpf(value) for name, value in point.items()}
-            found = self._outward(self.closed_formula(precise, self.optimise(point)))
+            found = self._outward(self.closed_formula(precise, self._optimum(point)))
         assert found is not None
         return found
 
@@ -404,6 +413,14 @@ class UpperBound(Bound):
         ends = (max(point[name] / step, least), point[name] * step)
         down, up = (math.log(self.value(**{**point, name: end})) for end in ends)
         return (up - down) / math.log(ends[1] / ends[0])
+
+
+def _kept(known: dict[tuple[float, ...], Kept], key: tuple[float, ...], found: Kept) -> Kept:
+    """What was found, remembered; of too many, all are forgotten."""
+    if len(known) >= REMEMBERED:
+        known.clear()
+    known[key] = found
+    return found
 
 
 Rule = Number | Callable[[Point], Number]

@@ -12,7 +12,7 @@ import functools
 import math
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -82,6 +82,14 @@ def with_value(expression: Expression, name: str, value: Number) -> Expression:
     return found
 
 
+@lru_cache(maxsize=1024)
+def latex_of(expression: Expression) -> str:
+    """A closed form as LaTeX: problems of other sizes and subproblems share their forms."""
+    import sympy
+
+    return str(sympy.latex(expression))
+
+
 PLAIN = {float, int, np.float64, np.ndarray}
 """The kinds of number that are floats, or many of them."""
 
@@ -94,8 +102,10 @@ def is_symbolic(*values: Number) -> bool:
 
 def library(*values: Number) -> Library:
     """The functions for these values: sympy's if one is symbolic, else a ball's, or mpmath's."""
+    if len(values) == 1 and type(values[0]) is float:  # searches ask often
+        return FLOATS
     kinds = set(map(type, values))
-    if kinds <= PLAIN:  # searches ask often
+    if kinds <= PLAIN:
         return ARRAYS if np.ndarray in kinds else FLOATS
     if is_symbolic(*values):
         return _symbolic_library()

@@ -65,6 +65,12 @@ def block_exponent(b: ArrayLike, m: int) -> Array:
     return np.maximum(_block_objective(b, _best_c(b, m), m), 0.0)
 
 
+@lru_cache(maxsize=4096)
+def _float_exponent(b: float, m: int) -> float:
+    """h_m(b) of one float: b is one of a grid, so that many points ask for the same."""
+    return float(block_exponent(b, m)[0])
+
+
 def exponent(b: Number, m: int) -> Number:
     """h_m(b) of one b, from above: exact for mpmath numbers and balls, some ulps up for a float.
 
@@ -76,7 +82,7 @@ def exponent(b: Number, m: int) -> Number:
     if isinstance(b, Ball):
         return _enclosed_exponent(b, m)
     if not isinstance(b, mpmath.mpf):
-        at = float(block_exponent(b, m)[0])
+        at = _float_exponent(float(b), m)
         return at + 8 * library(b).ulp * (1 + b) if at > 0 else 8 * library(b).ulp * (1 + b)
     # Newton's method for c (m - 1 + cosh 2bc) = sinh 2bc, from the float's maximum.
     c = mpmath.mpf(float(_best_c(np.array([float(b)]), m)[0]))

@@ -181,7 +181,10 @@ def _enclosed_deviation(cost: Ball, branch: int) -> Ball:
 def _rate(x: Array) -> Array:
     """(1 + x) log(1 + x) - x, by its series sum_k (-x)^k/(k (k - 1)) where that cancels."""
     near = np.clip(x, -0.1, 0.1)
-    series = sum((-near) ** k / (k * (k - 1)) for k in range(2, 16))
+    series = np.zeros_like(near)
+    for k in range(15, 1, -1):
+        series = 1 / (k * (k - 1)) - near * series
+    series *= near * near
     return np.asarray(np.where(np.abs(x) < 0.1, series, (1 + x) * np.log1p(x) - x))
 
 

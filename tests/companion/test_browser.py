@@ -36,7 +36,7 @@ KEY_PAGES = (
 
 def test_pages_open_without_a_fault(watched: Watched) -> None:
     told = [path.relative_to(watched.site) for path in sorted(watched.site.rglob("*.html"))]
-    step = max(1, len(told) // part(40, of=len(told)))
+    step = max(1, len(told) // part(20, of=len(told)))
     for address in dict.fromkeys([*KEY_PAGES, *(path.as_posix() for path in told[::step])]):
         page = watched.open(address)
         assert page.locator("h1").count() == 1

@@ -116,7 +116,7 @@ def label(bound: LowerBound) -> str:
 @pytest.mark.parametrize("bound", every_bound(), ids=label)
 def test_no_value_lies_beyond_the_exact_one(bound: LowerBound) -> None:
     """Nor at ordinary points; one test of both, since the closed form of a bound is made once."""
-    ordinary = points(bound, part(16, of=40), among=40, domain=ORDINARY)
+    ordinary = points(bound, part(12, of=40), among=40, domain=ORDINARY)
     for places in (points(bound), ordinary):
         seen = walk(bound, places)
         assert not seen.faults

@@ -20,7 +20,7 @@ Point = dict[str, float]
 Draw = Callable[[np.random.Generator], float]
 
 ALL_POINTS = 300
-POINTS = part(30, of=ALL_POINTS)
+POINTS = part(20, of=ALL_POINTS)
 DIGITS = 50
 CLOSE = 1e-6
 """How far inside the exact value a reported one may lie: soundness is not bought by vagueness."""

@@ -99,7 +99,7 @@ def scales(bound: Bound, point: dict[str, float]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
-@settings(max_examples=part(6, of=15), deadline=None, derandomize=True)
+@settings(max_examples=part(4, of=15), deadline=None, derandomize=True)
 @given(point=points())
 def test_value_is_at_least_the_closed_form(name: str, point: dict[str, float]) -> None:
     bound = CERTIFIED[name]
@@ -117,7 +117,7 @@ def test_value_is_at_least_the_closed_form(name: str, point: dict[str, float]) -
 
 
 @pytest.mark.parametrize("name", POPULATION)
-@settings(max_examples=part(4, of=8), deadline=None, derandomize=True)
+@settings(max_examples=part(3, of=8), deadline=None, derandomize=True)
 @given(point=points(), seed=st.integers(0, 2**20))
 def test_a_data_free_guess_is_never_beaten(name: str, point: dict[str, float], seed: int) -> None:
     """Releasing 0 is perfectly private: no bound may exceed its mean loss under its own prior."""
@@ -137,7 +137,7 @@ def test_a_data_free_guess_is_never_beaten(name: str, point: dict[str, float], s
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
-@settings(max_examples=part(4, of=8), deadline=None, derandomize=True)
+@settings(max_examples=part(3, of=8), deadline=None, derandomize=True)
 @given(point=points(), factor=log_floats(1.5, 30))
 def test_more_records_or_less_privacy_never_raise_a_bound(
     name: str, point: dict[str, float], factor: float
@@ -157,7 +157,7 @@ def test_more_records_or_less_privacy_never_raise_a_bound(
 
 
 @pytest.mark.oldest
-@settings(max_examples=part(25, of=80), deadline=None, derandomize=True)
+@settings(max_examples=part(12, of=80), deadline=None, derandomize=True)
 @given(
     privacy=privacies(),
     n=log_integers(4, 10**7),
@@ -200,7 +200,7 @@ def test_lower_bounds_stay_below_the_proven_upper_bounds(
                 assert bound.value(**point) <= upper * (1 + 1e-9)
 
 
-@settings(max_examples=part(15, of=40), deadline=None, derandomize=True)
+@settings(max_examples=part(8, of=40), deadline=None, derandomize=True)
 @given(
     privacy=privacies(),
     n=log_integers(4, 10**7),

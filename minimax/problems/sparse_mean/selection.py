@@ -42,7 +42,7 @@ independent of the selection. Minkowski.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -96,11 +96,15 @@ def log_miss(gap: Number, v: Number, q: float, ratio: Number) -> Number:
 
 
 def best_exponent(gap: float, v: float, ratio: float) -> float:
-    """q near its best: the optimum for v = 0, or for c = 1."""
+    """q near its best."""
+    return min(_exponents(gap, v), key=lambda q: log_miss(gap, v, q, ratio))
+
+
+def _exponents(gap: float, v: float) -> tuple[float, ...]:
+    """Where q may be best: the optimum for v = 0, and for c = 1."""
     logistic = 1 / (1 + math.exp(-min(max(gap, -20.0), 20.0)))
-    candidates = (logistic, 1 - 1 / math.sqrt(1 + 2 * max(gap, 0.0) / v), 0.5)
-    inside = (min(max(q, LEAST), MOST) for q in candidates)
-    return min(inside, key=lambda q: log_miss(gap, v, q, ratio))
+    other = 1 - 1 / math.sqrt(1 + 2 * max(gap, 0.0) / v)
+    return min(max(logistic, LEAST), MOST), min(max(other, LEAST), MOST), 0.5
 
 
 def signal_loss(
@@ -348,6 +352,38 @@ def _first_ratio(at: Point, b: float) -> float:
     return min(math.log(b / B), 0.0)
 
 
+def _float_signal_loss(
+    at: Point, found: Optimum, log_weight: float, B: float
+) -> Callable[[float], float]:
+    """`signal_loss` of one mean, in floats alone: the search asks for it a thousand times."""
+    n, sigma = at["n"], at["sigma"]
+    R, T, ratio = found["R"], found["threshold"], found["ratio"]
+    v, variance = sigma**2 / (n * B**2), sigma**2 / n
+    kept = found["variance"] + T**2
+
+    def missing(q: float, gap: float) -> float:
+        t = q * ratio
+        entropy = t * math.log(t) + (1 - t) * math.log1p(-t)
+        return entropy - q * gap + q * q * v / (2 * (1 - q))
+
+    def loss(mean: float) -> float:
+        beyond = overshoot((R - mean) / sigma, sigma)
+        gap = (mean - beyond) / B - log_weight
+        log_missed = min(missing(q, gap) for q in _exponents(gap, v))
+        least = math.sqrt(1 - math.exp(min(log_missed, 0.0)))
+        e = math.sqrt(variance + beyond**2)
+        slope, curvature = 2 * T * e, mean**2 - kept
+
+        def at_share(y: float) -> float:
+            return mean**2 * (1 - y * y) + kept * y * y + slope * y + e * e
+
+        if curvature > 0:
+            return at_share(min(max(slope / (2 * curvature), least), 1.0))
+        return max(at_share(least), at_share(1.0))
+
+    return loss
+
+
 def _with_peak(at: Point, found: dict[str, float]) -> dict[str, float]:
     """With the mean of the largest loss, and what bound on the nulls' weight is the sharper."""
     B = found["selection"] / found["ratio"]
@@ -356,9 +392,10 @@ def _with_peak(at: Point, found: dict[str, float]) -> dict[str, float]:
     found["folded"] = float(v < 1 and shift < 1)
     weight = log_null_weight(at, found["R"], B, bool(found["folded"]))
 
+    at_mean = _float_signal_loss(at, found, weight, B)
+
     def loss(log_mean: float) -> float:
-        mean = math.exp(log_mean)
-        return -float(signal_loss(at, found, weight, B, mean, mean))
+        return -at_mean(math.exp(log_mean))
 
     top = math.log(at["radius"])
     high = min(math.log(4 * B * (1 + weight)), top)
