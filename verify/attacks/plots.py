@@ -45,13 +45,13 @@ def _draw_shares(axis: Axes, rows: Sequence[Row]) -> None:
             continue
         most, colour = row.ceiling.value or row.ceiling.high, "C3" if row.match.fails else "C0"
         low, high, value = (
-            min(max(x / most, LEAST), MOST)
+            _share(x, most)
             for x in (game.member_sum.low, game.member_sum.high, game.member_sum.value)
         )
         axis.plot([low, high], [at, at], color=colour)
         axis.plot([value], [at], "o", color=colour, markersize=5)
         if game.completeness is not None:
-            forced = min(max(game.completeness.value / most, LEAST), MOST)
+            forced = _share(game.completeness.value, most)
             axis.plot([forced], [at], "|", color="black", markersize=12)
     axis.axvline(1.0, color="C0", linestyle="--")
     axis.axvline(0.0, color="grey", linestyle=":")
@@ -62,6 +62,13 @@ def _draw_shares(axis: Axes, rows: Sequence[Row]) -> None:
     axis.set_yticks(range(len(rows)), names, fontsize="x-small")
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.set_xlabel("members' sum over what privacy allows (|: what the identity forces)")
+
+
+def _share(part: float, most: float) -> float:
+    """Of what is allowed, which is nothing where a release does not vary: all scores are 0."""
+    if most == 0:
+        return 0.0 if part == 0 else MOST if part > 0 else LEAST
+    return min(max(part / most, LEAST), MOST)
 
 
 def _draw_curves(axis: Axes, rows: Sequence[Row]) -> None:

@@ -15,6 +15,7 @@ from tests.commands import usage_error
 from verify.attacks.command import main, played
 from verify.attacks.controls import controls
 from verify.attacks.matches import Match, kind_of, toolkit_estimators
+from verify.attacks.plots import LEAST, MOST, _share
 from verify.attacks.settings import ATTACKS, setting
 from verify.attacks.tails import count_tails
 
@@ -140,3 +141,8 @@ def test_the_tails_of_lemma_2_1() -> None:
     assert found.outsiders == found.members == 0
     assert not replace(found, members=40).well
     assert not replace(found, control=0).well
+
+
+def test_a_share_of_nothing_is_drawn_at_an_edge_unless_it_is_nothing() -> None:
+    assert [_share(part, 0.0) for part in (-1.0, 0.0, 1.0)] == [LEAST, 0.0, MOST]
+    assert [_share(part, 2.0) for part in (-9.0, 1.0, 99.0)] == [LEAST, 0.5, MOST]
