@@ -63,6 +63,9 @@ SLICE = 256
 PART = 5_000
 """Of each side of a pair, between two looks at the wager: a smaller batch is drawn whole, since the
 bound that it gives is worth more than its time."""
+NEAR_THE_END, HOPED, NEEDED = 2.2, 2.0, 5.0
+"""The root of how many times more releases the last stage has; deviations by which an event may be
+better than it seems, and by how many it must exceed the claim, about."""
 MOST_LEARNED, MOST_CHOSEN = 40_000, 60_000
 """Rows of each side from which statistics are learned, and thresholds chosen: more add little."""
 
@@ -87,7 +90,7 @@ class Search:
     releases: int
     stages: int
     stopped: str
-    """Why it ended: "refuted", "releases used", "out of time"."""
+    """Why it ended: "refuted", "releases used", "nothing left to hope for", "out of time"."""
     notices: tuple[str, ...]
     curve: tuple[Counts, ...] = ()
     """Counts at many thresholds of the last statistic that was tested: for a picture."""
@@ -289,6 +292,9 @@ def search(
             for each in asked:
                 _learn(each, claim, stages[-1][1], judge.level, layout, clock)
             asked = _kept(asked, count)
+            if isinstance(claim, (Pure, Approximate)) and _hopeless(asked, stages[-1][1]):
+                stopped = "nothing left to hope for"
+                break
             tell(f"{subject.name}: stage {done + 1} of {len(stages)}, {batch} releases a side")
             for new in _played(asked, subject, judge, batch, layout, clock):
                 if any(refutes(claim, test.budget) for test in new):
@@ -320,6 +326,17 @@ def _kept(asked: Sequence[_Asked], count: int) -> list[_Asked]:
     ranked = sorted(asked, key=lambda each: -each.worth)
     promising, others = ranked[: (count + 1) // 2], ranked[(count + 1) // 2 :]
     return [*promising, *sorted(others, key=lambda each: -each.apart)[: count // 2]]
+
+
+def _hopeless(asked: Sequence[_Asked], drawn: int) -> bool:
+    """Whether no event would refute the claim in the last stage, were it better than it seems.
+
+    The best of many events seems better than it is, and an end refutes nothing. It is asked only
+    once so much was seen that an event which is yet to be seen would be too rare to refute.
+    """
+    scales = [math.sqrt(drawn / min(max(each.drawn // 2, 1), MOST_CHOSEN)) for each in asked]
+    hopes = [e.promise + (1 + HOPED) * scale for e, scale in zip(asked, scales, strict=True)]
+    return max(scales) < NEAR_THE_END and max(hopes) < NEEDED
 
 
 def _played(

@@ -85,9 +85,9 @@ class Event:
 
 def _ramp(values: Array, threshold: float, width: float, side: Side) -> Array:
     """0 outside of the event, rising to 1."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):  # a release may lack the number: -inf
         beyond = (values - threshold) if side == ">=" else (threshold - values)
-    return np.asarray(np.clip(np.nan_to_num(beyond) / width, 0.0, 1.0))
+        return np.asarray(np.clip(np.nan_to_num(beyond) / width, 0.0, 1.0))
 
 
 def promising_events(

@@ -222,3 +222,36 @@ def test_claims_of_all_kinds_have_a_verdict() -> None:
     found = audit(quiet, Approximate(1.0, 1e-3), data=np.zeros(3), releases=FEW)
     assert found.refuted
     assert "approximate" in found.summary()
+
+
+def last_told(x: np.ndarray, rng: np.random.Generator) -> list[float]:
+    """Of a ragged release with numbers close together, far below 1."""
+    noisy = 1e-3 * (x + rng.laplace(scale=2.0, size=len(x)))
+    return noisy[: 1 + int(np.argmax(noisy))].tolist()
+
+
+def test_an_audit_warns_of_nothing_of_its_own() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        audit(last_told, Pure(1.0), neighbours=query_answers(5), releases=20_000)
+
+
+def noisy_index(x: np.ndarray, rng: np.random.Generator, scale: float = 4.0) -> int:
+    return int(np.argmax(x + rng.laplace(scale=scale, size=len(x))))
+
+
+def seldom_bare(x: np.ndarray, rng: np.random.Generator) -> float:
+    """A constant but once in a hundred times, when the first record is told."""
+    return float(x[0]) if rng.random() < 1e-2 else -1.0
+
+
+def test_what_has_no_hope_ends_early_and_what_is_rare_has_hope() -> None:
+    """Half of the claim is spent: no event comes near. The controls: what is rare, or close."""
+    answers = query_answers(5)
+    found = audit(noisy_index, Pure(1.0), neighbours=answers, releases=40_000)
+    assert found.search.stopped == "nothing left to hope for"
+    assert found.search.releases < 30_000
+    rare = audit(seldom_bare, Pure(1.0), neighbours=answers, releases=40_000)
+    assert rare.refuted
+    close = audit(report, Pure(1.0), data=np.zeros(3), bounds=(0, 1), releases=40_000)
+    assert close.search.stopped == "releases used"

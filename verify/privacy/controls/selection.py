@@ -128,6 +128,15 @@ def sparse_vector_that_tells_the_value(
     return [noisy if told else None for told, noisy in above(answers, rng, 2.0, 2.0)]
 
 
+@SELECTION.private(Pure(1.0), neighbours=query_answers(2))
+def sparse_vector_that_tells_the_value_of_two(
+    answers: Array, rng: np.random.Generator
+) -> list[float | None]:
+    """The same with two answers keeps the claim. Of v after one below the density is f(v - a2)
+    times the integral of p(t) F(t - a1) over t <= v, and each of f and F, of scale 2, loses 1/2."""
+    return sparse_vector_that_tells_the_value(answers, rng)
+
+
 @SELECTION.private(Pure(1.0), **LONG)
 def numerical_sparse_vector(answers: Array, rng: np.random.Generator) -> list[float | None]:
     """Fresh noise for the value, half of the budget for each."""
