@@ -6,7 +6,7 @@ chance at most (k+1)/n, whatever the laws of the scores in the n positions. *Pro
 outsider's score in position i, T the threshold and a_i the (k+1)-th best of the others. Then
 T >= a_i, and z_i >= T if and only if z_i >= a_i. As a further score w_i in position i has the law
 of z_i and is independent of a_i, P(w_i > T) <= P(w_i >= a_i) = P(z_i >= a_i) = P(z_i >= T), and the
-last sum to k + 1. (Ties, broken at random for the proof, are refused by the test. Where all
+last sum to k + 1. (Ties are broken at random, as if a small one were added to each score. Where all
 positions have one law the chance is (k+1)/(n+1).) So the rate given is never too low.
 
 **What privacy allows.** For each position the rates (q, p) of a test satisfy p <= T(q), T the
