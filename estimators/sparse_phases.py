@@ -8,7 +8,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from estimators.core.base import Array
 from estimators.core.design import Design
@@ -260,10 +259,7 @@ class SparseRun:
         """The chosen columns, and what shortens their rows to `length`: kept while both stay."""
         place = self._place
         if self.held is None or self.held[0] != place:
-            X = self.design.X
-            is_sparse = sparse.issparse(X)
-            columns = X[:, self.support].toarray() if is_sparse else X.take(self.support, axis=1)
-            block = np.asarray(columns, dtype=float)
+            block = np.asarray(self.design.columns(self.support), dtype=float)
             norms = np.sqrt(row_products(block, block))
             self.held = place, (block, self.length / np.maximum(norms, self.length))
         return self.held[1]

@@ -176,6 +176,11 @@ class Design:
         """sum_i weights_i x_i."""
         return np.asarray(self.X.T @ weights)
 
+    def columns(self, places: NDArray[np.intp]) -> Array:
+        """Some columns, of all records, each close together."""
+        X = self.X
+        return np.asarray(X[:, places].toarray() if sparse.issparse(X) else X.T[places].T)
+
     def squared_length(self, coef: Array) -> float:
         """|X coef|^2."""
         return float(np.sum(self.predict(coef) ** 2))

@@ -95,6 +95,10 @@ class Sorted(Design):
         """<x_i, coef> for every record."""
         return np.repeat(self.X @ coef, self.counts)
 
+    def columns(self, places: NDArray[np.intp]) -> Array:
+        """Some columns, of all records, each close together."""
+        return np.repeat(self.X.T[places], self.counts, axis=1).T
+
     def correlate(self, weights: Array) -> Array:
         """sum_i weights_i x_i."""
         return np.asarray(self.X.T @ self._summed(weights))

@@ -43,7 +43,8 @@ class Sweep:
     fits: int = 1
     """How often the estimator is fitted to the records of a trial, whose loss is the mean: more
     than once where drawing records costs more than a fit, and noise is most of the error. Of two
-    the second has the noise of the first turned round (`known_noise.NoiseSeen`)."""
+    the second has the noise of the first turned round where that is known to be symmetric, and so
+    not in claims of one's own (`known_noise.NoiseSeen`)."""
 
     def weight_at(self, point: Point) -> float:
         """The weight of a cell of the sweep."""

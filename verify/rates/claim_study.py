@@ -8,6 +8,7 @@ from functools import partial
 from minimax.core.privacy import at_point
 from verify.rates.grid import Cell, Series
 from verify.rates.judge import ZeroRelease, fit_slope, slope_shares
+from verify.rates.known_noise import STATES
 from verify.rates.measure import Measurement, correlations, interval, zero_losses
 from verify.rates.rows import LevelControl, Row, SlopeControl, SlopeRow
 from verify.rates.sequential import LOOKS, Check, Seen
@@ -86,17 +87,17 @@ class ClaimStudy:
         x = [row.point[series.variable] for row in fitted]
         measured = [row.measured for row in fitted]
         shared = correlations([seen.losses(cell.label) for cell in series.cells])
-        states = len(LOOKS) ** (len(fitted) - 1)
+        states = (STATES * len(LOOKS)) ** (len(fitted) - 1)
         slope = SlopeRow(
             claim=series.claim.name,
             regime=series.regime,
             variable=series.variable,
-            slope=fit_slope(x, measured, seen.alpha / 2, states, shared),
+            slope=fit_slope(x, measured, seen.alpha / STATES, states, shared),
             expected=expected,
             expected_source=series.claim.lower.source,
             rows=fitted,
         )
-        shares = slope_shares(x, measured, seen.alpha / 2)
+        shares = slope_shares(x, measured, seen.alpha / STATES)
         wide = shares >= LEVERAGE * shares.max()
         return slope, tuple(row.label for row, grow in zip(fitted, wide, strict=True) if grow)
 

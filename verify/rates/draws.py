@@ -25,6 +25,7 @@ from estimators.residual_clipped import ResidualClippedRegression
 from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from estimators.sparse_mean import SparseMean
 from estimators.sparse_regression import PrivateHardThresholding
+from estimators.sparse_residual_clipped import SparseResidualClippedRegression
 from estimators.stable_sparse_mean import StableSparseMean
 from minimax.core.bound import Instance, fit_arguments
 from minimax.methods.priors import (
@@ -53,6 +54,7 @@ READ_IN_ANY_ORDER = (
     NoisyGradientRegression,
     PrivateHardThresholding,
     NoisyHardThresholding,
+    SparseResidualClippedRegression,
 )
 """Through products with the rows alone, and labels record by record."""
 COUNTED = (LogisticInstance, TwoLabelInstance)

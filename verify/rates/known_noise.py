@@ -20,6 +20,14 @@ noise is used at all. In each task it is used only while the mean of q is within
 about 0, of level 1 - `DOUBT`; else losses stay as they are, and so they do in claims of one's own,
 whose mechanisms are not known. The interval that is reported misses only if that of the plain
 losses or that of the adjusted ones does: each has half of the error, whatever decides between them.
+
+**What is nominal.** Both are Student's intervals. A loss that is convex in a surplus leaves, once
+that is subtracted, a rest that is skewed more, for its size, than the loss was: that of w^4, one
+coordinate, is missed up to twice as often as w^4 itself. What so few trials did not show of a loss
+might be in no surplus: so intervals are `LEAST` times as wide as those of plain losses at least.
+Where DOUBT chooses, the mean of what is chosen is off by some hundredths of its standard error. A
+sampler whose records had another variance than it states is guarded against by DOUBT, and by tests
+of its law: subtracting leads from what it draws towards what it states.
 """
 
 from __future__ import annotations
@@ -44,6 +52,10 @@ DOUBT = 0.01
 """How seldom noise that is as it should be is not used."""
 FEWEST = 24
 """Trials from which on anything is learnt of them."""
+STATES = 2
+"""Plain and adjusted: what a task's losses may be taken as."""
+LEAST = 1 / 30
+"""Adjusted losses have intervals that are at least so wide, in units of plain ones'."""
 TOLD = 2
 """Surpluses that are used at the most: one of noise and that of the records, say."""
 MEAN_SQUARES: dict[tuple[str, str], Callable[[int], float]] = {

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
-PAIR = 2
-"""So many fits are opposed to each other: what four independent ones do is as good as two pairs."""
-
-
 @dataclass(frozen=True)
 class Measurement:
     """A mean over independent trials, with an interval at the level asked for.
@@ -54,10 +50,9 @@ def losses(
 ) -> NDArray[np.float64]:
     """Losses of independent trials, from the `first` on: draw theta, draw data, fit, compare.
 
-    With several fits, each with noise of its own (of two the second has that of the first turned
-    round), a trial's loss is their mean: trials are independent all the same, and the mean of all
-    is the risk. Every fit has a stream of its own, so that at another point, where data take more
-    or fewer draws, its noise comes from the same ones.
+    With several fits, each with noise of its own, a trial's loss is their mean: trials are
+    independent all the same, and the mean of all is the risk. Every fit has a stream of its own, so
+    that at another point, where data take more or fewer draws, its noise comes from the same ones.
     """
     return losses_with_noise(make, prior, point, trials, seed, first, fits)[:, 0]
 
@@ -70,15 +65,18 @@ def losses_with_noise(
     seed: int,
     first: int = 0,
     fits: int = 1,
+    *,
+    paired: bool = False,
 ) -> NDArray[np.float64]:
     """A row for each trial of `losses`: its loss, how long its noise was (`known_noise`), and how
-    large the sampling error of its records (`known_sampling`)."""
+    large the sampling error of its records (`known_sampling`). `paired`: every second fit has the
+    noise of the one before turned round, which leaves the mean as it is if noise is symmetric."""
     out = np.zeros((trials, 1 + CALLS + 1))
     for t, rng in enumerate(streams(seed, first, first + trials)):
         instance, estimator = prior.draw(rng), make(point)
         arguments = given(estimator, instance, int(point["n"]), rng)
         out[t, -1] = sampling_surplus(instance, arguments)
-        noise = NoiseSeen(paired=fits == PAIR)
+        noise = NoiseSeen(paired=paired)
         with seen_by(noise) if _adds_noise(estimator) else nullcontext():
             for k in range(fits):
                 noise.begin_fit()
@@ -107,9 +105,12 @@ def released(estimator: BaseEstimator) -> NDArray[np.float64]:
     return np.asarray(release, dtype=float).ravel()
 
 
-def interval(values: NDArray[np.float64], alpha: float, seed: int) -> Measurement:
-    """Mean and two-sided Student interval of level 1 - alpha, of values that are not negative."""
-    mean, half = float(np.mean(values)), student_half_width(values, alpha)
+def interval(
+    values: NDArray[np.float64], alpha: float, seed: int, least: float = 0.0
+) -> Measurement:
+    """Mean and two-sided Student interval of level 1 - alpha, of values that are not negative; with
+    a half-width of `least` or more."""
+    mean, half = float(np.mean(values)), max(student_half_width(values, alpha), least)
     return Measurement(mean, max(mean - half, 0.0), mean + half, len(values), seed)
 
 

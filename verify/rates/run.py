@@ -13,6 +13,7 @@ from verify.rates.backends import Backend, Processes
 from verify.rates.claim import Claim
 from verify.rates.claim_study import ClaimStudy
 from verify.rates.grid import Profile, build
+from verify.rates.known_noise import as_stated
 from verify.rates.own import rehearse
 from verify.rates.records import from_plain, to_plain
 from verify.rates.results import Results
@@ -44,7 +45,8 @@ def run(
     if own:
         rehearse(claims, grid)
     known = results or Results(None)
-    tasks = tasks_of(grid.cells, profile)
+    noise_known = not own and _is_noise_known(seed, console)
+    tasks = tasks_of(grid.cells, profile, paired=noise_known)
     alone = [each for each in specials if isinstance(each, Special)]
     measured = [each for each in specials if isinstance(each, Measured)]
     intervals = len(tasks) + len(grid.cells) + 2 * len(grid.series) + 2
@@ -52,7 +54,7 @@ def run(
     alpha = ALPHA / (intervals * len(LOOKS))
     used = nullcontext(backend) if backend else closing(Processes(jobs))
     with threadpool_limits(limits=1), used as workers:
-        simulation = Simulation(seed, alpha, known, workers, console, own)
+        simulation = Simulation(seed, alpha, known, workers, console, own, noise_known)
         studies = [
             ClaimStudy(grid.cells, grid.series, tasks, seed, alpha),
             *(each.study(profile) for each in measured),
@@ -70,6 +72,15 @@ def run(
         dropped=grid.dropped,
         coverage=[row for part in found for row in part.coverage],
     )
+
+
+def _is_noise_known(seed: int, console: Console | None) -> bool:
+    """Whether mechanisms draw what they state; of one's own claims, which may draw noise by any
+    others, nobody knows."""
+    known = as_stated(seed)
+    if not known and console is not None:
+        console.print("noise is not as its mechanisms state: losses are taken as they are")
+    return known
 
 
 def _special(

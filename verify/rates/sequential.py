@@ -4,9 +4,11 @@ r"""Trials until a verdict: a measurement ends as soon as all that rests on it i
 that are fixed in advance; whether it goes on may depend on everything seen so far. If the interval
 of a risk at each of the K numbers has the level 1 - alpha/K, then the one at which the task ends
 holds the risk with a chance of at least 1 - alpha, whatever the rule. An exponent fitted to m tasks
-has the level 1 - alpha if its interval has 1 - alpha/K^m at each of the K^m combinations.
+has the level 1 - alpha if its interval has 1 - alpha/K^m at each of the K^m combinations. Where the
+losses of a task are plain or adjusted (`known_noise`), as they themselves decide, there are 2 K and
+(2 K)^m.
 
-**Proof.** The interval that is reported is one of K (of K^m) intervals from trials whose number was
+**Proof.** The interval that is reported is one of so many intervals from trials whose number was
 fixed in advance. The chance that any of these misses is at most the sum of theirs. (The levels of
 single intervals are nominal where they are Student's: losses of few coordinates are skewed, and
 their upper ends miss more often than they say, by orders of magnitude at 16 trials of one
@@ -29,7 +31,7 @@ import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
 
 import numpy as np
@@ -37,10 +39,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 from threadpoolctl import ThreadpoolController
 
+from attacks.intervals import student_half_width
 from verify.console import track
 from verify.rates.backends import Backend
 from verify.rates.judge import Verdict
-from verify.rates.known_noise import adjusted, as_stated
+from verify.rates.known_noise import LEAST, STATES, adjusted
 from verify.rates.measure import Measurement, interval, proportion
 from verify.rates.results import Key, Results
 from verify.rates.rows import Control, LevelControl, Row, SlopeControl, SlopeRow
@@ -104,9 +107,12 @@ class Seen:
 
     def risk(self, label: str, drawn_as: str | None = None) -> Measurement:
         """The mean of a task's losses, with Student's interval; `drawn_as` names its seed if the
-        label does not. Plain and adjusted losses have half of the error each."""
-        own = cell_seed(self.seed, drawn_as or label)
-        return interval(self.losses(label), self.alpha / 2, own)
+        label does not. Plain and adjusted losses have half of the error each, and no interval is
+        narrower than `LEAST` times that of the plain ones."""
+        own, level = cell_seed(self.seed, drawn_as or label), self.alpha / STATES
+        losses, values = self.losses(label), self.values[label]
+        plain = values if values.ndim == 1 else values[:, 0]
+        return interval(losses, level, own, LEAST * student_half_width(plain, level))
 
     def losses(self, label: str) -> Array:
         """Of a task, adjusted by what is known of their noise if that was seen."""
@@ -204,21 +210,15 @@ class Simulation:
     console: Console | None = None
     own: bool = False
     """Whether claims are a user's own, whose parts may come from anywhere."""
+    noise_known: bool = False
+    """Whether noise that is seen is as long as it is stated to be."""
     values: dict[str, Array] = field(default_factory=dict, init=False)
     _asked: int = field(default=0, init=False)
     _keys: dict[str, Key] = field(default_factory=dict, init=False)
 
     @property
     def seen(self) -> Seen:
-        return Seen(self.values, self.seed, self.alpha, self._noise_known)
-
-    @cached_property
-    def _noise_known(self) -> bool:
-        """Of one's own claims it is not."""
-        known = not self.own and as_stated(self.seed)
-        if not known and not self.own and self.console is not None:
-            self.console.print("noise is not as its mechanisms state: losses are taken as they are")
-        return known
+        return Seen(self.values, self.seed, self.alpha, self.noise_known)
 
     def run(self, studies: Sequence[Study]) -> list[list[Check]]:
         """The checks of every study, once no more trials would decide anything."""

@@ -20,6 +20,8 @@ from verify.rates.results import Key
 from verify.seeds import cell_seed
 
 LEAST_CONTROL_TRIALS = 60
+PAIR = 2
+"""So many fits are opposed to each other: what four independent ones do is as good as two pairs."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class ClaimTask:
     estimator_point: Point
     trials: int
     fits: int = 1
+    paired: bool = False
+    """Whether the second of two fits has the noise of the first turned round."""
 
     @property
     def size(self) -> float:
@@ -56,6 +60,7 @@ class ClaimTask:
             cell_seed(seed, self.drawn_as),
             first,
             self.fits,
+            paired=self.paired,
         )
 
     def key(self, written: bool) -> Key:
@@ -67,6 +72,7 @@ class ClaimTask:
             "point": dict(self.point),
             "estimator_point": dict(self.estimator_point),
             "fits": self.fits,
+            "paired": self.paired,
         }
         if written:
             estimator = self.make(self.estimator_point)
@@ -88,17 +94,18 @@ def weakened(point: Point, factor: float) -> dict[str, float]:
     return {k: v / factor ** powers[k] if k in powers else v for k, v in point.items()}
 
 
-def tasks_of(cells: Sequence[Cell], profile: Profile) -> list[ClaimTask]:
-    """The cells, and their controls where they have them."""
-    return [task for cell in cells for task in _cell_tasks(cell, profile)]
+def tasks_of(cells: Sequence[Cell], profile: Profile, *, paired: bool = False) -> list[ClaimTask]:
+    """The cells, and their controls where they have them; `paired` if their noise is known."""
+    return [task for cell in cells for task in _cell_tasks(cell, profile, paired)]
 
 
-def _cell_tasks(cell: Cell, profile: Profile) -> Iterator[ClaimTask]:
+def _cell_tasks(cell: Cell, profile: Profile, paired: bool) -> Iterator[ClaimTask]:
     claim, point = cell.claim, cell.point
     prior, drawn_as = claim.lower.prior(**point), claim.name
     full = round(profile.trials * cell.weight)
     make = claim.estimator_at
-    yield ClaimTask(cell.label, drawn_as, make, prior, point, point, full, cell.fits)
+    fits, paired = cell.fits, paired and cell.fits == PAIR
+    yield ClaimTask(cell.label, drawn_as, make, prior, point, point, full, fits, paired)
     if not cell.has_controls:
         return
     trials = max(profile.trials // 2, LEAST_CONTROL_TRIALS)
@@ -109,7 +116,7 @@ def _cell_tasks(cell: Cell, profile: Profile) -> Iterator[ClaimTask]:
     if ceiling and not ceiling.vacuous:
         noisier, many = weakened(point, claim.noise_factor), round(trials * cell.loud_weight)
         label = noisier_label(cell)
-        yield ClaimTask(label, drawn_as, make, prior, point, noisier, many, cell.fits)
+        yield ClaimTask(label, drawn_as, make, prior, point, noisier, many, fits, paired)
 
 
 def twin_label(cell: Cell) -> str:

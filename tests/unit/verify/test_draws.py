@@ -26,6 +26,7 @@ from estimators.residual_clipped import ResidualClippedRegression
 from estimators.sparse_erm import NoisyHardThresholding, NoisyHardThresholdingClassifier
 from estimators.sparse_mean import SparseMean
 from estimators.sparse_regression import PrivateHardThresholding
+from estimators.sparse_residual_clipped import SparseResidualClippedRegression
 from estimators.stable_sparse_mean import StableSparseMean
 from estimators.thresholding import thresholded_descent
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
@@ -241,6 +242,9 @@ def test_products_of_sorted_records_are_those_of_all_of_them() -> None:
         NoisyGradientRegression(ZeroConcentrated(0.1), steps=9, random_state=5),
         PrivateHardThresholding(ZeroConcentrated(0.1), s=2, random_state=5),
         NoisyHardThresholding(ZeroConcentrated(0.1), s=2, clip=0.7, steps=3, random_state=5),
+        SparseResidualClippedRegression(
+            ZeroConcentrated(0.1), s=2, entry_bound=0.7, radius=1.0, sigma=0.3, random_state=5
+        ),
     ],
 )
 def test_a_fit_to_sorted_records_is_that_to_all_of_them(estimator: Any) -> None:

@@ -19,9 +19,10 @@ from verify.rates.claim import Claim, Sweep
 from verify.rates.claims import all_claims
 from verify.rates.grid import Profile
 from verify.rates.judge import Verdict
-from verify.rates.known_noise import CALLS, NoiseSeen, adjusted, as_stated
+from verify.rates.known_noise import CALLS, LEAST, NoiseSeen, adjusted, as_stated
 from verify.rates.measure import interval, losses_with_noise
 from verify.rates.run import run
+from verify.rates.sequential import Seen
 
 ALPHA = 1e-6
 ZEROS = np.zeros(5)
@@ -248,6 +249,7 @@ def test_opposed_fits_have_the_same_risk_and_less_scatter() -> None:
             fits,
             0,
             fits,
+            paired=True,
         )
         for fits in (1, 2)
     )
@@ -264,3 +266,51 @@ def test_noise_that_is_not_centred_is_not_as_stated(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(mechanisms, "with_gaussian", positive)
     assert not as_stated(0)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_fits_are_opposed_only_where_noise_is_known(
+    own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise on one side alone, turned round, would be as much on the other, and cancel."""
+    base = {"n": 1000, "d": 100, "sigma": 1.0, "radius": 1.0, "rho": 1e-3}
+    sweep = replace(claim().sweeps[0], base=base, variables=(), asymptotic_point={}, fits=2)
+    asked, short = replace(claim(), sweeps=(sweep,)), Profile("short", (0,), 60, 200, 2)
+    opposed: list[bool] = []
+
+    class Told(NoiseSeen):
+        def __init__(self, *, paired: bool = False) -> None:
+            opposed.append(paired)
+            super().__init__(paired=paired)
+
+    monkeypatch.setattr("verify.rates.measure.NoiseSeen", Told)
+    run([asked], short, own=own)
+    assert any(opposed) == (not own)
+    opposed.clear()
+    monkeypatch.setattr(mechanisms, "with_gaussian", scaled(1.1))
+    run([asked], short, own=own)
+    assert opposed
+    assert not any(opposed)
+
+
+def test_no_interval_is_much_narrower_than_that_of_plain_losses() -> None:
+    """A loss that is linear in its surplus, but for what few trials do not show."""
+    surpluses = np.random.default_rng(0).chisquare(1, 400) - 1
+    values = {"task": np.column_stack([1 + surpluses, surpluses])}
+    plain, known = (Seen(values, 0, 0.1, noise_known=known).risk("task") for known in (False, True))
+    widths = [found.ci_high - found.risk for found in (plain, known)]
+    assert widths[1] == pytest.approx(LEAST * widths[0])
+    assert known.risk == pytest.approx(1)
+
+
+def test_what_is_left_of_a_convex_loss_is_missed_at_most_twice_as_often() -> None:
+    """As the docstring says: w^4 less what w^2 tells of it, against w^4, at 160 trials."""
+    rng, missed, narrower = np.random.default_rng(5), np.zeros(2), 0
+    for _ in range(4000):
+        w = rng.standard_normal(160)
+        values = np.column_stack([w**4, w**2 - 1])
+        plain, less = interval(values[:, 0], 0.01, 0), interval(adjusted(values), 0.01, 0)
+        missed += [plain.ci_high < 3, less.ci_high < 3]
+        narrower += (3 - less.risk) > (less.ci_high - less.risk) / 2
+    assert missed[0] > 0.01 * 4000  # a level is nominal for losses of one coordinate
+    assert missed[1] < 2.4 * missed[0] < narrower  # halved, it would be missed more often
