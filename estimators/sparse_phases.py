@@ -13,7 +13,6 @@ from estimators.core.base import Array
 from estimators.core.design import Design
 from estimators.core.mechanisms import gumbel_top_k, k_norm
 from estimators.core.purse import Purse
-from estimators.core.rows import row_products
 from estimators.core.second_moment import flat, unflat
 from estimators.regression import projected
 from minimax.core.calibration import noise_variance, selection_epsilon
@@ -259,8 +258,7 @@ class SparseRun:
         """The chosen columns, and what shortens their rows to `length`: kept while both stay."""
         place = self._place
         if self.held is None or self.held[0] != place:
-            block = np.asarray(self.design.columns(self.support), dtype=float)
-            norms = np.sqrt(row_products(block, block))
+            block, norms = self.design.columns(self.support)
             self.held = place, (block, self.length / np.maximum(norms, self.length))
         return self.held[1]
 

@@ -29,7 +29,7 @@ from estimators.core.design import Design
 from estimators.core.intervals import NoLaw, WithIntervals
 from estimators.core.purse import UNSEEN_SCALE, Purse
 from estimators.core.spending import GivenPrivacy
-from estimators.core.summaries import Sorted, clipped_design
+from estimators.core.summaries import Drawn
 from estimators.sparse_phases import SparseRun
 from minimax.core.bound import UpperBound
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
@@ -155,8 +155,8 @@ class SparseResidualClippedRegression(WithIntervals, LinearPredictor, PrivateEst
         bound, radius = float(self.entry_bound or 0), float(self.radius or 0)
         start = checked_start(self.start, d, radius=radius, s=int(self.s))
         spent = budget.to_zcdp() if isinstance(budget, Approximate) else budget
-        counted = isinstance(X, Sorted)
-        design = clipped_design(X, bound) if counted else Design.bounded(X, bound, settled_entries)
+        drawn = isinstance(X, Drawn)
+        design = X.clipped(bound) if drawn else Design.bounded(X, bound, settled_entries)
         run = SparseRun(design, y, int(self.s), bound, radius, Purse(spent, self._rng(), design.n))
         run.begin(start, self.second_moment)
         self._warn_of_few_records(run.expected(self.sigma), run.signal, *X.shape)

@@ -46,7 +46,7 @@ from estimators.core.noise import Noise, noise_source, system_bits, with_noise_o
 from estimators.core.rows import row_products
 from estimators.core.spending import DEFAULT_PRIVACY as DEFAULT_PRIVACY
 from estimators.core.spending import SpendsPrivacy, current_drawing
-from estimators.core.summaries import Sorted, Sums
+from estimators.core.summaries import Drawn, Sums
 from minimax.core.privacy import Approximate, Gaussian, SpendablePrivacy
 
 Array = NDArray[np.float64]
@@ -241,7 +241,7 @@ def validated_pair(
 
     `read_later`: entries of an array of float64 are left to `settled_entries`.
     """
-    if isinstance(X, Sorted):
+    if isinstance(X, Drawn):
         estimator.n_features_in_ = X.d
         return X, clamped(as_floats("y", y))
     for name, value in (("X", X), ("y", y)):

@@ -176,10 +176,11 @@ class Design:
         """sum_i weights_i x_i."""
         return np.asarray(self.X.T @ weights)
 
-    def columns(self, places: NDArray[np.intp]) -> Array:
-        """Some columns, of all records, each close together."""
+    def columns(self, places: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Some columns, the entries of each close together, and the norms of their rows."""
         X = self.X
-        return np.asarray(X[:, places].toarray() if sparse.issparse(X) else X.T[places].T)
+        block = np.asarray(X[:, places].toarray() if sparse.issparse(X) else X.T[places].T, float)
+        return block, np.sqrt(row_products(block, block))
 
     def squared_length(self, coef: Array) -> float:
         """|X coef|^2."""

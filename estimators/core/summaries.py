@@ -6,6 +6,8 @@ included, is the code that arrays of records pass through.
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +70,38 @@ class Repeated(Design):
         return float(np.sum(self.counts * self.predict(coef) ** 2))
 
 
-class Sorted(Design):
+class Drawn(Design):
+    """Records that are known to be numbers within bounds: there is nothing to check."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As the records' array would have it."""
+        return self.n, self.d
+
+    @abstractmethod
+    def clipped(self, bound: float) -> Design:
+        """The records with entries clipped to [-bound, bound]."""
+
+
+class Signs(Drawn):
+    """Rows of signs times a size: all are as long, and so are all parts of them."""
+
+    def __init__(self, X: Array, size: float) -> None:
+        super().__init__(X, within=0.0)
+        self.size = size
+        self.norms = np.broadcast_to(size * math.sqrt(self.d), self.n)
+
+    def columns(self, places: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Some columns, the entries of each close together, and the norms of their rows."""
+        norm = self.size * math.sqrt(len(places))
+        return self.X.T[places].T, np.broadcast_to(norm, self.n)
+
+    def clipped(self, bound: float) -> Design:
+        """The records with entries clipped to [-bound, bound]."""
+        return self if self.size <= bound else Signs(self.X * (bound / self.size), bound)
+
+
+class Sorted(Drawn):
     """Records in the order of their rows, each of which occurs many times, with any labels.
 
     Predictions, weights and labels are those of all records; products cost n, and not n d.
@@ -82,11 +115,6 @@ class Sorted(Design):
         self._first = np.cumsum(self.counts) - self.counts
         self.norms = np.repeat(self.norms, self.counts)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """As the records' array would have it."""
-        return self.n, self.d
-
     def _summed(self, weights: Array) -> Array:
         """Over the records of each row."""
         return np.add.reduceat(weights, self._first)
@@ -95,9 +123,14 @@ class Sorted(Design):
         """<x_i, coef> for every record."""
         return np.repeat(self.X @ coef, self.counts)
 
-    def columns(self, places: NDArray[np.intp]) -> Array:
-        """Some columns, of all records, each close together."""
-        return np.repeat(self.X.T[places], self.counts, axis=1).T
+    def columns(self, places: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Some columns, the entries of each close together, and the norms of their rows."""
+        block, norms = super().columns(places)
+        return np.repeat(block.T, self.counts, axis=1).T, np.repeat(norms, self.counts)
+
+    def clipped(self, bound: float) -> Design:
+        """The records with entries clipped to [-bound, bound]."""
+        return Sorted(clipped_entries(self.X, bound), self.counts)
 
     def correlate(self, weights: Array) -> Array:
         """sum_i weights_i x_i."""
@@ -121,8 +154,6 @@ def as_design(X: Design | Array) -> Design:
     return X if isinstance(X, Design) else Design(X)
 
 
-def clipped_design(X: Sorted | Array, bound: float) -> Design:
+def clipped_design(X: Drawn | Array, bound: float) -> Design:
     """The design of rows with entries clipped to [-bound, bound]."""
-    if isinstance(X, Sorted):
-        return Sorted(clipped_entries(X.X, bound), X.counts)
-    return Design(clipped_entries(X, bound))
+    return X.clipped(bound) if isinstance(X, Drawn) else Design(clipped_entries(X, bound))

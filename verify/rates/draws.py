@@ -14,7 +14,7 @@ import numpy as np
 
 from estimators.controls.mean import HardThresholdedMean, SampleMean
 from estimators.controls.regression import IterativeHardThresholding
-from estimators.core.summaries import Repeated, Sorted, Sums
+from estimators.core.summaries import Repeated, Signs, Sorted, Sums
 from estimators.core.truncation import TruncatingEstimator
 from estimators.label_regression import LabelHardThresholding
 from estimators.local_regression import OneShotThreshold
@@ -54,9 +54,10 @@ READ_IN_ANY_ORDER = (
     NoisyGradientRegression,
     PrivateHardThresholding,
     NoisyHardThresholding,
-    SparseResidualClippedRegression,
 )
 """Through products with the rows alone, and labels record by record."""
+READ_AS_SIGNS = (*READ_IN_ANY_ORDER, SparseResidualClippedRegression)
+"""Through products with the rows or their parts, whose lengths are known if entries are signs."""
 COUNTED = (LogisticInstance, TwoLabelInstance)
 SUMMED = (SignInstance, DilutedInstance, GaussianInstance)
 TO_THE_END = 1e-8
@@ -79,6 +80,9 @@ def given(
     if _any_order(estimator) and type(law) is LinearInstance and n >= REPEATED * 2**d:
         records = sorted_records(law, n, rng)
         return Sorted(records.rows, records.counts), records.labels
+    if _as_signs(estimator) and type(law) is LinearInstance:
+        X, y = law.sample(n, rng)
+        return Signs(X, law.scale), y
     if kind in READ_BY_SUMS and type(law) in SUMMED:
         level = _clip_level(estimator, n, d)
         if level is not None:
@@ -95,9 +99,18 @@ def _squares(estimator: BaseEstimator) -> bool:
 
 
 def _any_order(estimator: BaseEstimator) -> bool:
-    """Whether records may be sorted. Folds of a cross-validation are told by their places."""
-    folds = isinstance(estimator, PrivateHardThresholding) and estimator.s == "cv"
-    return type(estimator) in READ_IN_ANY_ORDER and not folds
+    """Whether records may be sorted."""
+    return type(estimator) in READ_IN_ANY_ORDER and not _has_folds(estimator)
+
+
+def _as_signs(estimator: BaseEstimator) -> bool:
+    """Whether rows may be given as signs."""
+    return type(estimator) in READ_AS_SIGNS and not _has_folds(estimator)
+
+
+def _has_folds(estimator: BaseEstimator) -> bool:
+    """Whether it cross-validates: folds are told by their places, and are arrays."""
+    return isinstance(estimator, PrivateHardThresholding) and estimator.s == "cv"
 
 
 def _few_rows(estimator: BaseEstimator, n: int, d: int) -> bool:

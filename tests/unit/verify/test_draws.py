@@ -12,7 +12,7 @@ from scipy import special, stats
 from estimators.controls.mean import HardThresholdedMean, SampleMean
 from estimators.controls.regression import IterativeHardThresholding
 from estimators.core.design import Design
-from estimators.core.summaries import Repeated, Sorted, Sums
+from estimators.core.summaries import Repeated, Signs, Sorted, Sums
 from estimators.label_regression import LabelHardThresholding, _slope
 from estimators.local_regression import OneShotThreshold
 from estimators.logistic import PlannedLogisticRegression
@@ -257,6 +257,10 @@ def test_a_fit_to_sorted_records_is_that_to_all_of_them(estimator: Any) -> None:
     assert fitted.coef_ == pytest.approx(whole, rel=1e-9)
     assert fitted.n_features_in_ == 3
     assert estimator.fit(Sorted(-rows, counts), y).coef_ != pytest.approx(whole, rel=1e-3)
+    signs = estimator.fit(Signs(X, 0.8), y)
+    assert signs.coef_ == pytest.approx(whole, rel=1e-9)
+    assert signs.n_features_in_ == 3
+    assert estimator.fit(Signs(X / 2, 0.4), y).coef_ != pytest.approx(whole, rel=1e-3)
 
 
 def test_a_descent_on_mean_reports_is_that_on_all_of_them() -> None:
@@ -377,8 +381,10 @@ def test_records_are_drawn_where_more_of_them_is_read() -> None:
     assert not isinstance(given(folds, LinearInstance(np.zeros(4), 1.0, 1.0), 100, rng)[0], Sorted)
     for d, sorted_ in ((4, True), (5, False)):
         linear = LinearInstance(np.zeros(d), sigma=1.0, scale=1.0)
-        assert isinstance(given(model, linear, 100, rng)[0], Sorted) == sorted_
-        assert not isinstance(given(Other(budget), linear, 100, rng)[0], Sorted)
+        drawn = given(model, linear, 100, rng)[0]
+        assert isinstance(drawn, Sorted) == sorted_
+        assert isinstance(drawn, Signs) != sorted_
+        assert isinstance(given(Other(budget), linear, 100, rng)[0], np.ndarray)
 
 
 def test_squared_loss_reads_the_mean_labels_of_rows() -> None:
