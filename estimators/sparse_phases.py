@@ -258,7 +258,8 @@ class SparseRun:
         """The chosen columns, and what shortens their rows to `length`: kept while both stay."""
         place = self._place
         if self.held is None or self.held[0] != place:
-            block, norms = self.design.columns(self.support)
+            block = self.design.columns(self.support)
+            norms = self.design.norms_of(block)
             self.held = place, (block, self.length / np.maximum(norms, self.length))
         return self.held[1]
 

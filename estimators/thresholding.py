@@ -16,6 +16,9 @@ STILL = 1e-10
 SAFETY = 0.99
 """Share of the best step that is tried: the best itself would fail its test by a rounding error."""
 
+MANY = 4
+"""Entries are few if there are so many times as many columns."""
+
 
 def thresholded_descent(
     design: Design,
@@ -43,7 +46,8 @@ def thresholded_descent(
         if largest == 0:
             return 0.0
         v = v / largest
-        return smoothness * design.squared_length(v) / (design.n * float(v @ v))
+        length = design.squared_length(few.predict(v))
+        return smoothness * length / (design.n * float(v @ v))
 
     def move(coef: Array, gradient: Array, eta: float) -> Array:
         target = hard_threshold(coef - eta * gradient, s)
@@ -64,10 +68,11 @@ def thresholded_descent(
                 return moved
             eta = min(SAFETY / stiff, eta / 2)
 
+    few = FewColumns(design)
     coef, made = np.zeros(design.d) if start is None else start, 0
     while made < steps:
         made += 1
-        gradient = design.correlate(slope(design.predict(coef))) / design.n
+        gradient = design.correlate(slope(few.predict(coef))) / design.n
         if not np.isfinite(gradient).all():
             raise ValueError(f"slope: the gradient is not finite in step {made}")
         moved = safe_move(coef, gradient) if step_size is None else move(coef, gradient, step_size)
@@ -75,3 +80,21 @@ def thresholded_descent(
         if np.abs(moved).max() <= STILL * np.abs(coef).max():
             break
     return coef, made
+
+
+class FewColumns:
+    """Predictions of vectors with few entries: the columns of the last ones are kept together."""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        self._is_kept = np.zeros(design.d, dtype=bool)
+        self._block = np.empty((0, 0))
+
+    def predict(self, coef: Array) -> Array:
+        """As the design's own."""
+        support = np.flatnonzero(coef)
+        if not len(support) or MANY * len(support) > self.design.d:
+            return self.design.predict(coef)
+        if not self._is_kept[support].all():
+            self._is_kept, self._block = coef != 0, self.design.columns(support)
+        return np.asarray(self._block @ coef[self._is_kept])

@@ -176,15 +176,18 @@ class Design:
         """sum_i weights_i x_i."""
         return np.asarray(self.X.T @ weights)
 
-    def columns(self, places: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Some columns, the entries of each close together, and the norms of their rows."""
+    def columns(self, places: NDArray[np.intp]) -> Array:
+        """Some columns, the entries of each close together."""
         X = self.X
-        block = np.asarray(X[:, places].toarray() if sparse.issparse(X) else X.T[places].T, float)
-        return block, np.sqrt(row_products(block, block))
+        return np.asarray(X[:, places].toarray() if sparse.issparse(X) else X.T[places].T, float)
 
-    def squared_length(self, coef: Array) -> float:
-        """|X coef|^2."""
-        return float(np.sum(self.predict(coef) ** 2))
+    def norms_of(self, columns: Array) -> Array:
+        """The l2 norms of the rows of some columns."""
+        return np.sqrt(row_products(columns, columns))
+
+    def squared_length(self, prediction: Array) -> float:
+        """|X coef|^2, from what `predict` gives for coef."""
+        return float(prediction @ prediction)
 
     def clipped_correlation(
         self, y: Array, coef: Array, shorten: Array, weights: Array, clip: float

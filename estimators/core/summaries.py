@@ -65,9 +65,9 @@ class Repeated(Design):
         """sum_i weights_i x_i."""
         return super().correlate(self.counts * weights)
 
-    def squared_length(self, coef: Array) -> float:
-        """|X coef|^2."""
-        return float(np.sum(self.counts * self.predict(coef) ** 2))
+    def squared_length(self, prediction: Array) -> float:
+        """|X coef|^2, from what `predict` gives for coef."""
+        return float(np.sum(self.counts * prediction**2))
 
 
 class Drawn(Design):
@@ -91,10 +91,9 @@ class Signs(Drawn):
         self.size = size
         self.norms = np.broadcast_to(size * math.sqrt(self.d), self.n)
 
-    def columns(self, places: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Some columns, the entries of each close together, and the norms of their rows."""
-        norm = self.size * math.sqrt(len(places))
-        return self.X.T[places].T, np.broadcast_to(norm, self.n)
+    def norms_of(self, columns: Array) -> Array:
+        """The l2 norms of the rows of some columns."""
+        return np.broadcast_to(self.size * math.sqrt(columns.shape[1]), self.n)
 
     def clipped(self, bound: float) -> Design:
         """The records with entries clipped to [-bound, bound]."""
@@ -123,10 +122,9 @@ class Sorted(Drawn):
         """<x_i, coef> for every record."""
         return np.repeat(self.X @ coef, self.counts)
 
-    def columns(self, places: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Some columns, the entries of each close together, and the norms of their rows."""
-        block, norms = super().columns(places)
-        return np.repeat(block.T, self.counts, axis=1).T, np.repeat(norms, self.counts)
+    def columns(self, places: NDArray[np.intp]) -> Array:
+        """Some columns, the entries of each close together."""
+        return np.repeat(self.X.T[places], self.counts, axis=1).T
 
     def clipped(self, bound: float) -> Design:
         """The records with entries clipped to [-bound, bound]."""
