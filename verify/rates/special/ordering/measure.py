@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from estimators.core.accounting import compose
 from minimax.core.privacy import Approximate
@@ -139,7 +140,7 @@ def measure(
     """
     todo = experiments() if chosen is None else tuple(chosen)
     every = [(e, [Fit(p, m, o) for p in e.points for m in e.methods for o in m.grid]) for e in todo]
-    with closing(Processes(jobs)) as workers:
+    with threadpool_limits(limits=1), closing(Processes(jobs)) as workers:
         tuned = _run(every, profile_trials * TUNING_SHARE, seed, "tuning", workers)
         plans = [
             (e, _best(e, fits, outcomes)) for (e, fits), outcomes in zip(every, tuned, strict=True)
