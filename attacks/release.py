@@ -20,7 +20,7 @@ import random
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, TypeGuard, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,10 @@ Source = (
     | np.random.SeedSequence
     | random.Random
 )
+SOURCES = get_args(Source)
+"""The same as a tuple, which `isinstance` reads several times as fast."""
+PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, range})
+"""Kinds that hold nothing: most of what an estimator refers to."""
 Release = Any
 """Whatever an estimator gives out: a number, an array, a list of names."""
 State = dict[str, Any] | tuple[object, ...]
@@ -188,10 +192,10 @@ def sources_in(thing: object) -> list[Source | State]:
     waiting: list[object] = [thing]
     while waiting:
         held = waiting.pop()
-        if id(held) in seen or isinstance(held, (type, types.ModuleType)):
+        if type(held) in PLAIN or id(held) in seen or isinstance(held, (type, types.ModuleType)):
             continue
         seen.add(id(held))
-        if isinstance(held, Source) or _is_state(held):
+        if isinstance(held, SOURCES) or _is_state(held):
             found.append(held)
         elif isinstance(held, types.FunctionType):
             waiting += [held.__closure__, held.__defaults__, held.__kwdefaults__]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import mpmath
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from minimax.core.balls import Ball, Undecided, precision
 from minimax.core.html import bound_html
 from minimax.core.loss import TO_THE_MEAN, Loss
-from minimax.core.symbolic import Expression, Number, latex_of, symbol
+from minimax.core.symbolic import Expression, Number, compiled, latex_of, symbol
 from minimax.papers import statement_in
 
 Point = Mapping[str, Number]
@@ -331,7 +331,7 @@ class Bound:
         return latex_of(self.expr)
 
     def _function(self) -> Callable[..., Number]:
-        return _compiled(self.expr, tuple(map(symbol, self.parameters)))
+        return compiled(self.expr, tuple(map(symbol, self.parameters)))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -430,15 +430,6 @@ Rule = Number | Callable[[Point], Number]
 def rule_at(rule: Rule, point: Point) -> Number:
     """The setting at a point."""
     return rule(point) if callable(rule) else rule
-
-
-@lru_cache(maxsize=1024)
-def _compiled(expression: Expression, arguments: tuple[Number, ...]) -> Callable[..., Number]:
-    """The expression as an mpmath function, so that no cancellation or overflow can hide in it."""
-    import sympy
-
-    function: Callable[..., Number] = sympy.lambdify(arguments, expression, modules="mpmath")
-    return function
 
 
 def at_least(name: str, value: float, text: str | None = None) -> Assumption:

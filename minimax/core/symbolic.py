@@ -90,6 +90,24 @@ def latex_of(expression: Expression) -> str:
     return str(sympy.latex(expression))
 
 
+@lru_cache(maxsize=1024)
+def compiled(expression: Expression, arguments: tuple[Number, ...]) -> Callable[..., Number]:
+    """The expression as an mpmath function, so that no cancellation or overflow can hide in it.
+
+    Terms are added in the order in which they are stored, and nothing is described: to sort and
+    to print them took most of the time, and moves a value by 1e-30 of its size.
+    """
+    import sympy
+    from sympy.printing.pycode import MpmathPrinter
+
+    kinds = {"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True}
+    printer = MpmathPrinter({**kinds, "order": "none"})
+    function: Callable[..., Number] = sympy.lambdify(
+        arguments, expression, modules="mpmath", printer=printer, docstring_limit=0
+    )
+    return function
+
+
 PLAIN = {float, int, np.float64, np.ndarray}
 """The kinds of number that are floats, or many of them."""
 

@@ -31,6 +31,7 @@ from estimators.core.mechanisms import gaussian, gaussian_scale, laplace
 from estimators.mean import NoisyMean
 from minimax import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.methods.priors import CosinePrior, SignPrior
+from tests.effort import part
 
 ALPHA = 1e-6
 CHECKS = 150
@@ -56,7 +57,9 @@ game = partial(play, confidence=CONFIDENCE)
 )
 def test_sign_identity(estimator, centred):
     """sum_i E A_i = u E<mu, M> for every estimator; an attack that takes another u must miss it."""
-    right = game(SIGNS, 30, estimator, SignAttack(SIGNS, centred), trials=1000, seed=11)
+    right = game(
+        SIGNS, 30, estimator, SignAttack(SIGNS, centred), trials=part(500, of=1000), seed=11
+    )
     assert right.completeness_gap.contains(0.0)
     assert right.outsider_mean.contains(0.0)
     assert right.outsider_rms.low <= right.soundness.high
@@ -115,7 +118,9 @@ def test_hoeffding_holds_for_outsiders_and_breaks_for_members():
     ids=["SampleMean", "NoisyMean", "clipped", "approximate"],
 )
 def test_residual_identity_and_soundness(estimator):
-    result = game(COSINE, 100, estimator, ResidualAttack(COSINE), trials=1000, seed=21)
+    result = game(
+        COSINE, 100, estimator, ResidualAttack(COSINE), trials=part(500, of=1000), seed=21
+    )
     assert result.completeness_gap.contains(0.0)
     assert result.outsider_mean.contains(0.0)
     if result.privacy is None:

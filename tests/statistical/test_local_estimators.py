@@ -22,6 +22,7 @@ from estimators.local_regression import LocalHardThresholding, OneShotThreshold
 from minimax.core.privacy import Pure
 from minimax.methods.priors import RegressionPrior, TwoLabelPrior
 from minimax.problems.local_regression.randomised_response import randomised_response_risk
+from tests.effort import part
 
 Array = NDArray[np.float64]
 ALPHA = 1e-6
@@ -197,7 +198,7 @@ def protocol(prior: RegressionPrior, epsilon: float, kind: Any, options: dict[st
 def test_private_records_are_traced_no_further_than_local_privacy_allows(
     kind: Any, options: dict[str, Any], prior: RegressionPrior
 ) -> None:
-    result, allowed = trace(prior, protocol(prior, 2.0, kind, options), trials=500)
+    result, allowed = trace(prior, protocol(prior, 2.0, kind, options), trials=part(250, of=500))
     assert result.privacy == local(2.0)
     assert result.completeness_gap is not None
     assert result.completeness_gap.contains(0.0)

@@ -20,52 +20,16 @@ X = np.random.default_rng(0).choice([-1.0, 1.0], size=(50, 3))
 """
 
 
-@cache
-def loaded_after(code: str) -> set[str]:
-    """The modules that a fresh interpreter has loaded after the code."""
-    report = "\nimport sys; print('loaded:', *sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code + report], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return set(done.stdout.rpartition("loaded:")[2].split())
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import estimators",
-        "from estimators import NoisyMean",
-        FITTED + "estimators.NoisyMean(R=1.0).fit(X)",
-        CALCULATOR.format("mean", ""),
-        CALCULATOR.format("mean", " --upper"),
-        CALCULATOR.format("regression", " --json"),
-        "import verify.statements; verify.statements.entries()",
-        "import verify.proofs.figures",
-    ],
+WITHOUT_WHAT_IS_SLOW = (
+    "import estimators",
+    "from estimators import NoisyMean",
+    FITTED + "estimators.NoisyMean(R=1.0).fit(X)",
+    CALCULATOR.format("mean", ""),
+    CALCULATOR.format("mean", " --upper"),
+    CALCULATOR.format("regression", " --json"),
+    "import verify.statements; verify.statements.entries()",
+    "import verify.proofs.figures",
 )
-def test_nothing_slow_is_imported_before_it_is_used(code):
-    assert not loaded_after(code) & set(SLOW)
-
-
-def test_the_package_alone_loads_no_scientific_library():
-    loaded = loaded_after("import estimators")
-    assert not {"numpy", "scipy", "sklearn"} & loaded
-    assert "sklearn.base" in loaded_after("from estimators import NoisyMean")
-
-
-def test_help_does_without_the_ledger_and_the_distributions_of_scipy():
-    shown = "from verify.proofs.command import main\ntry: main(['{}'])\nexcept SystemExit: pass"
-    absent = {"scipy.stats", "joblib", "verify.statements.cwz19"}
-    assert not loaded_after(shown.format("--help")) & absent
-    assert "verify.statements.cwz19" in loaded_after(shown.format("--list"))
-
-
-def test_the_calculator_does_without_the_distributions_of_scipy():
-    code = CALCULATOR.format("mean", "")
-    assert "scipy.stats" not in loaded_after(code)
-    assert "scipy.stats" in loaded_after("import scipy.stats")
-
-
 USES = {
     "sympy": "from minimax.problems.mean.lower import statistical_gaussian\n"
     "statistical_gaussian().latex()",
@@ -73,11 +37,68 @@ USES = {
     "dp_accounting": FITTED + "estimators.NoisyMean(R=1.0).fit(X).ledger_[0].event",
     "sklearn.linear_model": FITTED + "estimators.LabelLasso(penalty=1e-3).fit(X, X[:, 0])",
 }
+HELP = "from verify.proofs.command import main\ntry: main(['{}'])\nexcept SystemExit: pass"
+
+
+@cache
+def loaded_after_each(*codes: str) -> tuple[set[str], ...]:
+    """The modules that a fresh interpreter has loaded after each of the codes, run in turn."""
+    report = "\nimport sys; print('\\nloaded:', *sys.modules)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", "".join(code + report for code in codes)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("loaded:")]
+    assert len(lines) == len(codes)
+    return tuple(set(line.split()[1:]) for line in lines)
+
+
+def slow_after(code: str) -> set[str]:
+    """What is slow of what is loaded after this code and all that do without."""
+    codes = (*WITHOUT_WHAT_IS_SLOW, *USES.values())
+    return loaded_after_each(*codes)[codes.index(code)] & set(SLOW)
+
+
+@pytest.mark.parametrize("code", WITHOUT_WHAT_IS_SLOW)
+def test_nothing_slow_is_imported_before_it_is_used(code):
+    assert not slow_after(code)
+
+
+def test_the_package_alone_loads_no_scientific_library():
+    alone, used, *_ = loaded_after_each(*WITHOUT_WHAT_IS_SLOW, *USES.values())
+    assert not {"numpy", "scipy", "sklearn"} & alone
+    assert "sklearn.base" in used
+
+
+def test_help_does_without_the_ledger_and_the_distributions_of_scipy():
+    absent = {"scipy.stats", "joblib", "verify.statements.cwz19"}
+    helped, listed = loaded_after_each(HELP.format("--help"), HELP.format("--list"))
+    assert not helped & absent
+    assert "verify.statements.cwz19" in listed
+
+
+def test_the_calculator_does_without_the_distributions_of_scipy():
+    calculated, imported = loaded_after_each(CALCULATOR.format("mean", ""), "import scipy.stats")
+    assert "scipy.stats" not in calculated
+    assert "scipy.stats" in imported
 
 
 @pytest.mark.parametrize("module", SLOW)
 def test_what_is_slow_is_imported_when_it_is_used(module):
-    assert module in loaded_after(USES[module])
+    """In the order of `USES`: not by what was used before, then by its own use."""
+    before, after = (slow_after(code) for code in two_in_turn(module))
+    assert module not in before
+    assert module in after
+
+
+def two_in_turn(module: str) -> tuple[str, str]:
+    """The code before the use of a module, and its use."""
+    codes = (*WITHOUT_WHAT_IS_SLOW, *USES.values())
+    place = codes.index(USES[module])
+    return codes[place - 1], codes[place]
 
 
 def test_the_three_lists_of_exported_names_agree():

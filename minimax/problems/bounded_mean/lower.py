@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from minimax.core.bound import LowerBound, Optimum, Point, Terms
+from minimax.core.once import made_once
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -249,6 +250,7 @@ def _additive_u(n: Number, d: Number, G: Number) -> Number:
     return use.sqrt(n) / use.sqrt(1 + d / n * (1 / G) * (1 / G))
 
 
+@made_once
 def bounded_lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `bounded-mean` under one privacy definition."""
     return [

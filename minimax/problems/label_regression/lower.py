@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
 from minimax.core.claimed import claimed_bound
+from minimax.core.once import made_once
 from minimax.core.privacy import Approximate, Gaussian, Privacy, Pure, parameter_names
 from minimax.core.symbolic import LETTERS, Expression, Number, library, symbols
 from minimax.methods.binary_reports import label_contraction as label_contraction
@@ -187,6 +188,7 @@ def _claimed(theorem: str, parameters: tuple[str, ...]) -> LowerBound:
     )
 
 
+@made_once
 def lower_bounds(model: type[Privacy], *, link: bool = True) -> list[LowerBound]:
     """Every lower bound under one privacy definition of scope ``label``.
 

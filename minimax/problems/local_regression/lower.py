@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms, at_least
 from minimax.core.claimed import claimed_bound
 from minimax.core.loss import Loss
+from minimax.core.once import made_once
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -409,6 +410,7 @@ def claimed_theorem(number: Literal[1, 2, 3, 4], model: type[Privacy] = Pure) ->
     )
 
 
+@made_once
 def lower_bounds(model: type[Privacy], *, interaction: bool = False) -> list[LowerBound]:
     """Every lower bound for the class under one privacy definition of scope ``local``.
 

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
+from minimax.core.once import made_once
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -207,6 +208,7 @@ class LogisticLeak:
         return 4 * use.log(self.n * self.d + 1) + 2 * use.log1p(self.radius)
 
 
+@made_once
 def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `logistic` under one privacy definition."""
     pairs = [antipodal_pairs(model)] if model in (ZeroConcentrated, Gaussian) else []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms, at_least
 from minimax.core.claimed import claimed_bound
+from minimax.core.once import made_once
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -364,6 +365,7 @@ def claimed_theorem_4_1() -> LowerBound:
     )
 
 
+@made_once
 def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `regression` under one privacy definition."""
     bounds = [

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms, at_least
+from minimax.core.once import made_once
 from minimax.core.privacy import (
     Gaussian,
     Privacy,
@@ -132,6 +133,7 @@ def packing(model: type[Privacy]) -> LowerBound:
     )
 
 
+@made_once
 def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `sparse-logistic` under one privacy definition."""
     pairs = [logistic.antipodal_pairs(model)] if model in (ZeroConcentrated, Gaussian) else []

@@ -12,6 +12,7 @@ import math
 from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms, at_least
 from minimax.core.claimed import claimed_bound
 from minimax.core.loss import Loss
+from minimax.core.once import made_once
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -205,6 +206,7 @@ def refuted_lemma_3_2() -> LowerBound:
     )
 
 
+@made_once
 def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `sparse-mean` under one privacy definition."""
     return [

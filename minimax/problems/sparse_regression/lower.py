@@ -15,6 +15,7 @@ import math
 from minimax.core.bound import Assumption, LowerBound, Optimum, Point, Terms
 from minimax.core.claimed import claimed_bound
 from minimax.core.loss import Loss
+from minimax.core.once import made_once
 from minimax.core.privacy import (
     Approximate,
     Gaussian,
@@ -151,6 +152,7 @@ def refuted_lemma_4_3() -> LowerBound:
     )
 
 
+@made_once
 def lower_bounds(model: type[Privacy]) -> list[LowerBound]:
     """Every lower bound for the class `sparse-regression` under one privacy definition."""
     bounds = [

@@ -14,6 +14,7 @@ from minimax.methods.ball_clip import shortened_gaussian
 from minimax.problems.mean import centred
 from minimax.problems.mean.centred import best_course, centred_mean_upper
 from minimax.problems.mean.problem import MeanProblem
+from tests.effort import part
 from tests.simulation import above, ball, below
 
 Array = np.ndarray
@@ -69,7 +70,7 @@ def worst(d: int, radius: float) -> list[Array]:
 
 @pytest.mark.parametrize(("n", "d", "radius", "privacy"), CASES, ids=NAMES)
 def test_the_risk_is_below_what_is_proved(n: int, d: int, radius: float, privacy: Privacy) -> None:
-    trials = 40 if d > 5 else 400
+    trials = part(20, of=40) if d > 5 else 400
     problem = MeanProblem(n, d, 1.0, radius)
     for tails, laws in (("vectors", (gaussian, signs, mixture)), ("Gaussian", (gaussian,))):
         proved = centred_mean_upper(problem.point, privacy, tails).value()

@@ -15,6 +15,7 @@ import pytest
 from dask.distributed import LocalCluster
 
 from tests.commands import usage_error
+from tests.effort import part
 from verify.rates import main
 from verify.rates.backends import OtherSources, _unpacked
 
@@ -26,7 +27,7 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from numbers_of_mine import SHARE
+from numbers_of_mine import SHARE, WEIGHT
 from own_theorem import CLAIM, LaplaceMean
 
 HERE = Path(__file__).parent
@@ -42,7 +43,7 @@ class Fragile(LaplaceMean):
                 time.sleep(0.01)
         return super().fit(X)
 
-SWEEPS = tuple(replace(sweep, weight=.5) for sweep in CLAIM.sweeps)
+SWEEPS = tuple(replace(sweep, weight=WEIGHT) for sweep in CLAIM.sweeps)
 MINE = replace(CLAIM, estimator_at=lambda p: Fragile(SHARE * p["epsilon"]), sweeps=SWEEPS)
 """
 OPTIONS = ["--claims", "fragile:MINE", "--seed", "2"]
@@ -60,7 +61,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """A working folder with claims of one's own, where no worker looks for modules."""
     text = (ROOT / "examples" / "own_theorem.py").read_text(encoding="utf-8")
     (tmp_path / "own_theorem.py").write_text(text, encoding="utf-8")
-    (tmp_path / "numbers_of_mine.py").write_text("SHARE = 1.0\n")
+    (tmp_path / "numbers_of_mine.py").write_text(f"SHARE, WEIGHT = 1.0, {part(1, of=2) / 2}\n")
     (tmp_path / "fragile.py").write_text(FRAGILE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -27,7 +27,7 @@ from tests.commands import usage_error
 from tests.effort import part
 from tests.unit.verify.test_rates_json import example
 from verify.files import TEMPORARY
-from verify.rates import Claim, check, main
+from verify.rates import Claim, check, command, main
 from verify.rates import results as kept_results
 from verify.rates.fingerprint import NoSource, fingerprint, own_modules
 from verify.rates.grid import Profile
@@ -49,7 +49,7 @@ class Slow(LaplaceMean):
         time.sleep({sleep})
         return super().fit(X)
 
-SWEEPS = tuple(replace(sweep, weight=.5) for sweep in CLAIM.sweeps)
+SWEEPS = tuple(replace(sweep, weight={weight}) for sweep in CLAIM.sweeps)
 OTHER = replace(CLAIM, name="signs/other", lower=replace(BOUND, name="other"))
 CLAIMS = [
     replace(claim, estimator_at=lambda p: Slow({share} * p["epsilon"]), sweeps=SWEEPS, upper=None)
@@ -60,7 +60,11 @@ CLAIMS = [
 
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A working folder with claims of one's own in it; forgotten afterwards."""
+    """A working folder with claims of one's own in it; forgotten afterwards.
+
+    Plots are looked at elsewhere: here, where a dozen runs would draw them, none are drawn.
+    """
+    monkeypatch.setattr(command, "write_plots", lambda *_: [])
     text = (ROOT / "examples" / "own_theorem.py").read_text(encoding="utf-8")
     (tmp_path / "own_theorem.py").write_text(text, encoding="utf-8")
     write_claims(tmp_path)
@@ -71,7 +75,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 
 def write_claims(folder: Path, sleep: float = 0.0, share: float = 1.0) -> None:
-    text = SLOW.format(sleep=sleep, share=share)
+    text = SLOW.format(sleep=sleep, share=share, weight=part(1, of=4) / 4)
     (folder / "slow_claims.py").write_text(text, encoding="utf-8")
 
 
