@@ -68,9 +68,9 @@ def own_modules(claims: Sequence[Claim]) -> list[ModuleType]:
     modules = {module.__name__: module for claim in claims for module in _modules(claim)}
     roots = {name.split(".")[0] for name in modules}
     for name, module in list(sys.modules.items()) if modules else ():
-        path = _file(module)
         root = name.split(".")[0]
-        if path is not None and root not in NOT_OWN and (root in roots or _is_local(path)):
+        path = None if root in NOT_OWN else _file(module)
+        if path is not None and (root in roots or _is_local(path)):
             modules.setdefault(name, module)
     return list(modules.values())
 
@@ -105,10 +105,16 @@ def _modules(claim: Claim) -> Iterator[ModuleType]:
 def _file(module: ModuleType, required: bool = False) -> Path | None:
     name = getattr(module, "__file__", None)
     if name and Path(name).suffix == ".py" and Path(name).is_file():
-        return Path(name).resolve()
+        return _resolved(name)
     if required:
         raise NoSource(f"{module.__name__} has no source file")
     return None
+
+
+@lru_cache(maxsize=None)
+def _resolved(name: str) -> Path:
+    """Thousands of modules are asked for again with every run."""
+    return Path(name).resolve()
 
 
 def _is_local(path: Path) -> bool:
