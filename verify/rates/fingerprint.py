@@ -6,7 +6,7 @@ import hashlib
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -111,7 +111,7 @@ def _file(module: ModuleType, required: bool = False) -> Path | None:
     return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _resolved(name: str) -> Path:
     """Thousands of modules are asked for again with every run."""
     return Path(name).resolve()
