@@ -28,7 +28,8 @@ from verify.privacy.outcomes import CannotAudit, subject
 from verify.privacy.rows import Check
 from verify.privacy.whitebox import whitebox_checks
 
-RELEASES, MOST_RELEASES = 200_000, 1_000_000
+RELEASES, MOST_RELEASES, OVERTIME = 200_000, 1_000_000, 3
+"""Of an audit, unless told otherwise: at least, at most, and how many times as many if need be."""
 CONFIDENCE = 0.999
 ASSUMED = (
     "nothing is said of the data: they were taken to be five numbers, any of which may be replaced"
@@ -189,12 +190,14 @@ def audit(
     values : all that an entry of the data may be, if it is one of a few
     neighbours : pairs (X, X') of one's own instead, or `query_answers(...)`, `histograms(...)`
     releases : drawn at most, in all; None: 200,000, and up to five times as many for claims below
-        1, whose events are closer
+        1, whose events are closer; and three times as many, up to a million, while an event exceeds
+        the claim and not by enough
     confidence : that no claim is refuted which holds, and that `lower` is below the real number
     seconds : of the processor, after which the audit stops (at the next look at the clock)
     tell : is called with a line about progress
     """
     check_claim(claim)
+    most = 0 if releases is not None else min(OVERTIME * enough_releases(claim), MOST_RELEASES)
     releases = enough_releases(claim) if releases is None else releases
     for number, count, least in (("releases", releases, 1), ("seed", seed, 0)):
         check_count(number, count, least)
@@ -218,6 +221,7 @@ def audit(
             claim,
             pairs,
             releases=releases,
+            most=most,
             confidence=1 - error,
             seed=seed,
             seconds=seconds,
