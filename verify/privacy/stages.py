@@ -30,7 +30,7 @@ better than it seems, and by how many it must exceed the claim, about."""
 MOST_LEARNED, MOST_CHOSEN = 40_000, 60_000
 """Rows of each side from which statistics are learned, and thresholds chosen: more add little."""
 
-OVERTIME, LEADING = (0.25, 0.75), 1.0
+OVERTIME, LEADING = (0.25, 0.75), 0.5
 """Shares of further releases; by how many deviations an event must exceed the claim for them."""
 
 
@@ -91,7 +91,7 @@ def plan(pairs: int, releases: int, broad: bool = False) -> list[tuple[int, int]
     mistake shows at once. A broad plan, which overtime may follow, takes more to choose the pair:
     the one that shows most is otherwise given up by chance.
     """
-    share, least = (BROAD_SHARE, LAST_PAIRS) if broad else (FIRST_SHARE, 1)
+    share, least, few = (BROAD_SHARE, LAST_PAIRS, 2) if broad else (FIRST_SHARE, 1, 3)
     batch = max(LEAST_BATCH, int(share * releases / (2 * pairs)))
     stages = [(pairs, QUICK), (pairs, 2 * QUICK)] if batch > 6 * QUICK else []
     stages.append((pairs, batch))
@@ -104,7 +104,7 @@ def plan(pairs: int, releases: int, broad: bool = False) -> list[tuple[int, int]
             if left >= LEAST_BATCH:
                 stages.append((pairs, left))
             return stages
-        if left < 3 * batch:  # too few for a further doubling: all at once
+        if left < few * batch:  # too few for a further doubling: all at once
             batch = left
         stages.append((pairs, batch))
         used += 2 * pairs * batch
@@ -119,8 +119,7 @@ def overtime(releases: int, most: int) -> list[tuple[int, int]]:
 def leads(asked: Sequence[Asked], claim: Privacy) -> bool:
     """Whether an event exceeds the claim on releases that had no part in choosing it.
 
-    Of a mechanism that spends just what it claims about one audit in five gets so far, and one in
-    twenty-five twice.
+    Of a mechanism that spends just what it claims about one audit in three gets so far.
     """
     if not isinstance(claim, (Pure, Approximate)):
         return False
