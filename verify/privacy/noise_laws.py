@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 ADDING = ("laplace", "gaussian", "k-norm")
 """Mechanisms whose release is the value plus noise."""
-RESPONSE = "randomised response"
-TESTED = (*ADDING, RESPONSE)
-"""Those whose law is tested."""
+RESPONSE, CHOICE = "randomised response", "exponential"
 TINY = np.finfo(float).tiny
 EQUAL = 1e-11
 """Sizes of noise, in units of the scale, that are as near as this are one draw."""
@@ -57,16 +55,45 @@ def _levelled(call: Call, rng: np.random.Generator) -> Array:
     return np.where(true, 1 - likelier * u, (1 - likelier) * (1 - u))
 
 
+def has_law(call: Call) -> bool:
+    """Whether the law of its release is tested."""
+    if len(call.entries) != 1:
+        return False
+    name = call.entries[0].mechanism
+    if name == CHOICE:  # of places in a list, one or several
+        return np.asarray(call.value).dtype.kind == "i" and np.ndim(call.before) == 1
+    return name in (*ADDING, RESPONSE)
+
+
+def _chosen(call: Call, rng: np.random.Generator) -> Array:
+    """Uniform numbers, if choices among those left have chances in proportion to e^(score/scale).
+
+    With u uniform, a choice of chance p is spread over its share of [0, 1], the likeliest last: too
+    much of the truth shows at that end.
+    """
+    scores = np.array(call.before, dtype=float) / call.entries[0].scale
+    found = []
+    for winner in np.atleast_1d(call.value):
+        chances = np.exp(scores - scores.max())
+        chances /= chances.sum()
+        order = np.argsort(chances, kind="stable")
+        before = order[: int(np.flatnonzero(order == winner)[0])]
+        found.append(chances[before].sum() + rng.random() * chances[winner])
+        scores[winner] = -np.inf
+    return np.array(found)
+
+
 def law_of(call: Call, rng: np.random.Generator) -> tuple[tuple[str, float], NoiseLaw, Array]:
     """Which law the noise of a call should have, and what of it has this law."""
-    name, noise = call.entries[0].mechanism, np.ravel(call.noise)
+    name = call.entries[0].mechanism
+    if name in (RESPONSE, CHOICE):
+        own = NoiseLaw(stats.uniform.cdf, lambda u: -np.log(np.maximum(u, TINY)), 1.0)
+        return (name, 1.0), own, (_levelled if name == RESPONSE else _chosen)(call, rng)
+    noise = np.ravel(call.noise)
     if name == "laplace":
         return (name, 1.0), NoiseLaw(stats.laplace.cdf, np.abs, 1.0), noise
     if name == "gaussian":
         return (name, 1.0), NoiseLaw(stats.norm.cdf, lambda z: z**2 / 2, 0.5), noise
-    if name == RESPONSE:
-        own = NoiseLaw(stats.uniform.cdf, lambda u: -np.log(np.maximum(u, TINY)), 1.0)
-        return (name, 1.0), own, _levelled(call, rng)
     order, d = 2 if call.entries[0].norm == "l2" else math.inf, float(len(noise))
     length = np.atleast_1d(np.linalg.norm(noise, order))
     return (name, d), NoiseLaw(stats.gamma(d).cdf, np.abs, d), length

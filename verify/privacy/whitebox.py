@@ -8,10 +8,11 @@ a fit gives out must be computed from what was released and from public numbers,
 end with the very attributes of the fit on X, to the last bit: what differs was not paid for.
 
 **Noise.** What was added, over the scale of its entry, has the stated law: Kolmogorov's exact test
-of all coordinates (Laplace, normal), of the levels of randomised responses, or of lengths (K-norm
-noise has a Gamma(d) length in its norm), and an exact test of the scale: the sum of |z|, of z^2/2
-or of lengths is a Gamma variable. It gets half of the audit's error, the search for events the
-other half; the other checks have none. No two calls of a fit may share a draw (`used_twice`).
+of all coordinates (Laplace, normal), of the levels of randomised responses and of choices, or of
+lengths (K-norm noise has a Gamma(d) length in its norm), and an exact test of the scale: the sum of
+|z|, of z^2/2 or of lengths is a Gamma variable. It gets half of the audit's error, the search for
+events the other half; the other checks have none. No two calls of a fit may share a draw
+(`used_twice`).
 
 **Seen through.** If all calls are seen, every pair was replayed, all checks are passed and the law
 of every mechanism is tested, then on these pairs the release is a function of values plus noise of
@@ -49,7 +50,7 @@ from verify.privacy.budget import letter, refutes
 from verify.privacy.floats import floating_point_check
 from verify.privacy.hygiene import differing, fitted
 from verify.privacy.neighbours import Neighbours
-from verify.privacy.noise_laws import TESTED, NoiseLaw, law_of, used_twice
+from verify.privacy.noise_laws import NoiseLaw, has_law, law_of, used_twice
 from verify.privacy.outcomes import Data, is_hardened
 from verify.privacy.rows import Check
 
@@ -217,17 +218,15 @@ def whitebox_checks(
         checks.append(_exact(replays, ledger, claim))
     floats = _floats(estimator, neighbours, replays)
     found = [composed, *checks, _noise(estimator, neighbours[0].first, level)]
-    return [*found, floats, _seen_through(found, ledger, neighbours, replays)]
+    return [*found, floats, _seen_through(found, neighbours, replays)]
 
 
 def _seen_through(
-    found: Sequence[Check],
-    ledger: Sequence[LedgerEntry],
-    neighbours: Sequence[Neighbours],
-    replays: Sequence[Replay],
+    found: Sequence[Check], neighbours: Sequence[Neighbours], replays: Sequence[Replay]
 ) -> Check:
     """Whether next to nothing is left to be looked for in releases; why not."""
-    other = {entry.mechanism for entry in ledger} - set(TESTED)
+    calls = [call for replay in replays for call, _ in replay.calls]
+    other = {entry.mechanism for call in calls if not has_law(call) for entry in call.entries}
     missing = {pair.about for pair in neighbours} - {replay.pair for replay in replays}
     if any(check.passed is not True for check in found if check.name != "exact curve"):
         return Check(SEEN_THROUGH, None, "a check above says nothing")
@@ -354,7 +353,7 @@ def _noise(estimator: Any, data: Data, level: float) -> Check:
         calls = recorded(estimator, data, own)[1]
         reused += not hardened and used_twice(calls)  # discrete noise may repeat
         for call in calls:
-            if len(call.entries) == 1 and call.entries[0].mechanism in TESTED:
+            if has_law(call):
                 key, law, noise = law_of(call, rng)
                 drawn.setdefault(key, (law, []))[1].append(noise)
         if sum(len(part) for _, parts in drawn.values() for part in parts) > ENOUGH_NOISE:
