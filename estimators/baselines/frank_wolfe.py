@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -55,6 +56,23 @@ def best_rounds(curvature: float, noise: Callable[[int], float]) -> int:
     return min(range(1, MOST_STEPS + 1), key=lambda T: 2 * curvature / (T + 2) + noise(T))
 
 
+@lru_cache(maxsize=256)
+def theory_rounds(
+    log_scores: float,
+    moved: float,
+    curvature: float,
+    budget: SpendablePrivacy,
+    selection: Selection,
+    calibration: str,
+) -> int:
+    """The best T for scores of which a record moves each by `moved`: of public numbers alone."""
+
+    def noise(rounds: int) -> float:
+        return 2 * moved / round_epsilon(budget, rounds, selection, calibration) * log_scores
+
+    return best_rounds(curvature, noise)
+
+
 class VertexDescent(PrivateEstimator):
     """The options and the steps of Frank-Wolfe over the l1 ball, whatever it minimises."""
 
@@ -95,12 +113,8 @@ class VertexDescent(PrivateEstimator):
         """T, for scores that a record moves by `moved` and a curvature constant of at most that."""
         if not isinstance(self.steps, str):
             return int(self.steps)
-
-        def noise(rounds: int) -> float:
-            epsilon = round_epsilon(budget, rounds, self.selection, self.calibration)
-            return 2 * moved / epsilon * math.log(2 * d)
-
-        return best_rounds(curvature, noise)
+        logs = math.log(2 * d)
+        return theory_rounds(logs, moved, curvature, budget, self.selection, self.calibration)
 
     def _descend(
         self,

@@ -26,14 +26,17 @@ from verify.privacy.neighbours import (
 )
 from verify.privacy.outcomes import CannotAudit, subject
 from verify.privacy.rows import Check
-from verify.privacy.whitebox import whitebox_checks
+from verify.privacy.whitebox import SEEN_THROUGH, whitebox_checks
 
-RELEASES, MOST_RELEASES = 200_000, 1_000_000
+RELEASES, MOST_RELEASES, OVERTIME = 200_000, 1_000_000, 3
+"""Of an audit, unless told otherwise: at least, at most, and how many times as many if need be."""
 CONFIDENCE = 0.999
 ASSUMED = (
     "nothing is said of the data: they were taken to be five numbers, any of which may be replaced"
     " by any other; say data, bounds, values or neighbours if they are not"
 )
+LEDGER_RELEASES, SEEN_RELEASES = 4_000, 480
+"""Of an estimator whose mechanism calls were all replayed; and if it was seen through."""
 COMMON, RARE = 0.5, 0.01
 """Chances of the events for which the power is told."""
 
@@ -189,14 +192,15 @@ def audit(
     values : all that an entry of the data may be, if it is one of a few
     neighbours : pairs (X, X') of one's own instead, or `query_answers(...)`, `histograms(...)`
     releases : drawn at most, in all; None: 200,000, and up to five times as many for claims below
-        1, whose events are closer
+        1, whose events are closer; three times as many, up to a million, while an event exceeds the
+        claim and not by enough; 4,000 of an estimator whose ledger was replayed, and 480 if that
+        left nothing to ask but whether draws depend on each other
     confidence : that no claim is refuted which holds, and that `lower` is below the real number
     seconds : of the processor, after which the audit stops (at the next look at the clock)
     tell : is called with a line about progress
     """
     check_claim(claim)
-    releases = enough_releases(claim) if releases is None else releases
-    for number, count, least in (("releases", releases, 1), ("seed", seed, 0)):
+    for number, count, least in (("releases", releases or RELEASES, 1), ("seed", seed, 0)):
         check_count(number, count, least)
     check_confidence(confidence)
     if not seconds > 0:
@@ -210,6 +214,7 @@ def audit(
         error /= 2
         checks = hygiene_checks(mechanism, pairs)
         checks += whitebox_checks(mechanism, claim, pairs, error)
+    planned, most = (releases, 0) if releases is not None else enough_releases(claim, checks)
     if any(check.passed is False for check in checks):
         found = Search((), tuple(pair.about for pair in pairs), 0, 0, "refuted from inside", ())
     else:
@@ -217,7 +222,8 @@ def audit(
             asked,
             claim,
             pairs,
-            releases=releases,
+            releases=planned,
+            most=most,
             confidence=1 - error,
             seed=seed,
             seconds=seconds,
@@ -228,10 +234,14 @@ def audit(
     return Audit(asked.name, claim, tuple(checks), found, confidence, seed, spent, assumed)
 
 
-def enough_releases(claim: Privacy) -> int:
-    """How many releases a claim is given unless told otherwise."""
+def enough_releases(claim: Privacy, checks: Sequence[Check] = ()) -> tuple[int, int]:
+    """How many releases a claim is given unless told otherwise, and how many with overtime."""
+    seen = {check.name: check.passed for check in checks}
+    if SEEN_THROUGH in seen:
+        return (SEEN_RELEASES if seen[SEEN_THROUGH] else LEDGER_RELEASES), 0
     more = 1 / max(stated(claim), 1e-9)
-    return min(int(RELEASES * max(more, 1.0)), MOST_RELEASES)
+    planned = min(int(RELEASES * max(more, 1.0)), MOST_RELEASES)
+    return planned, min(OVERTIME * planned, MOST_RELEASES)
 
 
 def neighbours_for(

@@ -18,8 +18,10 @@ conditional probability at most a (`budget`: two Clopper-Pearson bounds at a/2, 
 complete). With K stages at most, known beforehand, and E events in a stage, known before its batch
 is drawn, a is (1 - confidence)/(K E), and all levels add up to at most 1 - confidence. For ratios
 of chances they get half of that, and the other half is for one wager on pairs that runs through all
-stages (`wager.Capital`) and may be looked at whenever a part of a batch has been drawn. To stop,
-early or for want of time, only leaves out terms.
+stages (`wager.Capital`) and may be looked at whenever a part of a batch has been drawn. Stages of
+overtime, for what leads and not by enough, have this wager alone, with what is left of its wealth,
+and no interval: they take nothing from the K. To stop, early or for want of time, only leaves out
+terms.
 
 **Completeness.** None in general: a violation on other data, or in an event that is not found, is
 not seen. `Search.noticed_from` says what would have been, had the event been the right one.
@@ -37,25 +39,26 @@ import numpy as np
 
 from minimax.core.privacy import Approximate, Privacy, Pure
 from verify.privacy.budget import Counts, delta_of, noticed_from, refutes, stated
-from verify.privacy.events import Event, deviations, promising_events
 from verify.privacy.neighbours import Neighbours
 from verify.privacy.outcomes import CannotAudit, Outcome, Subject
-from verify.privacy.statistics import Layout, Pair, joined_pair, learned
+from verify.privacy.stages import (
+    LEAST_BATCH,
+    QUICK,
+    Asked,
+    hopeless,
+    kept,
+    leads,
+    learn,
+    overtime,
+    plan,
+)
+from verify.privacy.statistics import Layout, joined_pair
 from verify.privacy.wager import Capital, Levels
 
-FIRST_SHARE = 0.1
-"""Of all releases, for the first look at every pair."""
-LEAST_BATCH = 40
-QUICK = 60
-"""Releases a side for a look at what is plain; twice as many test it."""
 PLAIN = 2.0
 """Times the claim that they must show for an end."""
 PATIENCE = 10
 """Seconds by the clock for each that the processor may take: for mechanisms that wait."""
-LAST_PAIRS = 2
-"""About as many pairs are left when it matters."""
-EVENTS = 2
-"""Events of each pair that are tested."""
 CURVE = 80
 """Points of the curve that is drawn."""
 SLICE = 256
@@ -63,11 +66,6 @@ SLICE = 256
 PART = 5_000
 """Of each side of a pair, between two looks at the wager: a smaller batch is drawn whole, since the
 bound that it gives is worth more than its time."""
-NEAR_THE_END, HOPED, NEEDED = 2.2, 2.0, 5.0
-"""The root of how many times more releases the last stage has; deviations by which an event may be
-better than it seems, and by how many it must exceed the claim, about."""
-MOST_LEARNED, MOST_CHOSEN = 40_000, 60_000
-"""Rows of each side from which statistics are learned, and thresholds chosen: more add little."""
 
 
 class Tested(NamedTuple):
@@ -109,56 +107,6 @@ class Search:
 
 
 @dataclass
-class _Asked:
-    """A pair of neighbours with all that was released on it so far."""
-
-    pair: Neighbours
-    rng: np.random.Generator
-    seen: list[Pair] = field(default_factory=list)
-    """Batches of earlier stages."""
-    fresh: list[Pair] = field(default_factory=list)
-    """The parts of this stage's batch."""
-    events: list[Event] = field(default_factory=list)
-    counts: list[Counts] = field(default_factory=list)
-    """Of the events, on what is fresh."""
-    levels: list[Levels] = field(default_factory=list)
-    """The same for the wager, which may be on a ramp."""
-    apart: float = 0.0
-    """How many deviations the two sides are apart in any statistic."""
-    worth: float = 0.0
-    """By which pairs are chosen: what is hoped of the next events, by the deviations of what was
-    seen so far, and what the last ones showed, which no choice among many has flattered."""
-
-    @property
-    def promise(self) -> float:
-        return max((event.promise for event in self.events), default=-math.inf)
-
-    @property
-    def drawn(self) -> int:
-        return sum(len(part.first) for part in (*self.seen, *self.fresh))
-
-    def take(self, part: Pair) -> None:
-        """Fresh releases: count the events on them."""
-        self.fresh.append(part)
-        self.counts = [
-            counts.plus(event.counts(part))
-            for event, counts in zip(self.events, self.counts, strict=True)
-        ]
-        more = [event.levels(part) for event in self.events]
-        earlier = self.levels or [np.zeros_like(each) for each in more]
-        self.levels = [a + b for a, b in zip(earlier, more, strict=True)]
-
-    def next_stage(self) -> None:
-        """What was fresh may be learned from."""
-        self.seen += self.fresh
-        self.fresh = []
-
-    def await_counts(self) -> None:
-        """Nothing of this stage's batch was seen yet."""
-        self.counts, self.levels = [Counts(0, 0, 0, 0) for _ in self.events], []
-
-
-@dataclass
 class _Judge:
     """Holds the error budget and turns counts into lower bounds."""
 
@@ -185,7 +133,7 @@ class _Judge:
         looks = max(batch // PART, 1) if self.capital is not None else 1
         return [batch // looks + (k < batch % looks) for k in range(looks)]
 
-    def tests(self, asked: Sequence[_Asked], complete: bool) -> list[Tested]:
+    def tests(self, asked: Sequence[Asked], complete: bool) -> list[Tested]:
         """What the events of a stage show so far; the level is shared by all of them."""
         number = max(sum(len(each.events) for each in asked), 1)
         share = self.level / number
@@ -207,9 +155,10 @@ class _Judge:
         if self.capital is None:
             return counts.budget_by_chances(self.claim, share)
         wagered = self.capital.least_ratio(levels, events, self.error / 2)
-        return max(wagered, counts.budget_by_chances(self.claim, share / 2) if complete else 0.0)
+        counted = complete and not self.capital.over
+        return max(wagered, counts.budget_by_chances(self.claim, share / 2) if counted else 0.0)
 
-    def close(self, asked: Sequence[_Asked]) -> None:
+    def close(self, asked: Sequence[Asked]) -> None:
         """The stage is over and has refuted nothing."""
         if self.capital is not None:
             self.capital.close([levels for each in asked for levels in each.levels])
@@ -237,30 +186,6 @@ def _now() -> tuple[float, float]:
     return time.process_time(), time.monotonic()
 
 
-def plan(pairs: int, releases: int) -> list[tuple[int, int]]:
-    """(pairs, releases on each side of each) for every stage, the first being a look only.
-
-    Where there are many releases, all pairs are first looked at and tested with a few: a gross
-    mistake shows at once.
-    """
-    batch = max(LEAST_BATCH, int(FIRST_SHARE * releases / (2 * pairs)))
-    stages = [(pairs, QUICK), (pairs, 2 * QUICK)] if batch > 6 * QUICK else []
-    stages.append((pairs, batch))
-    used = sum(2 * count * size for count, size in stages)
-    while True:
-        pairs = (pairs + 1) // 2
-        batch *= 2
-        left = (releases - used) // (2 * pairs)
-        if left < batch:
-            if left >= LEAST_BATCH:
-                stages.append((pairs, left))
-            return stages
-        if left < 3 * batch:  # too few for a further doubling: all at once
-            batch = left
-        stages.append((pairs, batch))
-        used += 2 * pairs * batch
-
-
 def search(
     subject: Subject,
     claim: Privacy,
@@ -269,12 +194,18 @@ def search(
     releases: int,
     confidence: float,
     seed: int,
+    most: int = 0,
     seconds: float = math.inf,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Search:
-    """Ask pairs of neighbours until the claim is refuted or the releases, or seconds, are used."""
+    """Ask pairs of neighbours until the claim is refuted or the releases, or seconds, are used.
+
+    There may be `most` releases in all, if that is more, while an event leads.
+    """
     neighbours = _affordable(neighbours, releases)
-    stages = plan(len(neighbours), releases)
+    further = overtime(releases, most)
+    stages = plan(len(neighbours), releases, broad=bool(further))
+    goal = max(batch for _, batch in (stages[-1], *further[:1]))
     judge, clock = _Judge.of(claim, 1 - confidence, len(stages) - 1), Clock(seconds)
     notices = [] if subject.takes_generator else [NO_GENERATOR]
     begun = asked = _begun(neighbours, seed)
@@ -288,14 +219,18 @@ def search(
         for each, sides in zip(asked, looked, strict=True):
             each.take(layout.pair(sides))
         done = 1
-        for count, batch in stages[1:]:
+        for count, batch in [*stages[1:], *further]:
+            if done >= len(stages) and not leads(asked, claim):
+                break
             for each in asked:
-                _learn(each, claim, stages[-1][1], judge.level, layout, clock)
-            asked = _kept(asked, count)
-            if isinstance(claim, (Pure, Approximate)) and _hopeless(asked, stages[-1][1]):
+                clock.check()
+                learn(each, claim, max(batch, goal), judge.level, layout)
+            asked = kept(asked, count)
+            if hopeless(asked, claim, max(batch, goal)):
                 stopped = "nothing left to hope for"
                 break
-            tell(f"{subject.name}: stage {done + 1} of {len(stages)}, {batch} releases a side")
+            of = len(stages) + len(further)
+            tell(f"{subject.name}: stage {done + 1} of {of}, {batch} releases a side")
             for new in _played(asked, subject, judge, batch, layout, clock):
                 if any(refutes(claim, test.budget) for test in new):
                     stopped = "refuted"
@@ -317,30 +252,8 @@ def _plain(claim: Privacy, tested: Sequence[Tested]) -> bool:
     return max(test.budget for test in tested) > PLAIN * stated(claim)
 
 
-def _kept(asked: Sequence[_Asked], count: int) -> list[_Asked]:
-    """The most promising pairs, and for half of the places those whose sides are most apart.
-
-    From few releases the promise of an event is mostly noise where the budget is small; whether the
-    sides can be told apart at all shows much earlier.
-    """
-    ranked = sorted(asked, key=lambda each: -each.worth)
-    promising, others = ranked[: (count + 1) // 2], ranked[(count + 1) // 2 :]
-    return [*promising, *sorted(others, key=lambda each: -each.apart)[: count // 2]]
-
-
-def _hopeless(asked: Sequence[_Asked], drawn: int) -> bool:
-    """Whether no event would refute the claim in the last stage, were it better than it seems.
-
-    The best of many events seems better than it is, and an end refutes nothing. It is asked only
-    once so much was seen that an event which is yet to be seen would be too rare to refute.
-    """
-    scales = [math.sqrt(drawn / min(max(each.drawn // 2, 1), MOST_CHOSEN)) for each in asked]
-    hopes = [e.promise + (1 + HOPED) * scale for e, scale in zip(asked, scales, strict=True)]
-    return max(scales) < NEAR_THE_END and max(hopes) < NEEDED
-
-
 def _played(
-    asked: Sequence[_Asked],
+    asked: Sequence[Asked],
     subject: Subject,
     judge: _Judge,
     batch: int,
@@ -376,14 +289,14 @@ REDRAWN = 20
 NOTHING = "mechanism returns nothing (None) on every data set that was tried"
 
 
-def _begun(neighbours: Sequence[Neighbours], seed: int) -> list[_Asked]:
+def _begun(neighbours: Sequence[Neighbours], seed: int) -> list[Asked]:
     children = np.random.SeedSequence(seed).spawn(len(neighbours))
     rngs = map(np.random.default_rng, children)
-    return [_Asked(pair, rng) for pair, rng in zip(neighbours, rngs, strict=True)]
+    return [Asked(pair, rng) for pair, rng in zip(neighbours, rngs, strict=True)]
 
 
 def _drawn(
-    asked: _Asked, subject: Subject, batch: int, clock: Clock
+    asked: Asked, subject: Subject, batch: int, clock: Clock
 ) -> tuple[list[Outcome], list[Outcome]]:
     sides: tuple[list[Outcome], list[Outcome]] = ([], [])
     for start in range(0, batch, SLICE):
@@ -419,31 +332,10 @@ def _of_noise(subject: Subject, pair: Neighbours, seed: int) -> list[str]:
     return [] if once == again else [OTHER_NOISE]
 
 
-def _curve(asked: Sequence[_Asked]) -> tuple[Counts, ...]:
+def _curve(asked: Sequence[Asked]) -> tuple[Counts, ...]:
     """Counts of the best event that was tested last, its threshold moved through what is fresh."""
     shown = [each for each in asked if each.fresh and each.counts]
     if not shown:
         return ()
     best = max(shown, key=lambda each: each.promise)
     return best.events[0].counts_along(joined_pair(best.fresh), CURVE)
-
-
-def _learn(
-    each: _Asked, claim: Privacy, drawn: int, level: float, layout: Layout, clock: Clock
-) -> None:
-    """Statistics from one half of all that was released, thresholds from the other."""
-    clock.check()
-    shown = max((deviations(counts, claim) for counts in each.counts), default=0.0)
-    each.next_stage()
-    whole = joined_pair(each.seen)
-    half = len(whole.first) // 2
-    first, second = (
-        Pair(*(table.part(rows) for table in whole))
-        for rows in (slice(None, min(half, MOST_LEARNED)), slice(half, half + MOST_CHOSEN))
-    )
-    statistics = learned(first, layout)
-    share = level / (LAST_PAIRS * EVENTS)
-    every = promising_events(statistics, second, claim, drawn, share)
-    each.events = every[:EVENTS]
-    each.apart = max((event.apart for event in every), default=0.0)
-    each.worth = each.promise * math.sqrt(len(second.first) / drawn) + shown

@@ -47,6 +47,11 @@ BINS = (4, 12)
 """Into which each number of a release is cut, to add up what the numbers tell one by one: few where
 each tells little, since with many their noise adds up too."""
 
+STAR, NO_NUMBER = -1, -2
+"""Among the places of repeated numbers: one that does not repeat, and none."""
+LEAST_STARS = 50
+"""Of each side, in a column whose odds are learned."""
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -155,6 +160,7 @@ def learned(pair: Pair, layout: Layout) -> list[Statistic]:
             *_columns(pair, layout.names()),
             *_linear(pair),
             *_independent(pair, layout.width),
+            *_patterned(pair, layout.width),
             *_boosted(pair),
         ]
 
@@ -283,6 +289,15 @@ class _Bins(NamedTuple):
         drawn = np.interp(column, self.middles, self.scores[:-1])
         return np.where(np.isnan(column), self.scores[-1], drawn)
 
+    def given_a_number(self, first: Array, second: Array) -> _Bins:
+        """The log ratio among numbers alone, of two columns that were cut; 0 where there is none,
+        and all 0 where they are few."""
+        here, there = (np.count_nonzero(~np.isnan(side)) for side in (first, second))
+        if min(here, there) < LEAST_STARS:
+            return _Bins(np.empty(0), np.zeros(2), np.empty(0))
+        own = self.scores[:-1] - math.log(here / there)
+        return self._replace(scores=np.append(own, 0.0))
+
 
 def _bin(column: Array, edges: Array) -> NDArray[np.intp]:
     """The place of each number; what is none comes last."""
@@ -341,6 +356,56 @@ def _binned(first: Array, second: Array, bins: int) -> _Bins:
     )
     middles = np.quantile(known, (np.arange(bins) + 0.5) / bins) if len(edges) == bins - 1 else []
     return _Bins(edges, np.log(here / there), np.asarray(middles))
+
+
+class _Pattern(NamedTuple):
+    """What repeats of a release: its form, and each number that does; a star stands for others."""
+
+    repeated: Sequence[Array]
+    """The repeated numbers of each column."""
+
+    def __call__(self, table: Table) -> tuple[list[Hashable], Array]:
+        """The pattern of each release, and its numbers where there are stars."""
+        numbers = table.numbers[:, : len(self.repeated)]
+        places = np.full(numbers.shape, NO_NUMBER, dtype=np.int16)
+        for j, values in enumerate(self.repeated):
+            column = numbers[:, j]
+            at = np.minimum(np.searchsorted(values, column), max(len(values) - 1, 0))
+            known = values[at] == column if len(values) else np.zeros(len(column), dtype=bool)
+            places[:, j] = np.where(known, at, np.where(np.isnan(column), NO_NUMBER, STAR))
+        rows = zip(places, table.outcomes, strict=True)
+        keys: list[Hashable] = [(row.tobytes(), outcome.form) for row, outcome in rows]
+        return keys, np.where(places == STAR, numbers, np.nan)
+
+
+def _patterned(pair: Pair, width: int) -> list[Statistic]:
+    """The log ratio of the pattern, and to it that of each star among the stars of its column.
+
+    The law of a release is that of its pattern times that of the stars given the pattern. The sum
+    is the best statistic of all if, given that they are there, numbers have independent laws that
+    the rest of the pattern does not change: so it is if a list tells which answers were above, and
+    fresh noise is added to these. Neither the places nor the values tell as much alone.
+    """
+    pattern = _Pattern([_repeated(*(s.numbers[:, j] for s in pair)).values for j in range(width)])
+    (first, here), (second, there) = (pattern(side) for side in pair)
+    scores = _scores(first, second)
+    if not scores or np.isnan(here).all():
+        return []
+    return [_pattern_odds(pattern, scores, here, there, bins) for bins in BINS]
+
+
+def _pattern_odds(
+    pattern: _Pattern, scores: Scores, here: Array, there: Array, bins: int
+) -> Statistic:
+    cuts = [
+        _binned(*stars, bins).given_a_number(*stars) for stars in zip(here.T, there.T, strict=True)
+    ]
+
+    def odds(table: Table) -> Array:
+        keys, stars = pattern(table)
+        return _looked_up(keys, scores) + sum(cut(stars[:, j]) for j, cut in enumerate(cuts))
+
+    return Statistic(f"its pattern and the numbers' odds, by {bins} bins, together", odds)
 
 
 def _boosted(pair: Pair) -> list[Statistic]:

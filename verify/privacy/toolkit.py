@@ -27,8 +27,6 @@ from verify.privacy.outcomes import fresh_copy
 from verify.privacy.whitebox import composed
 
 Array = NDArray[np.float64]
-RELEASES = 4_000
-"""Fits of an estimator: what is seen from inside is most of it."""
 BOTH = {"sigma": 1.0, "radius": 1.0}
 BOXED = {"bounds": (-1.5, 1.5)}
 PUBLIC: dict[str, dict[str, Any]] = {
@@ -97,7 +95,7 @@ def estimator_case(name: str, options: dict[str, Any], group: str) -> Case:
     claim: Privacy = made._asked
     kept = not refutes(claim, stated(composed(fit.ledger_, claim)))
     kinds = ", ".join(f"{key}={value}" for key, value in options.items() if key != "privacy")
-    shown = {"data": data, "releases": RELEASES}
+    shown = {"data": data}
     if is_classifier(made):
         shown["responses"] = [0, 1]
     told = f"{name}({kinds})" if kinds else name

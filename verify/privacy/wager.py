@@ -17,13 +17,14 @@ eps, so that a wealth reached at a larger eps is reached at every smaller one: o
 earlier rounds, and each is then looked at on fresh pairs, as often as one likes. If the claim
 holds, the chance that `Capital.least_ratio` is ever above eps is at most `level`.
 
-**Proof.** A wealth of 1 is put aside in K equal parcels, one for each round. In a round the next
-parcel is joined to what the rounds before have left, and all of it is divided equally among the
-round's events, which are fixed by then; each share is wagered as above, and at the end of the round
-the shares are put together again. What is wagered and put aside is together a nonnegative
-supermartingale from 1: it is ever 1/level or more with probability at most `level` (Ville). The
-share of one event is at most the whole. A round that loses costs only what was in it, so that no
-round has less than a K-th; what a round wins serves all later ones.
+**Proof.** A wealth of 1 is put aside in K equal parcels, one for each of the first K rounds. In a
+round the next parcel, if there is one, is joined to what the rounds before have left, and all of it
+is divided equally among the round's events, which are fixed by then; each share is wagered as
+above, and at the end of the round the shares are put together again. What is wagered and put aside
+is together a nonnegative supermartingale from 1: it is ever 1/level or more with probability at
+most `level` (Ville). The share of one event is at most the whole. A round that loses costs only
+what was in it, so that none of the K has less than a K-th; what a round wins serves all later ones.
+Further rounds, as many as one likes, play with what is left: they cost the first K nothing.
 
 **Constants.** If both sides of a pair are given the same noise, X and Y agree nearly always, and
 the wealth grows with the few pairs in which they do not: for sparse vectors at epsilon = 0.1 the
@@ -84,6 +85,16 @@ def log_wealth(found: Found, epsilon: float, delta: float, stated: float) -> flo
     return _log_sum(wealth) - math.log(len(SHARES))
 
 
+def lead(found: Found, epsilon: float, delta: float) -> float:
+    """By how many deviations the mean of X exceeds e^epsilon that of Y, and delta; 0 of none."""
+    levels = found.levels if isinstance(found, Agreement) else found
+    grid, pairs = np.linspace(0, 1, len(levels)), max(float(levels.sum()), 1.0)
+    gains = np.subtract.outer(grid, math.exp(epsilon) * grid) - delta
+    mean = float((gains * levels).sum()) / pairs
+    variance = float(((gains - mean) ** 2 * levels).sum()) / pairs
+    return mean * math.sqrt(pairs / variance) if variance > 0 else 0.0
+
+
 def exceeds(found: Found, epsilon: float, delta: float, level: float, stated: float) -> bool:
     """Whether P(X) > e^epsilon P(Y) + delta at this level; stakes are for the stated epsilon."""
     return log_wealth(found, epsilon, delta, stated) >= -math.log(level)
@@ -101,9 +112,14 @@ class Capital:
     stated: float
     delta: float
     rounds: int
-    """K, known beforehand."""
+    """K, known beforehand: those that bring a parcel."""
     played: list[Sequence[Found]] = field(default_factory=list)
     """Of each round that is over, the events among which the wealth was divided."""
+
+    @property
+    def over(self) -> bool:
+        """Whether all parcels were played."""
+        return len(self.played) >= self.rounds
 
     def close(self, events: Sequence[Found]) -> None:
         """End a round."""
@@ -122,10 +138,10 @@ class Capital:
         """What there is to wager in this round."""
         parcel = -math.log(self.rounds)
         stake = parcel
-        for events in self.played:
+        for k, events in enumerate(self.played, start=1):
             wealth = [log_wealth(each, epsilon, self.delta, self.stated) for each in events]
             won = _log_sum(np.array(wealth)) - math.log(len(events)) if events else 0.0
-            stake = float(np.logaddexp(stake + won, parcel))
+            stake = float(np.logaddexp(stake + won, parcel)) if k < self.rounds else stake + won
         return stake
 
 

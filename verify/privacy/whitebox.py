@@ -8,10 +8,16 @@ a fit gives out must be computed from what was released and from public numbers,
 end with the very attributes of the fit on X, to the last bit: what differs was not paid for.
 
 **Noise.** What was added, over the scale of its entry, has the stated law: Kolmogorov's exact test
-of all coordinates (Laplace, normal), of the levels of randomised responses, or of lengths (K-norm
-noise has a Gamma(d) length in its norm), and an exact test of the scale: the sum of |z|, of z^2/2
-or of lengths is a Gamma variable. It gets half of the audit's error, the search for events the
-other half; the other checks have none.
+of all coordinates (Laplace, normal), of the levels of randomised responses and of choices, or of
+lengths (K-norm noise has a Gamma(d) length in its norm), and an exact test of the scale: the sum of
+|z|, of z^2/2 or of lengths is a Gamma variable. It gets half of the audit's error, the search for
+events the other half; the other checks have none. No two calls of a fit may share a draw
+(`used_twice`).
+
+**Seen through.** If all calls are seen, every pair was replayed, all checks are passed and the law
+of every mechanism is tested, then on these pairs the release is a function of values plus noise of
+the stated law, which move by no more than is stated. Of what composition takes for granted only
+that draws which are not equal are independent is left to be looked for, and few releases are drawn.
 
 **Exact curve.** Where all calls are Gaussian and the movements m_i do not depend on the path, the
 transcripts on the pair are N(0, I) and N(v, I) up to a linear map, |v|^2 = sum (m_i/scale_i)^2: the
@@ -22,13 +28,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from estimators.core.accounting import LedgerEntry, NotAccountable, compose
 from estimators.core.witness import seen_by
@@ -45,6 +50,7 @@ from verify.privacy.budget import letter, refutes
 from verify.privacy.floats import floating_point_check
 from verify.privacy.hygiene import differing, fitted
 from verify.privacy.neighbours import Neighbours
+from verify.privacy.noise_laws import NoiseLaw, has_law, law_of, used_twice
 from verify.privacy.outcomes import Data, is_hardened
 from verify.privacy.rows import Check
 
@@ -57,14 +63,9 @@ PATHS = 2
 """Seeds with which each pair is replayed."""
 HARDENED_PATHS = 6
 """Replays of each pair with noise that no seed repeats."""
+SEEN_THROUGH = "seen through"
 NORMS = {"l1": 1, "l2": 2}
 """All others are the largest of the movements."""
-ADDING = ("laplace", "gaussian", "k-norm")
-"""Mechanisms whose release is the value plus noise."""
-RESPONSE = "randomised response"
-TINY = np.finfo(float).tiny
-TESTED = (*ADDING, RESPONSE)
-"""Those whose law is tested."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +217,24 @@ def whitebox_checks(
     else:
         checks.append(_exact(replays, ledger, claim))
     floats = _floats(estimator, neighbours, replays)
-    return [composed, *checks, _noise(estimator, neighbours[0].first, level), floats]
+    found = [composed, *checks, _noise(estimator, neighbours[0].first, level)]
+    return [*found, floats, _seen_through(found, neighbours, replays)]
+
+
+def _seen_through(
+    found: Sequence[Check], neighbours: Sequence[Neighbours], replays: Sequence[Replay]
+) -> Check:
+    """Whether next to nothing is left to be looked for in releases; why not."""
+    calls = [call for replay in replays for call, _ in replay.calls]
+    other = {entry.mechanism for call in calls if not has_law(call) for entry in call.entries}
+    missing = {pair.about for pair in neighbours} - {replay.pair for replay in replays}
+    if any(check.passed is not True for check in found if check.name != "exact curve"):
+        return Check(SEEN_THROUGH, None, "a check above says nothing")
+    if other:
+        return Check(SEEN_THROUGH, None, f"the law is not tested: {', '.join(sorted(other))}")
+    if missing:
+        return Check(SEEN_THROUGH, None, f"{len(missing)} pairs of data raise")
+    return Check(SEEN_THROUGH, True, "few releases are drawn")
 
 
 def _replays(estimator: Any, pair: Neighbours) -> list[Replay]:
@@ -325,65 +343,23 @@ def _sensitivity(replays: Sequence[Replay]) -> Check:
     return Check("sensitivity", True, f"largest movement {worst:.3g} of what is stated")
 
 
-@dataclass(frozen=True)
-class NoiseLaw:
-    """The law of noise in units of its scale, and a size of it whose sum has a Gamma law."""
-
-    cdf: Callable[[Array], Array]
-    size: Callable[[Array], Array]
-    shape: float
-    """Of the Gamma law of one size."""
-
-    def chance(self, drawn: Array) -> float:
-        """Twice the least p-value of Kolmogorov's test and of the exact test of the scale."""
-        total = stats.gamma(self.shape * len(drawn))
-        summed = float(self.size(drawn).sum())
-        scale = 2 * min(total.cdf(summed), total.sf(summed))
-        return 2 * min(float(stats.kstest(drawn, self.cdf).pvalue), float(scale))
-
-
-def _levelled(call: Call, rng: np.random.Generator) -> Array:
-    """Uniform numbers, if the two reports +-scale have the chances that make them unbiased.
-
-    With u uniform, a report of chance p is spread over its share of [0, 1], the one that has the
-    value's sign last: too much of the truth shows at that end.
-    """
-    scale = call.entries[0].scale
-    likelier = np.minimum(1 + np.abs(np.ravel(call.before)) / scale, 2.0) / 2
-    told, u = np.ravel(call.value), rng.random(len(likelier))
-    if not np.isin(told, (-scale, scale)).all():
-        return np.zeros(len(told))
-    true = (told > 0) == (np.ravel(call.before) >= 0)
-    return np.where(true, 1 - likelier * u, (1 - likelier) * (1 - u))
-
-
-def _law(call: Call, rng: np.random.Generator) -> tuple[tuple[str, float], NoiseLaw, Array]:
-    """Which law the noise of a call should have, and what of it has this law."""
-    name, noise = call.entries[0].mechanism, np.ravel(call.noise)
-    if name == "laplace":
-        return (name, 1.0), NoiseLaw(stats.laplace.cdf, np.abs, 1.0), noise
-    if name == "gaussian":
-        return (name, 1.0), NoiseLaw(stats.norm.cdf, lambda z: z**2 / 2, 0.5), noise
-    if name == RESPONSE:
-        own = NoiseLaw(stats.uniform.cdf, lambda u: -np.log(np.maximum(u, TINY)), 1.0)
-        return (name, 1.0), own, _levelled(call, rng)
-    order, d = 2 if call.entries[0].norm == "l2" else math.inf, float(len(noise))
-    length = np.atleast_1d(np.linalg.norm(noise, order))
-    return (name, d), NoiseLaw(stats.gamma(d).cdf, np.abs, d), length
-
-
 def _noise(estimator: Any, data: Data, level: float) -> Check:
-    """The noise of many fits, each law apart; the level is shared."""
+    """The noise of many fits, each law apart, the level shared; no draw may serve two calls."""
     drawn: dict[tuple[str, float], tuple[NoiseLaw, list[Array]]] = {}
     hardened, rng = is_hardened(estimator), np.random.default_rng(FIRST_NOISE_SEED)
+    reused = 0
     for seed in range(NOISE_FITS):
         own = None if hardened else FIRST_NOISE_SEED + seed
-        for call in recorded(estimator, data, own)[1]:
-            if len(call.entries) == 1 and call.entries[0].mechanism in TESTED:
-                key, law, noise = _law(call, rng)
+        calls = recorded(estimator, data, own)[1]
+        reused += not hardened and used_twice(calls)  # discrete noise may repeat
+        for call in calls:
+            if has_law(call):
+                key, law, noise = law_of(call, rng)
                 drawn.setdefault(key, (law, []))[1].append(noise)
         if sum(len(part) for _, parts in drawn.values() for part in parts) > ENOUGH_NOISE:
             break
+    if reused > 1:
+        return Check("noise", False, "two calls of a fit are given the same noise")
     told = []
     for (name, _), (law, parts) in drawn.items():
         chance = law.chance(np.concatenate(parts))

@@ -20,9 +20,9 @@ from verify.privacy.blackbox import (
     OTHER_NOISE,
     Clock,
     OutOfTime,
-    plan,
 )
 from verify.privacy.outcomes import Outcome, outcome_of, subject
+from verify.privacy.stages import plan
 
 FEW = 4_000
 

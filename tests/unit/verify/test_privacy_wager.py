@@ -15,8 +15,8 @@ from verify.privacy.blackbox import PART, _Judge, search
 from verify.privacy.budget import Counts, least_budget, refutes
 from verify.privacy.events import Event
 from verify.privacy.outcomes import Outcome, subject
-from verify.privacy.statistics import Pair, Statistic, Table, _votes
-from verify.privacy.wager import Agreement, Capital, exceeds, least_ratio, log_wealth
+from verify.privacy.statistics import Layout, Pair, Statistic, Table, _votes, learned
+from verify.privacy.wager import Agreement, Capital, exceeds, lead, least_ratio, log_wealth
 
 
 def size(chances, m, epsilon, delta, level):
@@ -77,11 +77,11 @@ def test_a_mechanism_with_noise_of_its_own_is_not_refuted_for_it():
     assert half.refuted  # the control
 
 
-def walked(chances, rounds, m, seed):
+def walked(chances, rounds, m, seed, parcels=None):
     """Whether a wager of so many rounds, of two events each and looked at again and again, is ever
     won."""
     rng = np.random.default_rng(seed)
-    capital = Capital(EPSILON, 0.0, rounds)
+    capital = Capital(EPSILON, 0.0, parcels or rounds)
     for _ in range(rounds):
         drawn = rng.choice(4, size=(2, m), p=chances)
         for k in range(3, m + 1, 3):
@@ -103,6 +103,82 @@ def test_looking_again_and_again_in_every_round_costs_no_more_than_the_level():
     assert special.bdtrc(won - 1, 100, LEVEL) > 1e-3  # no more than level, as far as can be told
     broken = (0.05, 0.8, 0.0, 0.15)
     assert sum(walked(broken, 3, 15, seed) for seed in range(20)) > 15  # the control
+
+
+def test_further_rounds_play_with_what_is_left_and_cost_no_more_than_the_level():
+    q = 0.3
+    p = math.exp(EPSILON) * q
+    allowed, better = (q, p - q, 0.0, 1 - p), (0.2, 0.5, 0.0, 0.3)
+    won = sum(walked(allowed, 6, 15, seed, parcels=1) for seed in range(100))
+    assert special.bdtrc(won - 1, 100, LEVEL) > 1e-3
+    after = [
+        sum(walked(better, rounds, 18, seed, parcels=1) for seed in range(40)) for rounds in (1, 3)
+    ]
+    assert after[1] > after[0] + 10  # the control: what leads is won in overtime
+    capital = Capital(EPSILON, 0.0, 1)
+    assert not capital.over
+    capital.close([])
+    assert capital.over
+
+
+def test_a_lead_is_in_deviations():
+    p, q, n = 0.4, 0.1, 10_000
+    bits = Counts.independent(int(p * n), int(q * n), n).agreement
+    expected = (p - 2 * q) / math.sqrt(p * (1 - p) + 4 * q * (1 - q)) * math.sqrt(n)
+    assert lead(bits, math.log(2), 0.0) == pytest.approx(expected, rel=0.01)
+    assert lead(bits, math.log(4), 0.0) == pytest.approx(0.0, abs=0.2)
+    assert lead(np.zeros((2, 2)), 1.0, 0.0) == 0.0
+
+
+def test_what_leads_is_asked_further_and_what_was_asked_for_is_not_exceeded():
+    def noisy(x, rng, scale=1 / 1.2):
+        return float(x[0] + rng.laplace(scale=scale))
+
+    few = {"releases": 3_000, "confidence": 0.999, "seed": 1}
+    pairs = query_answers(1)[:1]
+    short = search(subject(noisy), Pure(1.0), pairs, **few)
+    assert short.stopped == "releases used"
+    assert short.releases <= 3_000
+    long = search(subject(noisy), Pure(1.0), pairs, most=40_000, **few)
+    assert long.stopped == "refuted"
+    assert 3_000 < long.releases <= 40_000
+    assert 1.0 < long.best.budget <= 1.2
+    within = search(  # the control: nothing leads where half of the claim is spent
+        subject(lambda x, rng: noisy(x, rng, 2.0)), Pure(1.0), pairs, most=40_000, **few
+    )
+    assert within.releases <= 3_000
+
+
+def test_intervals_have_no_part_in_overtime():
+    judge = _Judge.of(Pure(0.1), 1e-3, 1)
+    surely = Counts.independent(4000, 0, PART)
+    table = surely.agreement.levels
+    planned = judge._budget(surely, table, 1e-5, 1, complete=True)
+    judge.capital.close([])
+    assert judge._budget(surely, table, 1e-5, 1, complete=True) < planned
+
+
+def placed(m, rng, late, shift):
+    """A value at the first place or at the second: where it is and how large it is tell both."""
+    values, places = shift + rng.laplace(size=m), rng.random(m) < late
+    rows = [(None, v) if there else (v, None) for v, there in zip(values, places, strict=True)]
+    return [Outcome(row, "[None, #]" if row[0] is None else "[#, None]") for row in rows]
+
+
+def test_a_pattern_and_its_numbers_are_read_together():
+    """Against the exact log ratio; the control counts the place twice, in each of two columns."""
+    rng, layout = np.random.default_rng(0), Layout(2)
+    first, second = (
+        [*placed(20_000, rng, late, shift)] for late, shift in ((0.7, 1.0), (0.3, 0.0))
+    )
+    pair = layout.pair((first, second))
+    place = np.where(np.isnan(pair.first.numbers[:, 0]), math.log(7 / 3), math.log(3 / 7))
+    value = np.nansum(pair.first.numbers[:, :2], axis=1)
+    exact = place + np.abs(value) - np.abs(value - 1)
+    found = {each.about: each(pair.first) for each in learned(pair, layout)}
+    off = {name: np.abs(odds - exact).mean() for name, odds in found.items()}
+    assert off["its pattern and the numbers' odds, by 12 bins, together"] < 0.1
+    assert off["the numbers' own odds, by 12 bins, together"] > 0.5
 
 
 def test_what_a_round_wins_serves_the_next_and_a_loss_costs_a_parcel_only():

@@ -13,10 +13,11 @@ import pytest
 from estimators import CoinPressMean, NoisyMean, SparseMean
 from estimators.core.accounting import LedgerEntry
 from estimators.core.base import PrivateEstimator
-from estimators.core.mechanisms import Release, gaussian, laplace
+from estimators.core.mechanisms import Release, exponential_mechanism, gaussian, laplace
 from estimators.core.witness import seen_by, witnessed
 from minimax.core.privacy import Approximate, Gaussian, Pure, Renyi, ZeroConcentrated
 from verify.privacy import audit, replaced_records
+from verify.privacy.auditing import SEEN_RELEASES
 from verify.privacy.hygiene import hygiene_checks
 from verify.privacy.rows import Check
 from verify.privacy.whitebox import Recorder, whitebox_checks
@@ -114,6 +115,56 @@ class TooQuiet(Twin):
         return too_quiet(value, l1_sensitivity=moved, epsilon=0.5, rng=rng)
 
 
+@witnessed
+def kept_in_mind(value: Any, *, l1_sensitivity: float, epsilon: float, rng: Any) -> Release[Any]:
+    """A Laplace release whose noise is the first number that its generator ever gave."""
+    stated = {"l1_sensitivity": l1_sensitivity, "epsilon": epsilon, "rng": rng}
+    entry = laplace.__wrapped__(value, **stated).entry  # type: ignore[attr-defined]
+    first = np.random.default_rng(rng.bit_generator.seed_seq).laplace(scale=entry.scale)
+    return Release(value - first, entry)
+
+
+class SharesItsNoise(Twin):
+    """One draw for both answers, each of which has the stated law."""
+
+    def added(self, value: np.ndarray, moved: float, rng: np.random.Generator) -> Any:
+        return kept_in_mind(value, l1_sensitivity=moved, epsilon=0.5, rng=rng)
+
+
+class Chooses(Twin):
+    """The place of the largest of eight scores, one of which the records move."""
+
+    releases = ("place_", "ledger_")
+    share = 1.0
+
+    def fit(self, X: Any, y: Any = None) -> Chooses:
+        rows = np.clip(np.asarray(X), -1, 1)
+        scores = np.linspace(0, 6, 8) + np.eye(8)[0] * rows[:, 0].sum() / 2
+        place, entry = choose(scores, share=self.share, rng=self._rng())
+        self._account([entry])
+        self.place_ = place
+        return self
+
+
+@witnessed
+def choose(scores: Any, *, share: float, rng: Any) -> Release[int]:
+    """The exponential mechanism at epsilon = 1, with a share of its noise."""
+    stated = {"sensitivity": 1.0, "epsilon": 1.0}
+    entry = exponential_mechanism.__wrapped__(scores, rng=rng, **stated).entry  # type: ignore[attr-defined]
+    return Release(int(np.argmax(scores + rng.gumbel(scale=share * entry.scale, size=8))), entry)
+
+
+class ChoosesTooWell(Chooses):
+    share = 0.25
+
+
+class RaisesOnHuge(Twin):
+    def fit(self, X: Any, y: Any = None) -> Twin:
+        if np.abs(X).max() > 1e200:
+            raise ValueError("too large")
+        return super().fit(X)
+
+
 class Overspends(Twin):
     def added(self, value: np.ndarray, moved: float, rng: np.random.Generator) -> Any:
         return laplace(value, l1_sensitivity=moved, epsilon=1.0, rng=rng)
@@ -136,7 +187,7 @@ def test_what_is_right_passes_every_check() -> None:
     passed = {check.name for check in checks if check.passed}
     assert passed == {
         *("attributes", "fresh noise", "pickle", "composition", "ledger", "sensitivity"),
-        *("nothing else", "noise", "released again"),
+        *("nothing else", "noise", "released again", "seen through"),
     }
     assert "released again" not in failed(Coarse())
     assert not failed(Twin())
@@ -153,12 +204,28 @@ def test_what_is_right_passes_every_check() -> None:
         (KeepsItsGenerator, {"pickle"}),
         (KeepsItsNoise, {"released again"}),
         (TooQuiet, {"noise"}),
+        (SharesItsNoise, {"noise"}),
+        (ChoosesTooWell, {"noise"}),
         (Overspends, {"composition"}),
         (SkipsACall, {"replay"}),
     ],
 )
 def test_what_is_wrong_fails_its_check(kind: type[Twin], found: set[str]) -> None:
     assert found <= failed(kind())
+
+
+def test_choices_have_their_law() -> None:
+    assert not failed(Chooses())  # the control is `ChoosesTooWell`
+
+
+def test_what_is_seen_through_is_given_few_releases_and_what_raises_is_not() -> None:
+    through = audit(Twin(), Pure(1.0), data=X)
+    assert not through.refuted
+    assert through.search.releases <= SEEN_RELEASES
+    assert "seen through: ok; few releases are drawn" in through.summary()
+    raises = audit(RaisesOnHuge(), Pure(1.0), neighbours=replaced_records(X))
+    assert raises.refuted  # only releases show it
+    assert "seen through: -; 1 pairs of data raise" in raises.summary()
 
 
 @pytest.mark.parametrize("kind", [CoinPressMean, SparseMean])

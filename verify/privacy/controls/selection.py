@@ -137,6 +137,28 @@ def sparse_vector_that_tells_the_value_of_two(
     return sparse_vector_that_tells_the_value(answers, rng)
 
 
+@SELECTION.private(Pure(1.0), neighbours=query_answers(4))
+def sparse_vector_that_tells_two_values_of_four(
+    answers: Array, rng: np.random.Generator
+) -> list[float | None]:
+    """With room for c values, scale 2 c and n answers epsilon is n/(2 c) of what is claimed: each
+    of n factors f or F, as for one value of two, loses 1/(2 c), and all do at once where every
+    value told is far below the answers. So n = 2 c keeps the claim, and n = 10 spends 2.5 of it."""
+    told = above(answers, rng, 2.0, 4.0, 2)
+    return [noisy if here else None for here, noisy in told]
+
+
+@SELECTION.broken(Pure(1.0), **LONG)
+def numerical_sparse_vector_that_does_not_pay(
+    answers: Array, rng: np.random.Generator
+) -> list[float | None]:
+    """Fresh noise for two values at epsilon each, and nothing of the budget is left for it: the
+    choice loses up to epsilon, and the two values twice as much."""
+    told = [here for here, _ in above(answers, rng, 2.0, 8.0, 2)]
+    fresh = answers[: len(told)] + rng.laplace(size=len(told))
+    return [float(value) if here else None for here, value in zip(told, fresh, strict=True)]
+
+
 @SELECTION.private(Pure(1.0), **LONG)
 def numerical_sparse_vector(answers: Array, rng: np.random.Generator) -> list[float | None]:
     """Fresh noise for the value, half of the budget for each."""
