@@ -49,8 +49,9 @@ each tells little, since with many their noise adds up too."""
 
 STAR, NO_NUMBER = -1, -2
 """Among the places of repeated numbers: one that does not repeat, and none."""
-LEAST_STARS = 50
-"""Of each side, in a column whose odds are learned."""
+LEAST_STARS, LEAST_PATTERNED_ROWS = 50, 5_000
+"""Of each side, in a column whose odds are learned; and releases from which patterns are: there are
+many of them, and what is learned from few promises most and keeps least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,6 +387,8 @@ def _patterned(pair: Pair, width: int) -> list[Statistic]:
     the rest of the pattern does not change: so it is if a list tells which answers were above, and
     fresh noise is added to these. Neither the places nor the values tell as much alone.
     """
+    if len(pair.first) < LEAST_PATTERNED_ROWS:
+        return []
     pattern = _Pattern([_repeated(*(s.numbers[:, j] for s in pair)).values for j in range(width)])
     (first, here), (second, there) = (pattern(side) for side in pair)
     scores = _scores(first, second)
