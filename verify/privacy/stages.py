@@ -32,6 +32,8 @@ MOST_LEARNED, MOST_CHOSEN = 40_000, 60_000
 
 OVERTIME, LEADING = (0.25, 0.75), 0.5
 """Shares of further releases; by how many deviations an event must exceed the claim for them."""
+WORTH = 2
+"""Times the planned releases that there must be with overtime: else a plan does not count on it."""
 
 
 @dataclass
@@ -111,7 +113,9 @@ def plan(pairs: int, releases: int, broad: bool = False) -> list[tuple[int, int]
 
 
 def overtime(releases: int, most: int) -> list[tuple[int, int]]:
-    """Further stages of one pair, if there may be `most` releases in all."""
+    """Further stages of one pair, if there may be `most` releases in all, and that is worth it."""
+    if most < WORTH * releases:
+        return []
     sides = (int(share * (most - releases) / 2) for share in OVERTIME)
     return [(1, side) for side in sides if side >= LEAST_BATCH]
 

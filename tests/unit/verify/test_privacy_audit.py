@@ -22,7 +22,7 @@ from verify.privacy.blackbox import (
     OutOfTime,
 )
 from verify.privacy.outcomes import Outcome, outcome_of, subject
-from verify.privacy.stages import plan
+from verify.privacy.stages import overtime, plan
 
 FEW = 4_000
 
@@ -162,12 +162,21 @@ def test_everything_that_can_be_seen_is_an_outcome() -> None:
 
 def test_the_stages_use_what_there_is_and_no_more() -> None:
     for pairs in (1, 2, 3, 14, 40):
-        for releases in (10_000, 200_000):
-            stages = plan(pairs, releases)
+        for releases, broad in ((10_000, False), (200_000, False), (200_000, True)):
+            stages = plan(pairs, releases, broad)
             used = sum(2 * count * batch for count, batch in stages)
             assert used <= releases
             assert used > 0.9 * releases or len(stages) < 3
             assert [count for count, _ in stages] == sorted((c for c, _ in stages), reverse=True)
+
+
+def test_overtime_is_for_one_pair_and_within_what_is_allowed() -> None:
+    further = overtime(200_000, 600_000)
+    assert {pairs for pairs, _ in further} == {1}
+    assert 390_000 < sum(2 * side for _, side in further) <= 400_000
+    assert (
+        overtime(999_000, 1_000_000) == overtime(4_000, 0) == []
+    )  # a plan that does not wait for it
 
 
 def test_values_are_not_cut_to_the_kind_of_the_example() -> None:
