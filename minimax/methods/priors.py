@@ -42,6 +42,13 @@ class GaussianInstance:
         X += self.target
         return X
 
+    def sample_columns(self, n: int, rng: np.random.Generator) -> Array:
+        """n records, the entries of each coordinate close together."""
+        columns = rng.standard_normal((len(self.target), n))
+        columns *= self.sigma
+        columns += self.target[:, None]
+        return columns.T
+
     def loss(self, estimate: Array) -> float:
         return TO_THE_MEAN(estimate, self.target)
 

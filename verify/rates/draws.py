@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from estimators.baselines.mean import KarwaVadhanMean
 from estimators.controls.mean import HardThresholdedMean, SampleMean
 from estimators.controls.regression import IterativeHardThresholding
 from estimators.core.summaries import Repeated, Signs, Sorted, Sums
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 READ_BY_SUMS = (SampleMean, HardThresholdedMean, NoisyMean, SparseMean, StableSparseMean)
+READ_BY_COLUMNS = (KarwaVadhanMean,)
+"""One after the other: their entries are drawn close together."""
 READ_BY_COUNTS = (
     PlannedLogisticRegression,
     NoisyHardThresholdingClassifier,
@@ -83,6 +86,8 @@ def given(
     if _as_signs(estimator) and type(law) is LinearInstance:
         X, y = law.sample(n, rng)
         return Signs(X, law.scale), y
+    if kind in READ_BY_COLUMNS and type(law) is GaussianInstance:
+        return (law.sample_columns(n, rng),)
     if kind in READ_BY_SUMS and type(law) in SUMMED:
         level = _clip_level(estimator, n, d)
         if level is not None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from estimators.baselines.mean import KarwaVadhanMean
 from estimators.controls.mean import HardThresholdedMean, SampleMean
 from estimators.controls.regression import IterativeHardThresholding
 from estimators.core.design import Design
@@ -385,6 +386,19 @@ def test_records_are_drawn_where_more_of_them_is_read() -> None:
         assert isinstance(drawn, Sorted) == sorted_
         assert isinstance(drawn, Signs) != sorted_
         assert isinstance(given(Other(budget), linear, 100, rng)[0], np.ndarray)
+
+
+def test_columns_are_drawn_together_where_they_are_read_one_by_one() -> None:
+    normal = GaussianInstance(np.array([0.5, -1.0]), sigma=2.0)
+    model = KarwaVadhanMean(Approximate(1.0, 1e-6), sigma=2.0, radius=1.0, random_state=3)
+    (X,) = given(model, normal, 4000, np.random.default_rng(0))
+    assert X.flags.f_contiguous
+    assert X.shape == (4000, 2)
+    for j in (0, 1):
+        assert stats.kstest(X[:, j], "norm", (normal.target[j], 2.0)).pvalue > SURE
+    assert stats.kstest(X[:, 0], "norm", (0.0, 2.0)).pvalue < SURE
+    whole = model.fit(np.ascontiguousarray(X)).mean_
+    assert np.array_equal(model.fit(X).mean_, whole)
 
 
 def test_squared_loss_reads_the_mean_labels_of_rows() -> None:
