@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from minimax.core.bound import Point, Terms, UpperBound
 from minimax.problems.bounded_mean import BoundedMeanProblem
 from tests.commands import usage_error
-from verify.rates import main, sequential
+from verify.rates import main
 from verify.rates.claim import Claim, Sweep
 from verify.rates.claims import all_claims
 from verify.rates.grid import PROFILES, Profile, build
@@ -29,6 +29,7 @@ from verify.rates.judge import (
     judge_level,
     judge_slope,
 )
+from verify.rates.known_noise import as_stated
 from verify.rates.measure import Measurement, interval, losses, zero_losses
 from verify.rates.report import print_report
 from verify.rates.rows import Run
@@ -48,10 +49,10 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
 def _mechanisms_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run asks them whether noise is as stated, a third of a second each; nothing here
     changes what they answer (`tests/unit/verify/test_known_noise.py` does)."""
-    monkeypatch.setattr(sequential, "as_stated", ASKED)
+    monkeypatch.setattr("verify.rates.run.as_stated", ASKED)
 
 
-ASKED = cache(sequential.as_stated)
+ASKED = cache(as_stated)
 CLAIMS = {claim.name: claim for claim in all_claims()}
 SWEEPS = [(claim, sweep) for claim in CLAIMS.values() for sweep in claim.sweeps]
 PRIVATE = [name for name, claim in CLAIMS.items() if claim.control_point is not None]
