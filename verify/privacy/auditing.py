@@ -28,8 +28,10 @@ from verify.privacy.outcomes import CannotAudit, subject
 from verify.privacy.rows import Check
 from verify.privacy.whitebox import SEEN_THROUGH, whitebox_checks
 
-RELEASES, MOST_RELEASES, OVERTIME = 200_000, 1_000_000, 3
-"""Of an audit, unless told otherwise: at least, at most, and how many times as many if need be."""
+RELEASES, MOST_PLANNED = 200_000, 1_000_000
+"""Of an audit, unless told otherwise: at least, and at most, for small budgets."""
+OVERTIME, MOST_RELEASES = 3, 2_000_000
+"""How many times as many there may be if need be, and how many in all."""
 CONFIDENCE = 0.999
 ASSUMED = (
     "nothing is said of the data: they were taken to be five numbers, any of which may be replaced"
@@ -192,9 +194,9 @@ def audit(
     values : all that an entry of the data may be, if it is one of a few
     neighbours : pairs (X, X') of one's own instead, or `query_answers(...)`, `histograms(...)`
     releases : drawn at most, in all; None: 200,000, and up to five times as many for claims below
-        1, whose events are closer; three times as many, up to a million, while an event exceeds the
-        claim and not by enough; 4,000 of an estimator whose ledger was replayed, and 480 if that
-        left nothing to ask but whether draws depend on each other
+        1, whose events are closer; three times as many, up to two million, while an event
+        exceeds the claim and not by enough; 4,000 of an estimator whose ledger was replayed, and
+        480 if that left nothing to ask but whether draws depend on each other
     confidence : that no claim is refuted which holds, and that `lower` is below the real number
     seconds : of the processor, after which the audit stops (at the next look at the clock)
     tell : is called with a line about progress
@@ -240,7 +242,7 @@ def enough_releases(claim: Privacy, checks: Sequence[Check] = ()) -> tuple[int, 
     if SEEN_THROUGH in seen:
         return (SEEN_RELEASES if seen[SEEN_THROUGH] else LEDGER_RELEASES), 0
     more = 1 / max(stated(claim), 1e-9)
-    planned = min(int(RELEASES * max(more, 1.0)), MOST_RELEASES)
+    planned = min(int(RELEASES * max(more, 1.0)), MOST_PLANNED)
     return planned, min(OVERTIME * planned, MOST_RELEASES)
 
 

@@ -32,6 +32,16 @@ class Neighbours(NamedTuple):
     first: Data
     second: Data
 
+    @property
+    def opposed(self) -> float:
+        """Twice the share of numbers that rise, or that of those that fall, whichever is less."""
+        if not all(isinstance(side, np.ndarray) and side.ndim == 1 for side in self[1:]):
+            return 0.0
+        if len(self.first) != len(self.second) or self.first.dtype.kind not in "iuf":
+            return 0.0
+        rise, fall = (float(np.mean(sign * (self.second - self.first) > 0)) for sign in (1, -1))
+        return 2 * min(rise, fall)
+
 
 def given_pairs(pairs: Iterable[Any]) -> list[Neighbours]:
     """Pairs of one's own, named by their place; raises for what is none."""
@@ -195,16 +205,18 @@ def _with_responses(data: tuple[Any, ...], bounds: Any, responses: Any) -> list[
 
 
 def replaced_labels(data: tuple[Any, ...], responses: Any = None) -> list[Neighbours]:
-    """Data sets (X, y) that differ in one label; X is public."""
+    """Data sets (X, y) that differ in one label, the first, the last, or that of the longest row,
+    which may move most; X is public."""
     X, y = np.asarray(data[0], dtype=float), np.asarray(data[1])
     low, high = _ends(y, responses)
+    longest = {int(np.argmax(np.sum(np.abs(X.reshape(len(y), -1)) ** q, axis=1))) for q in (1, 2)}
     found = []
     for about, base in (
         ("labels as given", y),
         ("all labels low", np.full_like(y, low)),
         ("all labels high", np.full_like(y, high)),
     ):
-        for at in (0, len(y) - 1):
+        for at in sorted({0, len(y) - 1, *longest}):
             here, there = (X, _put(base, at, low)), (X, _put(base, at, high))
             found.append(Neighbours(f"{about}, that of record {at} at either end", here, there))
     return found

@@ -8,10 +8,14 @@ everything else makes the `form`, a text.
 from __future__ import annotations
 
 import math
+import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
+from itertools import islice
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +32,8 @@ NOT_DATA = ("ledger_", "privacy_", "n_features_in_", "feature_names_in_")
 """Attributes of a fit that tell what was spent or what is public."""
 
 
+MOST_NUMBERS = 400
+"""Numbers of a release that are looked at."""
 MOST_LETTERS = 40
 """Of a text that are numbers too, so that each place of it can be looked at alone."""
 
@@ -169,6 +175,8 @@ def outcome_of(release: Any) -> Outcome:
 
 
 PLAIN = frozenset((bool, int, float))
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+"""In the name of an object, where it is in memory: no part of what it tells."""
 
 
 @cache
@@ -194,14 +202,19 @@ def _read(value: Any, numbers: list[float | None]) -> str:
         return "None"
     if kind is list or kind is tuple:
         return "[" + ", ".join([_read(inner, numbers) for inner in value]) + "]"
-    if isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)):
+    if isinstance(value, (np.bool_, Real, Decimal)):
         return _number(float(value), numbers)
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
         return _array(value.astype(float), numbers)
     if isinstance(value, Mapping):
-        items = sorted(value.items(), key=lambda item: str(item[0]))
-        return "{" + ", ".join(f"{key}: {_read(inner, numbers)}" for key, inner in items) + "}"
-    if isinstance(value, (list, tuple, np.ndarray)):
+        return _named(list(value.items()), numbers)
+    if hasattr(value, "to_numpy") and hasattr(value, "items"):  # of pandas: a table or a column
+        return _named(list(value.items()), numbers)
+    if hasattr(value, "tolist"):  # whatever is like an array
+        return _read(value.tolist(), numbers)
+    if isinstance(value, Iterator):
+        return "iterator " + _read(list(islice(value, MOST_NUMBERS)), numbers)
+    if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_read(inner, numbers) for inner in value) + "]"
     if isinstance(value, (set, frozenset)):
         return "set " + _read(sorted(value, key=repr), numbers)
@@ -211,7 +224,16 @@ def _read(value: Any, numbers: list[float | None]) -> str:
         numbers.extend(map(float, map(ord, value[:MOST_LETTERS])))
     else:
         numbers.append(None)
-    return repr(value)
+    return ADDRESS.sub("", repr(value))
+
+
+def _named(items: Sequence[tuple[Any, Any]], numbers: list[float | None]) -> str:
+    """Values by their names, in the order of these; the order in which they came is seen too."""
+    came = [str(name) for name, _ in items]
+    order = sorted(range(len(items)), key=came.__getitem__)
+    form = ", ".join([f"{came[k]}: {_read(items[k][1], numbers)}" for k in order])
+    told = "" if came == sorted(came) else f" in the order {', '.join(came)}"
+    return f"{{{form}}}{told}"
 
 
 def _number(value: float, numbers: list[float | None]) -> str:

@@ -29,11 +29,16 @@ NEAR_THE_END, HOPED, NEEDED = 2.2, 2.0, 5.0
 better than it seems, and by how many it must exceed the claim, about."""
 MOST_LEARNED, MOST_CHOSEN = 40_000, 60_000
 """Rows of each side from which statistics are learned, and thresholds chosen: more add little."""
+MOST_KEPT = 2 * MOST_CHOSEN
+"""Rows of each side that are remembered, about; of more only the counts are."""
 
 OVERTIME, LEADING = (0.25, 0.75), 0.5
 """Shares of further releases; by how many deviations an event must exceed the claim for them."""
 WORTH = 2
 """Times the planned releases that there must be with overtime: else a plan does not count on it."""
+OPPOSED = 2.0
+"""Deviations for a pair of which half of the answers rise and half of them fall: what is told of
+answers one by one, as by sparse vectors and noisy maxima, shows most on these."""
 
 
 @dataclass
@@ -46,6 +51,8 @@ class Asked:
     """Batches of earlier stages."""
     fresh: list[Pair] = field(default_factory=list)
     """The parts of this stage's batch."""
+    drawn: int = 0
+    """Releases of each side in all, remembered or not."""
     events: list[Event] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
     """Of the events, on what is fresh."""
@@ -55,19 +62,18 @@ class Asked:
     """How many deviations the two sides are apart in any statistic."""
     worth: float = 0.0
     """By which pairs are chosen: what is hoped of the next events, by the deviations of what was
-    seen so far, and what the last ones showed, which no choice among many has flattered."""
+    seen so far, what the last ones showed, which no choice among many has flattered, and, for as
+    long as both are mostly noise, what is known of such pairs beforehand."""
 
     @property
     def promise(self) -> float:
         return max((event.promise for event in self.events), default=-math.inf)
 
-    @property
-    def drawn(self) -> int:
-        return sum(len(part.first) for part in (*self.seen, *self.fresh))
-
     def take(self, part: Pair) -> None:
         """Fresh releases: count the events on them."""
-        self.fresh.append(part)
+        self.drawn += len(part.first)
+        if sum(len(kept.first) for kept in self.fresh) < MOST_KEPT:
+            self.fresh.append(part)
         self.counts = [
             counts.plus(event.counts(part))
             for event, counts in zip(self.events, self.counts, strict=True)
@@ -78,7 +84,8 @@ class Asked:
 
     def next_stage(self) -> None:
         """What was fresh may be learned from."""
-        self.seen += self.fresh
+        if sum(len(kept.first) for kept in self.seen) < MOST_KEPT:
+            self.seen += self.fresh
         self.fresh = []
 
     def await_counts(self) -> None:
@@ -173,3 +180,4 @@ def learn(each: Asked, claim: Privacy, drawn: int, level: float, layout: Layout)
     each.events = every[:EVENTS]
     each.apart = max((event.apart for event in every), default=0.0)
     each.worth = each.promise * math.sqrt(len(second.first) / drawn) + shown
+    each.worth += OPPOSED * each.pair.opposed

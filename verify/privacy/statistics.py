@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from verify.privacy.outcomes import Outcome
+from verify.privacy.outcomes import MOST_NUMBERS, Outcome
 
 Array = NDArray[np.float64]
 Scores = dict[Hashable, float]
-MOST_NUMBERS = 400
-"""Numbers of a release that are looked at."""
 MOST_COLUMNS = 24
 """Columns that are tried alone: those in which the two sides differ most."""
 MOST_ATOMS = 2000
@@ -154,8 +153,12 @@ def joined_pair(parts: Sequence[Pair]) -> Pair:
 
 
 def learned(pair: Pair, layout: Layout) -> list[Statistic]:
-    """Statistics that may tell the two sides apart, learned from these releases."""
-    with np.errstate(all="ignore"):  # a release may be as large as numbers can be
+    """Statistics that may tell the two sides apart, learned from these releases.
+
+    With one thread: products of so few columns would spend their time on waking others.
+    """
+    # A release may be as large as numbers can be.
+    with np.errstate(all="ignore"), threadpool_limits(1):
         return [
             *_atoms(pair),
             *_columns(pair, layout.names()),
@@ -428,7 +431,6 @@ def _classifier(
     if not varied.any():
         return None
     from sklearn.ensemble import HistGradientBoostingClassifier  # slow to import
-    from threadpoolctl import threadpool_limits
 
     told = np.repeat([1, 0], [len(side) for side in sides])
     leaf = max(5, int(least * len(sides[0])))

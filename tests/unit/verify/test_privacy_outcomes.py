@@ -1,0 +1,104 @@
+"""What a release is read as, and the pairs on which it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from minimax.core.privacy import Pure
+from verify.privacy import audit, histograms, query_answers
+from verify.privacy.neighbours import Neighbours, replaced_labels
+from verify.privacy.outcomes import Outcome, outcome_of
+from verify.privacy.stages import MOST_KEPT, Asked
+from verify.privacy.statistics import Layout, Pair
+
+Array = np.ndarray
+
+
+@pytest.mark.parametrize(
+    ("release", "numbers", "form"),
+    [
+        ({"b": 1.0, "a": 2}, (2.0, 1.0), "{a: #, b: #} in the order b, a"),
+        ({"a": 2, "b": 1.0}, (2.0, 1.0), "{a: #, b: #}"),
+        (pd.Series([1.0, 2.0], index=["y", "x"]), (2.0, 1.0), "{x: #, y: #} in the order y, x"),
+        (pd.DataFrame({"t": [0.5, 1.0]}), (0.5, 1.0), "{t: {0: #, 1: #}}"),
+        (pd.DataFrame(), (), "{}"),
+        (pd.Index([3, 1]), (3.0, 1.0), "[#, #]"),
+        (np.array(["a"]), (97.0,), "['a']"),
+        (map(float, [1, 2]), (1.0, 2.0), "iterator [#, #]"),
+        (Fraction(1, 4), (0.25,), "#"),
+        (Decimal("1.5"), (1.5,), "#"),
+    ],
+)
+def test_containers_are_read_in_full(release: Any, numbers: tuple[float], form: str) -> None:
+    assert outcome_of(release) == Outcome(numbers, form)
+
+
+def test_where_an_object_is_in_memory_is_not_seen() -> None:
+    assert outcome_of(object()) == outcome_of(object())
+
+
+def by_size(counts: Array, rng: np.random.Generator) -> dict[str, float]:
+    """The exact order is told by the names."""
+    return {f"bin {j}": counts[j] + rng.laplace(scale=2.0) for j in np.argsort(-counts)}
+
+
+def by_name(counts: Array, rng: np.random.Generator) -> dict[str, float]:
+    return {f"bin {j}": count + rng.laplace(scale=2.0) for j, count in enumerate(counts)}
+
+
+def lazily(answers: Array, rng: np.random.Generator, scale: float) -> Iterator[float]:
+    yield from (answer + rng.laplace(scale=scale) for answer in answers)
+
+
+def test_the_order_of_names_tells_what_it_tells() -> None:
+    asked = {"neighbours": histograms(3), "releases": 20_000}
+    assert audit(by_size, Pure(1.0), **asked).refuted
+    assert not audit(by_name, Pure(1.0), **asked).refuted
+
+
+def test_what_is_drawn_only_when_it_is_read() -> None:
+    asked = {"neighbours": query_answers(2), "releases": 20_000}
+    assert audit(lambda x, rng: lazily(x, rng, 1.0), Pure(1.0), **asked).refuted
+    assert not audit(lambda x, rng: lazily(x, rng, 2.0), Pure(1.0), **asked).refuted
+
+
+def test_the_label_of_the_longest_row_is_replaced_too() -> None:
+    """A sum of rows by their labels, with noise for the first and the last row."""
+    X = np.array([[0.1, 0.1], [0.9, 0.9], [0.2, 0.0]])
+
+    def summed(data: tuple[Array, Array], rng: np.random.Generator, longest: float) -> Array:
+        rows, labels = data
+        return np.clip(labels, 0, 1) @ rows + rng.laplace(scale=longest, size=2)
+
+    assert any("record 1" in pair.about for pair in replaced_labels((X, np.zeros(3)), (0, 1)))
+    asked = {"data": (X, np.zeros(3)), "responses": (0.0, 1.0), "releases": 20_000}
+    claim = Pure(1.0, scope="label")
+    assert audit(lambda data, rng: summed(data, rng, 0.2), claim, **asked).refuted
+    assert not audit(lambda data, rng: summed(data, rng, 1.8), claim, **asked).refuted
+
+
+def test_pairs_whose_answers_are_opposed() -> None:
+    found = {pair.about: pair.opposed for pair in query_answers(10)}
+    assert found["equal answers, half above, half below"] == 1
+    assert found["equal answers, one above, the rest below"] == pytest.approx(0.2)
+    assert found["equal answers, all above"] == found["equal answers, one above"] == 0
+    for other in (([1], [2]), (np.zeros(2), np.zeros(3)), (np.array(["a"]), np.array(["b"]))):
+        assert Neighbours("", *other).opposed == 0
+
+
+def test_of_many_releases_only_counts_are_remembered() -> None:
+    asked = Asked(query_answers(1)[0], np.random.default_rng(0))
+    part = Layout(1).pair(([Outcome((0.0,), "#")] * 5000,) * 2)
+    for _ in range(3):
+        for _ in range(30):
+            asked.take(Pair(*part))
+        asked.next_stage()
+    assert asked.drawn == 90 * 5000
+    assert sum(len(pair.first) for pair in asked.seen) == MOST_KEPT
