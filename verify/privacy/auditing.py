@@ -37,6 +37,8 @@ ASSUMED = (
     "nothing is said of the data: they were taken to be five numbers, any of which may be replaced"
     " by any other; say data, bounds, values or neighbours if they are not"
 )
+SECONDS = 60.0
+"""Of the processor that an audit may take."""
 LEDGER_RELEASES, SEEN_RELEASES = 4_000, 480
 """Of an estimator whose mechanism calls were all replayed; and if it was seen through."""
 COMMON, RARE = 0.5, 0.01
@@ -173,7 +175,7 @@ def audit(
     releases: int | None = None,
     confidence: float = CONFIDENCE,
     seed: int = 0,
-    seconds: float = math.inf,
+    seconds: float = SECONDS,
     name: str | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Audit:
@@ -198,7 +200,7 @@ def audit(
         exceeds the claim and not by enough; 4,000 of an estimator whose ledger was replayed, and
         480 if that left nothing to ask but whether draws depend on each other
     confidence : that no claim is refuted which holds, and that `lower` is below the real number
-    seconds : of the processor, after which the audit stops (at the next look at the clock)
+    seconds : of the processor, after which the audit stops, at the next look at the clock (60)
     tell : is called with a line about progress
     """
     check_claim(claim)

@@ -40,7 +40,7 @@ import numpy as np
 from minimax.core.privacy import Approximate, Privacy, Pure
 from verify.privacy.budget import Counts, delta_of, noticed_from, refutes, stated
 from verify.privacy.neighbours import Neighbours
-from verify.privacy.outcomes import CannotAudit, Outcome, Subject
+from verify.privacy.outcomes import UNREAD, CannotAudit, Outcome, Subject
 from verify.privacy.stages import (
     LEAST_BATCH,
     QUICK,
@@ -286,6 +286,10 @@ IGNORES = "the releases on neighbours are the same, noise for noise: the data se
 OTHER_NOISE = "noise does not come from the generator alone: its releases cannot be drawn again"
 REDRAWN = 20
 """Releases that are drawn again with the same generator."""
+NOT_READ = (
+    "releases hold objects that cannot be looked into ({}): give out numbers, texts, arrays, or"
+    " lists and dicts of them"
+)
 NOTHING = "mechanism returns nothing (None) on every data set that was tried"
 
 
@@ -318,10 +322,12 @@ def _first_look(fresh: Sequence[tuple[list[Outcome], list[Outcome]]]) -> tuple[L
         raise CannotAudit(f"mechanism raises on every data set that was tried: {example}")
     if forms == {"None"}:
         raise CannotAudit(NOTHING)
+    unread = sorted({form.split(UNREAD)[1].split()[0] for form in forms if UNREAD in form})
+    told = [NOT_READ.format(", ".join(unread))] if unread else []
     if len(set(everything)) == 1:
-        return Layout.of(everything), [ALIKE]
+        return Layout.of(everything), [*told, ALIKE]
     ignored = all(first == second for first, second in fresh)
-    return Layout.of(everything), [IGNORES] if ignored else []
+    return Layout.of(everything), told + ([IGNORES] if ignored else [])
 
 
 def _of_noise(subject: Subject, pair: Neighbours, seed: int) -> list[str]:

@@ -24,7 +24,7 @@ from minimax.core.privacy import SCOPES, Privacy, from_parameters
 from verify.console import Terminal, command_parser, track
 from verify.files import write_json
 from verify.options import check_common, matching, numbers_of
-from verify.privacy.auditing import CONFIDENCE, RELEASES, Audit, audit
+from verify.privacy.auditing import CONFIDENCE, RELEASES, SECONDS, Audit, audit
 from verify.privacy.cases import Case
 from verify.privacy.outcomes import CannotAudit
 from verify.privacy.own import load_cases
@@ -32,7 +32,6 @@ from verify.privacy.plots import write_plot
 from verify.privacy.report import Row, Run, print_run
 from verify.seeds import cell_seed
 
-SECONDS = 60.0
 NUMBERS = ("epsilon", "delta", "alpha", "rho", "mu")
 EXAMPLES = """\
 examples:

@@ -22,7 +22,12 @@ Array = NDArray[Any]
 HUGE = (1e6, 1e300)
 """Records that only a clip holds, where any finite record is allowed."""
 DEFAULT_RECORDS = 5
-MOST_VALUES = 5
+MOST_VALUES, MOST_OTHERS = 5, 20
+"""Values that are paired with each other, and with one of these, where an entry is one of many."""
+MOST_BINS = 8
+"""Bins that have a turn to be moved."""
+FEW_RECORDS = 6
+"""Records that all have their turn."""
 
 
 class Neighbours(NamedTuple):
@@ -106,7 +111,7 @@ def replaced_records(
         return _with_responses(data, bounds, responses)
     example = np.zeros(DEFAULT_RECORDS) if data is None else np.asarray(data)
     if values is None and example.dtype.kind not in "f":
-        values = list(np.unique(example))
+        values = np.unique(example).tolist()
     if values is not None:
         return _named_values(example, values)
     rows = example.reshape(len(example), -1).astype(float)
@@ -119,14 +124,19 @@ def replaced_records(
 
 
 def _row_pairs(rows: Array, domain: Domain) -> Iterator[tuple[str, Array, Array]]:
+    """Pairs that differ in one row, of which every place has its turn as far as there are pairs: a
+    mechanism may weigh its records by where they stand."""
     n, d = rows.shape
     low, high, middle, unbounded = domain
     ends = np.where(np.arange(n)[:, None] % 2, high, low)
     spread = low + (high - low) * np.linspace(0, 1, n)[:, None]
+    given, second, third, fourth = _places(n, 4)
     yield "as given, one at either end", _put(rows, 0, low), _put(rows, 0, high)
-    yield "all at the low end, one at the high end", *_one_off(low, high, n)
-    yield "all at the high end, one at the low end", *_one_off(high, low, n)
-    yield "all in the middle, one at the high end", *_one_off(middle, high, n)
+    if n > 1:
+        yield "as given, another at either end", _put(rows, given, low), _put(rows, given, high)
+    yield "all at the low end, one at the high end", *_one_off(low, high, n, second)
+    yield "all at the high end, one at the low end", *_one_off(high, low, n, third)
+    yield "all in the middle, one at the high end", *_one_off(middle, high, n, fourth)
     yield "all low, the last at the high end", *_one_off(low, high, n, -1)
     yield "half at either end, one changes sides", ends, _put(ends, 0, high)
     yield "spread evenly, the lowest becomes the highest", spread, _put(spread, 0, high)
@@ -141,10 +151,16 @@ def _row_pairs(rows: Array, domain: Domain) -> Iterator[tuple[str, Array, Array]
         other = middle + (high - middle) * np.eye(d)[-1]
         yield "orthogonal rows", turned, _put(turned, 0, other)
     if unbounded:
-        for size in HUGE:
-            yield f"all 0, one {size:g}", *_one_off(middle, np.full(d, size), n)
+        for size, at in zip(HUGE, (0, given), strict=True):
+            yield f"all 0, one {size:g}", *_one_off(middle, np.full(d, size), n, at)
         here, there = (_one_off(middle, np.full(d, sign * HUGE[0]), n)[1] for sign in (-1, 1))
         yield "one huge record changes sign", here, there
+
+
+def _places(n: int, count: int) -> list[int]:
+    """Where records stand that have their turn: the middle one, then those on its two sides."""
+    from_the_middle = sorted(range(n), key=lambda k: (abs(2 * k - n + 1), k))
+    return [from_the_middle[k % n] for k in range(count)]
 
 
 def _one_off(row: Array, other: Array, n: int, at: int = 0) -> tuple[Array, Array]:
@@ -162,15 +178,20 @@ def _put(rows: Array, at: Any, row: Any) -> Array:
 def _named_values(example: Array, values: Sequence[Any]) -> list[Neighbours]:
     """Records of which each entry is one of a few values."""
     few = _some(values)
-    example = example.astype(np.result_type(example, np.asarray(few)))  # else 0.5 would become 0
+    example = example.astype(np.result_type(example, np.asarray(list(values))))  # 0.5 is not 0
+    n = len(example)
     found = [
-        Neighbours(f"as given, one {a!r} or {b!r}", _put(example, 0, a), _put(example, 0, b))
-        for a, b in combinations(few, 2)
+        Neighbours(
+            f"as given, record {at} {a!r} or {b!r}", _put(example, at, a), _put(example, at, b)
+        )
+        for k, (a, b) in enumerate([*combinations(few, 2), *_unlike(values, few)])
+        for at in (_places(n, n) if n <= FEW_RECORDS and len(few) == 2 else _places(n, k + 1)[k:])
     ]
+    at = n // 2
     for a, b in combinations(few, 2):
         for here, there in ((a, b), (b, a)):
             same = np.full_like(example, here)
-            found.append(Neighbours(f"all {here!r}, one {there!r}", same, _put(same, 0, there)))
+            found.append(Neighbours(f"all {here!r}, one {there!r}", same, _put(same, at, there)))
     first = np.asarray(few, dtype=example.dtype)[np.arange(len(example)) % len(few)]
     mixed = np.broadcast_to(first.reshape(-1, *[1] * (example.ndim - 1)), example.shape).copy()
     found.append(Neighbours("all values in turn", mixed, _put(mixed, 0, few[-1])))
@@ -184,6 +205,13 @@ def _some(values: Sequence[Any]) -> list[Any]:
     if len(known) <= MOST_VALUES:
         return known
     return [known[int(i)] for i in np.linspace(0, len(known) - 1, MOST_VALUES)]
+
+
+def _unlike(values: Sequence[Any], few: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Pairs of values so that each has its turn, as far as there is room: one of many may be told
+    where others are not."""
+    others = [value for value in values if value not in few][:MOST_OTHERS]
+    return [(value, few[k % len(few)]) for k, value in enumerate(others)]
 
 
 def _with_responses(data: tuple[Any, ...], bounds: Any, responses: Any) -> list[Neighbours]:
@@ -205,21 +233,29 @@ def _with_responses(data: tuple[Any, ...], bounds: Any, responses: Any) -> list[
 
 
 def replaced_labels(data: tuple[Any, ...], responses: Any = None) -> list[Neighbours]:
-    """Data sets (X, y) that differ in one label, the first, the last, or that of the longest row,
-    which may move most; X is public."""
+    """Data sets (X, y) that differ in one label; X is public."""
     X, y = np.asarray(data[0], dtype=float), np.asarray(data[1])
     low, high = _ends(y, responses)
-    longest = {int(np.argmax(np.sum(np.abs(X.reshape(len(y), -1)) ** q, axis=1))) for q in (1, 2)}
     found = []
-    for about, base in (
-        ("labels as given", y),
-        ("all labels low", np.full_like(y, low)),
-        ("all labels high", np.full_like(y, high)),
+    for about, base, places in (
+        ("labels as given", y, _tried_labels(X.reshape(len(y), -1))),
+        ("all labels low", np.full_like(y, low), [0, len(y) - 1]),
+        ("all labels high", np.full_like(y, high), [0, len(y) - 1]),
     ):
-        for at in sorted({0, len(y) - 1, *longest}):
+        for at in places:
             here, there = (X, _put(base, at, low)), (X, _put(base, at, high))
             found.append(Neighbours(f"{about}, that of record {at} at either end", here, there))
     return found
+
+
+def _tried_labels(X: Array) -> list[int]:
+    """The first, the last, the one of the longest row, which may move most; of a few, all."""
+    n = len(X)
+    if n <= FEW_RECORDS:
+        return list(range(n))
+    with np.errstate(over="ignore"):
+        longest = {int(np.argmax(np.sum(np.abs(X) ** q, axis=1))) for q in (1, 2)}
+    return sorted({0, n - 1, *longest})
 
 
 def _ends(y: Array, responses: Any) -> tuple[Any, Any]:
@@ -276,7 +312,13 @@ def histograms(bins: int = 4, height: int = 2, *, added: bool = False) -> list[N
         "all in the last bin": float(height * bins) * np.eye(bins)[-1],
         "counts like stairs": 1.0 + height * np.arange(bins),
     }
-    return [Neighbours(f"{name}, one more in the first", b, b + move) for name, b in bases.items()]
+    found = [Neighbours(f"{name}, one more in the first", b, b + move) for name, b in bases.items()]
+    equal = bases["equal counts"]
+    moved = np.linspace(1, bins - 1, MOST_BINS).astype(int) if bins > 1 else np.empty(0, int)
+    for j in np.unique(moved).tolist():
+        bumped = np.eye(bins)[j] - (0 if added else np.eye(bins)[j - 1])
+        found.append(Neighbours(f"equal counts, one more in bin {j}", equal, equal + bumped))
+    return found
 
 
 def two_values(example: Any, bounds: Any = None, values: Sequence[Any] | None = None) -> list[Any]:
@@ -284,7 +326,9 @@ def two_values(example: Any, bounds: Any = None, values: Sequence[Any] | None = 
     if values is None and np.asarray(example).dtype.kind != "f":
         raise CannotAudit("values must be given: all that a user may report on")
     if values is not None:
-        return [Neighbours(f"{a!r} or {b!r}", a, b) for a, b in combinations(_some(values), 2)]
+        few = _some(values)
+        pairs = [*combinations(few, 2), *_unlike(values, few)]
+        return [Neighbours(f"{a!r} or {b!r}", a, b) for a, b in pairs]
     row = np.atleast_1d(np.asarray(example, dtype=float))
     low, high, middle, unbounded = domain_of(row[None], bounds)
     first = np.where(np.arange(len(row)) == 0, high, middle)

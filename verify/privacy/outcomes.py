@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import islice
-from numbers import Real
+from numbers import Complex, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,6 +176,8 @@ def outcome_of(release: Any) -> Outcome:
 
 
 PLAIN = frozenset((bool, int, float))
+UNREAD = "unread "
+"""Stands before what nothing is known of but its name."""
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 """In the name of an object, where it is in memory: no part of what it tells."""
 
@@ -214,17 +217,50 @@ def _read(value: Any, numbers: list[float | None]) -> str:
         return _read(value.tolist(), numbers)
     if isinstance(value, Iterator):
         return "iterator " + _read(list(islice(value, MOST_NUMBERS)), numbers)
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_read(inner, numbers) for inner in value) + "]"
     if isinstance(value, (set, frozenset)):
         return "set " + _read(sorted(value, key=repr), numbers)
-    if hasattr(value, "__dict__") and not callable(value) and vars(value):
-        return f"{type(value).__name__} {_read(vars(value), numbers)}"
-    if isinstance(value, str) and value:
-        numbers.extend(map(float, map(ord, value[:MOST_LETTERS])))
-    else:
-        numbers.append(None)
-    return ADDRESS.sub("", repr(value))
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_read(inner, numbers) for inner in value) + "]"
+    if isinstance(value, (str, bytes, bytearray)):
+        letters = value[:MOST_LETTERS]
+        numbers.extend(map(float, map(ord, letters) if isinstance(letters, str) else letters))
+        return repr(value)
+    return _object(value, numbers)
+
+
+def _object(value: Any, numbers: list[float | None]) -> str:
+    """What is none of the plain kinds: by its attributes, or what it holds."""
+    kind = type(value).__name__
+    if isinstance(value, Complex):
+        return f"{kind} {_read([value.real, value.imag], numbers)}"
+    if isinstance(value, timedelta):
+        return f"{kind} {_read(value.total_seconds(), numbers)}"
+    if isinstance(value, date) and value == value:  # what is no time differs from itself
+        return f"{kind} {_read(_seconds(value), numbers)}"
+    if not callable(value) and (own := _attributes(value)):
+        return f"{kind} {_read(own, numbers)}"
+    if isinstance(value, Iterable):
+        return f"{kind} {_read(list(islice(value, MOST_NUMBERS)), numbers)}"
+    numbers.append(None)
+    return ADDRESS.sub("", f"{UNREAD}{kind} {value!r}")
+
+
+def _seconds(moment: date) -> float:
+    """Since the first day of the calendar."""
+    if isinstance(moment, datetime):
+        return (moment.replace(tzinfo=None) - datetime.min).total_seconds()
+    return timedelta(days=moment.toordinal() - 1).total_seconds()
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Those of the object itself, in its dictionary or in slots."""
+    slots = [name for c in type(value).__mro__ for name in _listed(getattr(c, "__slots__", ()))]
+    own = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return {**own, **getattr(value, "__dict__", {})}
+
+
+def _listed(names: str | Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _named(items: Sequence[tuple[Any, Any]], numbers: list[float | None]) -> str:

@@ -17,6 +17,8 @@ def load_cases(named: str, claim: Privacy | None, options: dict[str, Any]) -> li
     found = load_object(named)
     if isinstance(found, Case):
         return [found]
+    if isinstance(found, type):
+        raise CannotLoad(f"{named} is a class: name an object of it, such as {found.__name__}()")
     if isinstance(found, Iterable) and not isinstance(found, (str, bytes, dict)):
         cases = list(found)
         for k, each in enumerate(cases):

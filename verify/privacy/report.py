@@ -78,13 +78,16 @@ class Run:
         if broken:
             parts.append(f"{sum(r.well for r in broken)} of {len(broken)} broken claims refuted")
         if sound:
-            refuted = sum(r.audit is not None and r.audit.refuted for r in sound)
-            parts.append(f"{refuted} of {len(sound)} sound ones refuted")
+            parts.append(f"{_refuted(sound)} of {len(sound)} sound ones refuted")
         if others:
-            parts.append(f"{sum(not r.well for r in others)} of {len(others)} of your own refuted")
+            parts.append(f"{_refuted(others)} of {len(others)} of your own refuted")
         unheard = sum(row.audit is None for row in self.rows)
         parts += [f"{unheard} not audited"] if unheard else []
         return f"{'; '.join(parts)}; confidence {self.confidence:g} each, seed {self.seed}"
+
+
+def _refuted(rows: Sequence[Row]) -> int:
+    return sum(row.audit is not None and row.audit.refuted for row in rows)
 
 
 def print_run(found: Run, console: Console, failures_only: bool = False) -> None:

@@ -25,7 +25,8 @@ Array = NDArray[np.float64]
 Scores = dict[Hashable, float]
 MOST_COLUMNS = 24
 """Columns that are tried alone: those in which the two sides differ most."""
-MOST_ATOMS = 2000
+MOST_ATOMS, MOST_SHOWN = 2000, 60
+"""Releases that repeat: as many as are counted, and letters of one that is told."""
 DIFFERENCES = 5
 """Among so many first numbers, all differences are columns too: shared noise cancels in them."""
 FRACTIONS = 3
@@ -229,8 +230,18 @@ def _atoms(pair: Pair) -> list[Statistic]:
         scores = _scores(*([key(o) for o in side.outcomes] for side in pair))
         if scores:
             own = partial(_outcome_scores, key=key, scores=scores)
-            found.append(Statistic(f"{about}, value by value", own))
+            found.append(Statistic(f"{about}, value by value{_ends(scores)}", own))
     return found
+
+
+def _ends(scores: Scores) -> str:
+    """The likeliest on either side, in words: of texts, which no number names."""
+    ends = [sign(scores, key=scores.__getitem__) for sign in (max, min)]
+    told = [end if isinstance(end, str) else getattr(end, "form", "") for end in ends]
+    if told[0] == told[1]:
+        return ""
+    first, second = (t if len(t) <= MOST_SHOWN else f"{t[:MOST_SHOWN]} ..." for t in told)
+    return f" (X: {first}; neighbour: {second})"
 
 
 def _whole(outcome: Outcome) -> Hashable:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -21,6 +23,15 @@ from verify.privacy.statistics import Layout, Pair
 Array = np.ndarray
 
 
+class Slotted:
+    """An object without a dictionary of its own."""
+
+    __slots__ = ("kept",)
+
+    def __init__(self) -> None:
+        self.kept = 1.0
+
+
 @pytest.mark.parametrize(
     ("release", "numbers", "form"),
     [
@@ -34,6 +45,14 @@ Array = np.ndarray
         (map(float, [1, 2]), (1.0, 2.0), "iterator [#, #]"),
         (Fraction(1, 4), (0.25,), "#"),
         (Decimal("1.5"), (1.5,), "#"),
+        (1 + 2j, (1.0, 2.0), "complex [#, #]"),
+        (b"ab", (97.0, 98.0), "b'ab'"),
+        (deque([1, 2]), (1.0, 2.0), "deque [#, #]"),
+        (np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]), (1.0, 2.0), "[[#, #]]"),
+        (timedelta(minutes=1), (60.0,), "timedelta #"),
+        (datetime(1, 1, 2, 0, 0, 1), (86401.0,), "datetime #"),
+        (date(1, 1, 2), (86400.0,), "date #"),
+        (Slotted(), (1.0,), "Slotted {kept: #}"),
     ],
 )
 def test_containers_are_read_in_full(release: Any, numbers: tuple[float], form: str) -> None:
@@ -42,6 +61,17 @@ def test_containers_are_read_in_full(release: Any, numbers: tuple[float], form: 
 
 def test_where_an_object_is_in_memory_is_not_seen() -> None:
     assert outcome_of(object()) == outcome_of(object())
+
+
+def test_what_is_not_read_is_said() -> None:
+    def hidden(x: Array, rng: np.random.Generator) -> Any:
+        noisy = x.sum() + rng.laplace(scale=0.2)
+        return lambda: noisy
+
+    found = audit(hidden, Pure(1.0), values=[0, 1], releases=1_000)
+    assert any("cannot be looked into (function)" in notice for notice in found.notices)
+    told = audit(lambda x, rng: hidden(x, rng)(), Pure(1.0), values=[0, 1], releases=1_000)
+    assert not any("cannot be looked into" in notice for notice in told.notices)
 
 
 def by_size(counts: Array, rng: np.random.Generator) -> dict[str, float]:
@@ -82,6 +112,57 @@ def test_the_label_of_the_longest_row_is_replaced_too() -> None:
     claim = Pure(1.0, scope="label")
     assert audit(lambda data, rng: summed(data, rng, 0.2), claim, **asked).refuted
     assert not audit(lambda data, rng: summed(data, rng, 1.8), claim, **asked).refuted
+
+
+WEIGHTS = np.array([0.1, 0.1, 1.0, 0.1, 0.1])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"data": np.array([0.2, 0.9, 0.5, 0.7, 0.1])},
+        {"data": np.array([0.2, 0.9, 0.5, 0.7, 0.1]), "bounds": (0, 1)},
+        {"data": [0, 1, 1, 0, 1], "values": [0, 1]},
+    ],
+)
+def test_a_record_in_the_middle_has_its_turn(asked: dict[str, Any]) -> None:
+    def weighted(x: Any, rng: np.random.Generator, scale: float) -> float:
+        records = np.clip(np.asarray(x, dtype=float), 0, 1)
+        return float(WEIGHTS[: len(records)] @ records + rng.laplace(scale=scale))
+
+    few = {**asked, "releases": 30_000}
+    assert audit(lambda x, rng: weighted(x, rng, 0.2), Pure(1.0), **few).refuted
+    assert not audit(lambda x, rng: weighted(x, rng, 1.0), Pure(1.0), **few).refuted
+
+
+@pytest.mark.parametrize("added", [True, False])
+@pytest.mark.parametrize("weak", range(4))
+def test_every_bin_has_its_turn(weak: int, added: bool) -> None:
+    def noisy(counts: Array, rng: np.random.Generator, factor: float) -> Array:
+        scale = np.where(np.arange(4) == weak, factor, 1.0) * (1 if added else 2)
+        return counts + scale * rng.laplace(size=4)
+
+    asked = {"neighbours": histograms(4, added=added), "releases": 30_000}
+    assert audit(lambda x, rng: noisy(x, rng, 0.2), Pure(1.0), **asked).refuted
+    assert not audit(lambda x, rng: noisy(x, rng, 1.0), Pure(1.0), **asked).refuted
+
+
+def test_of_many_values_each_has_its_turn() -> None:
+    def told(value: int, rng: np.random.Generator) -> int:
+        return 13 if value == 13 else int(rng.integers(13))
+
+    found = audit(told, Pure(1.0, scope="local"), values=range(20), releases=20_000)
+    assert found.refuted
+    assert "13" in found.search.best.pair
+
+
+def test_a_warning_is_told_in_words() -> None:
+    def shortened(x: Array, rng: np.random.Generator) -> float:
+        return float(np.sum(x / np.maximum(1, np.sqrt(x**2))) + rng.laplace(scale=2.0))
+
+    found = audit(shortened, Pure(1.0), data=np.zeros(3), releases=20_000)
+    assert found.refuted
+    assert "overflow" in found.search.best.event
 
 
 def test_pairs_whose_answers_are_opposed() -> None:
