@@ -4,7 +4,8 @@ Draws theta from the prior of each lower bound's proof, fits the private estimat
 risk with the certified lower bound and the proven upper bound; fits exponents; runs the controls
 that must break. Exit code 0: nothing violated, every control broke, every claim has a cell that
 could be seen, and no estimator does worse than releasing 0. 1: a violation, a control that did not
-break, a claim with nothing but inconclusive cells, or a cell in which releasing 0 does better.
+break, a claim with nothing but inconclusive cells, a cell in which releasing 0 does better, or an
+estimator that treats records otherwise than what stands for them in trials.
 2: bad usage, or a claim that has no cell or no control to be checked in. Measurements are kept as
 they come, and a run that was interrupted goes on where it was.
 """
@@ -40,6 +41,7 @@ from verify.rates.results import FOLDER, BadFolder, Results, open_results
 from verify.rates.rows import Run
 from verify.rates.run import run
 from verify.rates.sequential import STOPPED, TaskFailed
+from verify.rates.shortcuts import UnlikeFits
 from verify.rates.special import (
     Extra,
     coverage,
@@ -144,6 +146,9 @@ def main(
         parser.error(f"--scheduler: {error}")
     except (TaskFailed, OtherSources) as error:
         parser.error(f"{error}; what was measured is kept in {args.results}/")
+    except UnlikeFits as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print(f"interrupted: what was measured is kept in {args.results}/", file=sys.stderr)
         return INTERRUPTED

@@ -89,8 +89,17 @@ def losses_with_noise(
 
 def _adds_noise(estimator: BaseEstimator) -> bool:
     """Whether its noise is seen: reports of users would have to be made one by one."""
-    privacy = getattr(estimator, "privacy", None)
-    return isinstance(privacy, Privacy) and privacy.scope == "central"
+    return isinstance(_privacy(estimator), Privacy) and not reports_one_by_one(estimator)
+
+
+def reports_one_by_one(estimator: BaseEstimator) -> bool:
+    """Whether each user randomises a record or a label."""
+    privacy = _privacy(estimator)
+    return isinstance(privacy, Privacy) and privacy.scope != "central"
+
+
+def _privacy(estimator: BaseEstimator) -> object:
+    return getattr(estimator, "privacy", None)
 
 
 def zero_losses(prior: Prior, trials: int, seed: int) -> NDArray[np.float64]:

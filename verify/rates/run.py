@@ -19,6 +19,7 @@ from verify.rates.records import from_plain, to_plain
 from verify.rates.results import Results
 from verify.rates.rows import ALPHA, Run
 from verify.rates.sequential import LOOKS, Simulation
+from verify.rates.shortcuts import check_shortcuts
 from verify.rates.special import Extra, Found, Measured, Special, gathered
 from verify.rates.tasks import tasks_of
 
@@ -38,8 +39,8 @@ def run(
     """Check the claims on the profile's grid, and the special findings.
 
     Raises `BadClaim` before anything is simulated if a claim would not be checked; claims of one's
-    own are rehearsed. What `results` has is not run again. A `backend` takes the place of `jobs`
-    processes.
+    own are rehearsed. Raises `UnlikeFits` if what stands for records in trials is not treated as
+    they are. What `results` has is not run again. A `backend` takes the place of `jobs` processes.
     """
     grid = build(claims, profile)
     if own:
@@ -54,6 +55,7 @@ def run(
     alpha = ALPHA / (intervals * len(LOOKS))
     used = nullcontext(backend) if backend else closing(Processes(jobs))
     with threadpool_limits(limits=1), used as workers:
+        check_shortcuts(grid.cells, seed)
         simulation = Simulation(seed, alpha, known, workers, console, own, noise_known)
         studies = [
             ClaimStudy(grid.cells, grid.series, tasks, seed, alpha),

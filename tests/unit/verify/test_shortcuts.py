@@ -1,0 +1,77 @@
+"""What stands for records in trials is treated as they are, or nothing is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators.core import base
+from estimators.core.design import Design
+from estimators.randomisers.labels import BinaryLabels
+from verify.rates import main
+from verify.rates.claims import all_claims
+from verify.rates.grid import PROFILES, Cell, build
+from verify.rates.shortcuts import UnlikeFits, check_shortcuts
+
+GRID = build(all_claims(), PROFILES["quick"])
+
+
+def cells_of(problem: str) -> list[Cell]:
+    return [cell for cell in GRID.cells if cell.claim.name.startswith(problem)]
+
+
+def test_all_of_the_grid_is_treated_alike() -> None:
+    check_shortcuts(GRID.cells, seed=3)
+
+
+def halved(clipped: Callable[..., Any]) -> Callable[..., Any]:
+    """Arrays alone are clipped to half the level."""
+
+    def wrong(X: Any, low: Any, high: Any) -> Any:
+        return (
+            clipped(X, low, high)
+            if not isinstance(X, np.ndarray)
+            else clipped(X, low / 2, high / 2)
+        )
+
+    return wrong
+
+
+def test_a_clip_of_arrays_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("estimators.mean.clipped_sum", halved(base.clipped_sum))
+    with pytest.raises(UnlikeFits, match="NoisyMean gives another release for records than"):
+        check_shortcuts(cells_of("bounded-mean/"), seed=0)
+
+
+def test_rows_that_are_not_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
+    unmeasured = cached_property(lambda self: np.zeros(self.n))
+    unmeasured.__set_name__(Design, "norms")
+    monkeypatch.setattr(Design, "norms", unmeasured)
+    with pytest.raises(UnlikeFits, match="Regression gives another release"):
+        check_shortcuts(cells_of("regression/"), seed=0)
+
+
+def test_labels_that_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = BinaryLabels.randomise
+
+    def lost(self: Any, y: Any, rng: Any) -> Any:
+        reports, entry = right(self, y, rng)
+        return 0 * reports, entry
+
+    monkeypatch.setattr(BinaryLabels, "randomise", lost)
+    with pytest.raises(UnlikeFits, match="LabelHardThresholding"):
+        check_shortcuts(cells_of("label-regression/"), seed=0)
+
+
+def test_the_command_measures_nothing_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("estimators.mean.clipped_sum", halved(base.clipped_sum))
+    assert main(["--only", "bounded-mean/tracing/zCDP", "--jobs", "1"]) == 1
+    assert "records than for their sums" in capsys.readouterr().err
