@@ -52,7 +52,7 @@ from verify.privacy.stages import (
     overtime,
     plan,
 )
-from verify.privacy.statistics import Layout, joined_pair
+from verify.privacy.tables import Layout, joined_pair
 from verify.privacy.wager import Capital, Levels
 
 PLAIN = 2.0

@@ -12,7 +12,8 @@ from scipy import special
 
 from minimax.core.privacy import Approximate, Privacy, Pure
 from verify.privacy.budget import Counts, delta_of, least_budget
-from verify.privacy.statistics import Array, Pair, Statistic
+from verify.privacy.statistics import Statistic
+from verify.privacy.tables import Array, Pair
 from verify.privacy.wager import LARGEST, Levels
 
 Side = Literal[">=", "<="]

@@ -12,7 +12,8 @@ from minimax.core.privacy import Approximate, Privacy, Pure
 from verify.privacy.budget import Counts, delta_of
 from verify.privacy.events import Event, deviations, promising_events
 from verify.privacy.neighbours import Neighbours
-from verify.privacy.statistics import Layout, Pair, joined_pair, learned
+from verify.privacy.statistics import learned
+from verify.privacy.tables import Layout, Pair, joined_pair
 from verify.privacy.wager import Levels, lead
 
 FIRST_SHARE, BROAD_SHARE = 0.1, 0.2

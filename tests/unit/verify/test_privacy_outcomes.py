@@ -18,7 +18,7 @@ from verify.privacy import audit, histograms, query_answers
 from verify.privacy.neighbours import Neighbours, replaced_labels
 from verify.privacy.outcomes import Outcome, outcome_of
 from verify.privacy.stages import MOST_KEPT, Asked
-from verify.privacy.statistics import Layout, Pair
+from verify.privacy.tables import Layout, Pair
 
 Array = np.ndarray
 

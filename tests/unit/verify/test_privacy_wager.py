@@ -15,7 +15,8 @@ from verify.privacy.blackbox import PART, _Judge, search
 from verify.privacy.budget import Counts, least_budget, refutes
 from verify.privacy.events import Event
 from verify.privacy.outcomes import Outcome, subject
-from verify.privacy.statistics import Layout, Pair, Statistic, Table, _votes, learned
+from verify.privacy.statistics import Statistic, _votes, learned
+from verify.privacy.tables import Layout, Pair, Table
 from verify.privacy.wager import Agreement, Capital, exceeds, lead, least_ratio, log_wealth
 
 
