@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from verify.privacy.outcomes import Outcome
-from verify.privacy.tables import Layout, Pair, Table
+from verify.privacy.tables import Array, Layout, Pair, Table
 
-Array = NDArray[np.float64]
 Scores = dict[Hashable, float]
 MOST_COLUMNS = 24
 """Columns that are tried alone: those in which the two sides differ most."""
