@@ -64,7 +64,7 @@ def telling(claim: Claim, what: str, point: Point) -> Iterator[None]:
         outside = f"is outside its regime at {shown_point(point)}, it needs"
         why = f"{outside} {'; '.join(error.needs)}" if error.needs else f"is missing: {error}"
         raise BadClaim(f"claim {claim.name!r}: {what} {why}") from error
-    except Exception as error:  # a user's own code may raise anything
+    except (Exception, SystemExit) as error:  # a user's own code may raise anything, or exit()
         raise BadClaim(
             f"claim {claim.name!r}: {what} fails at {shown_point(point)}: {told(error)}"
         ) from error

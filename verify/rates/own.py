@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minimax.core.bound import Point, fit_arguments
 from minimax.core.loading import CannotLoad, load_object
@@ -29,7 +30,7 @@ def load_claims(named: str) -> list[Claim]:
     if callable(found) and not isinstance(found, Claim):
         try:
             found = found()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise CannotLoad(f"{named}() failed: {told(error)}") from error
     return checked_claims(found, named)
 
@@ -120,13 +121,21 @@ def _rehearse_trial(claim: Claim, point: Point, part: str, factory: Factory) -> 
     with telling(claim, f"the fit of {part}", point):
         estimator.fit(*sample)
         release = released(estimator)
+        _require_size(release, instance.target)
     with telling(claim, f"the loss of {prior}", point):
         loss = instance.loss(release)
         if not (math.isfinite(loss) and loss >= 0):
             raise ValueError(f"it is {loss!r}, which is no loss")
+        instance.loss(np.zeros_like(instance.target))  # of which the study asks as well
 
 
 def _require(found: object, names: Iterable[str], which: str) -> None:
     missing = [name for name in names if not hasattr(found, name)]
     if missing:
         raise TypeError(f"{which}, which has no {' and no '.join(missing)}")
+
+
+def _require_size(release: NDArray[np.float64], target: object) -> None:
+    """A release of another size would be broadcast against the target: a loss, but not its own."""
+    if isinstance(target, np.ndarray) and release.size != target.size:
+        raise ValueError(f"it releases {release.size} numbers, and the target has {target.size}")

@@ -53,8 +53,9 @@ class ClaimTask:
         return self.point["n"] * self.point.get("d", self.point.get("p", 1.0))
 
     def values(self, seed: int, first: int, last: int) -> NDArray[np.float64]:
-        """The losses of some trials, and how long their noise was."""
-        return losses_with_noise(
+        """The losses of some trials, and how long their noise was; raises `ValueError` for what is
+        no loss, of which no mean says anything."""
+        values = losses_with_noise(
             lambda _: self.make(self.estimator_point),
             self.prior,
             self.point,
@@ -64,6 +65,13 @@ class ClaimTask:
             self.fits,
             paired=self.paired,
         )
+        wrong = np.flatnonzero(~(np.isfinite(values[:, 0]) & (values[:, 0] >= 0)))
+        if wrong.size:
+            trial = int(wrong[0])
+            raise ValueError(
+                f"the loss of trial {first + trial} is {values[trial, 0]:g}, which is no loss"
+            )
+        return values
 
     def key(self, written: bool) -> Key:
         """What decides the losses. Of one's own claims, whose parts may come from anywhere, the
