@@ -41,7 +41,8 @@ class ClaimStudy:
             with telling(cell.claim, "the loss of releasing 0", cell.point):
                 zeros = zero_losses(priors[cell.label], ZERO_DRAWS, own)
             drawn = interval(zeros, alpha, own)
-            self._zero[cell.label] = ZeroRelease(cell.claim.zero_release_risk(cell.point), drawn)
+            largest = cell.claim.zero_release_risk(cell.point)
+            self._zero[cell.label] = ZeroRelease(largest, drawn, cell.claim.prior_decides)
         self._rows = {cell.label: self._row(cell) for cell in cells}
         self._expected = [
             each.claim.lower.slope(each.variable, **each.asymptotic_point) for each in series

@@ -51,6 +51,9 @@ def _wrong(claim: Claim) -> Iterator[str]:
         yield f"upper is {a(claim.upper)}, neither a function of a point nor None"
     if not (_is_number(claim.noise_factor) and claim.noise_factor > 1):
         yield f"noise_factor is {claim.noise_factor!r}, not a number above 1"
+    for field in ("projects", "prior_decides"):
+        if not isinstance(getattr(claim, field), bool):
+            yield f"{field} is {getattr(claim, field)!r}, neither True nor False"
     if isinstance(claim.sweeps, Sweep):
         yield "sweeps is one Sweep, not a tuple of them: write (Sweep(...),), with a comma"
     if not isinstance(claim.sweeps, (tuple, list)):

@@ -39,6 +39,12 @@ def at(**changed: Any) -> Claim:
     return swept(base={k: v for k, v in {**BASE, **changed}.items() if v is not None})
 
 
+def test_only_the_packages_priors_decide_unasked() -> None:
+    """Whose bounds are known to be as good as their proofs."""
+    assert not claim().prior_decides
+    assert all(each.prior_decides for each in all_claims())
+
+
 def test_good_fields_are_not_refused() -> None:
     """Neither of one's own claim nor of the packages'."""
     assert [each.name for each in checked_claims(claim())] == ["my/coin"]
@@ -109,6 +115,7 @@ BAD: dict[str, tuple[Claim, str]] = {
     "name": (replace(claim(), name=None), "claim None: name is None, not a text"),  # type: ignore[arg-type]
     "name is empty": (replace(claim(), name=""), "claim '': name is empty"),
     "estimator": (replace(claim(), estimator=None), "estimator is None, not a text"),  # type: ignore[arg-type]
+    "prior_decides": (replace(claim(), prior_decides=1), "prior_decides is 1, neither True nor"),  # type: ignore[arg-type]
     "noise_factor": (replace(claim(), noise_factor=1.0), "noise_factor is 1.0, not a number above"),
     "noise_factor is nan": (replace(claim(), noise_factor=math.nan), "noise_factor is nan"),
 }
