@@ -18,6 +18,8 @@ from minimax.core.problem import Problem
 from minimax.core.symbolic import LETTERS
 from tests.commands import usage_error
 from verify.rates import Claim, Sweep, main
+from verify.rates import check as check_run
+from verify.rates.grid import Profile
 
 
 @pytest.fixture(autouse=True)
@@ -194,3 +196,12 @@ def test_a_claim_without_a_level_control_is_told(
     assert main([*ARGUMENTS, "--plots", str(tmp_path), *more], claims=own) == 0
     (line,) = [each for each in capsys.readouterr().out.splitlines() if "no level" in each]
     assert line == "no level control: my/coin without (no sweep where privacy dominates)"
+
+
+def test_a_notebook_shows_what_is_told() -> None:
+    """The control has a level control, and nothing is told of it."""
+    few = Profile("few", (0,), 40, 10, 2)
+    statistics = Sweep("statistics", {"n": 40, "epsilon": 10.0}, weight=4)
+    told = "<p>no level control: my/coin (no sweep where privacy dominates)</p>"
+    assert told in check_run(claim(sweeps=(statistics,)), profile=few)._repr_html_()
+    assert "no level control" not in check_run(claim(), profile=few)._repr_html_()

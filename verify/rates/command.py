@@ -5,8 +5,9 @@ risk with the certified lower bound and the proven upper bound; fits exponents; 
 that must break. Exit code 0: nothing violated, every control broke, every claim has a cell that
 could be seen, and no estimator does worse than releasing 0. 1: a violation, a control that did not
 break, a claim with nothing but inconclusive cells, or a cell in which releasing 0 does better.
-2: bad usage, or a claim that has no cell or no control to be checked in. Measurements are kept as
-they come, and a run that was interrupted goes on where it was.
+2: bad usage, a claim that has no cell or no control to be checked in, or a trial that fails. For
+claims of your own releasing 0 counts over the class; under the prior of the lower bound it is told.
+Measurements are kept as they come, and a run that was interrupted goes on where it was.
 """
 
 from __future__ import annotations
