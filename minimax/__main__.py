@@ -14,7 +14,7 @@ from minimax import fixed_data
 from minimax.calculator import rows, upper_rows
 from minimax.catalogue import PROBLEMS
 from minimax.core.balls import MissingFlint
-from minimax.core.bound import Bound
+from minimax.core.bound import Bound, NotFinite
 from minimax.core.loading import CannotLoad
 from minimax.core.privacy import Privacy, from_parameters
 from minimax.core.problem import Problem
@@ -58,8 +58,11 @@ def main(argv: list[str] | None = None, prog: str | None = None) -> int:
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told in words
             return _answered(args, problem, privacy)
-    except ArithmeticError:  # an overflow, a division by 0, or a value that is not finite
-        parser.error("these numbers are too far apart to compute with")
+    except ArithmeticError as error:  # an overflow, a division by 0, or what is not finite
+        told = "these numbers are too far apart to compute with"
+        if own is not None and isinstance(error, NotFinite):  # whose bound it is, it says
+            told += f", or --from: {args.own} is wrong: {error}"
+        parser.error(told)
     except Exception as error:
         if own is None:
             raise

@@ -133,7 +133,7 @@ def print_number_plan(found: NumberPlan, as_json: bool) -> None:
         reach = f"with {found.number} <= {where}" if level else f"at {found.number} = {where}"
         print_wrapped(f"no private estimator reaches it {reach}   ({found.by})")
     if found.enough_at is None:
-        print(f"no estimator here is proven to reach it at a {found.number} that was tried")
+        print(f"no estimator here is proven to reach it at any {found.number} that was tried")
     else:
         where = _outward(found.enough_at, up=True) if level else f"{found.enough_at:,.0f}"
         print_wrapped(

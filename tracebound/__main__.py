@@ -93,9 +93,12 @@ def packages_first() -> None:
 
 def script() -> None:
     """The console command."""
-    packages_first()
-    from verify.console import leave
-
+    try:
+        packages_first()
+        from verify.console import leave
+    except KeyboardInterrupt:  # of which `leave` would tell, and is not there yet
+        print("interrupted before anything was begun", file=sys.stderr)
+        sys.exit(130)
     leave(main)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from pathlib import PurePath
 from types import ModuleType
 
 
@@ -36,12 +37,23 @@ def _imported(name: str) -> ModuleType:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
             raise CannotLoad(
                 f"there is no module {error.name!r}, neither installed nor in {os.getcwd()}"
+                f"{_file_meant(name)}"
             ) from None
         raise CannotLoad(f"module {name!r} cannot be imported: {error}") from error
-    except Exception as error:  # whatever a user's module does while it is imported
+    except (Exception, SystemExit) as error:  # whatever a user's module does while it is imported
         raise CannotLoad(
             f"module {name!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error
+
+
+def _file_meant(name: str) -> str:
+    """What to give instead, if a module was named as its file is; or nothing."""
+    path = PurePath(name)
+    if path.suffix != ".py":
+        return ""
+    return (
+        f": give {path.stem if path.is_absolute() else '.'.join(path.with_suffix('').parts)}:NAME"
+    )
 
 
 def _where(module: ModuleType) -> str:

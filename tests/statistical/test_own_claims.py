@@ -18,6 +18,8 @@ from minimax.core.problem import Problem
 from minimax.core.symbolic import LETTERS
 from tests.commands import usage_error
 from verify.rates import Claim, Sweep, main
+from verify.rates import check as check_run
+from verify.rates.grid import Profile
 
 
 @pytest.fixture(autouse=True)
@@ -157,3 +159,49 @@ def test_claims_of_one_name_or_none_at_all_are_refused(
 ) -> None:
     assert "'my/coin'" in refused([claim(), claim(factor=4.0)], tmp_path, capsys)
     assert "no claim is given" in refused([], tmp_path, capsys)
+
+
+def test_a_looser_bound_alone_makes_no_claim_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half the risk and a twenty-fifth of it are valid bounds of one estimator, which does worse
+    than releasing 0 for these coins. The control: who says that the prior decides is taken at it.
+    """
+    sweeps = (Sweep("privacy", BASE, weight=40),)
+    for factor, against in ((0.5, "not separated"), (0.04, "worse under the prior")):
+        code, found = check(claim(factor, sweeps), tmp_path)
+        assert code == 0
+        assert [cell["against_zero"] for cell in found["cells"]] == [against]
+    assert "worse than releasing 0 under the prior" in capsys.readouterr().out
+    arguments = [*ARGUMENTS, "--plots", str(tmp_path), "--summary"]
+    assert main(arguments, claims=[claim(0.04, sweeps)]) == 0
+    shown = capsys.readouterr().out
+    assert "0 cells worse than releasing 0\n" in shown
+    assert "releasing 0 does better under the prior of the lower bound" in shown
+    code, found = check(replace(claim(0.04, sweeps), prior_decides=True), tmp_path)
+    assert code == 1
+    assert [cell["against_zero"] for cell in found["cells"]] == ["worse"]
+
+
+@pytest.mark.parametrize("more", [[], ["--summary"]])
+def test_a_claim_without_a_level_control_is_told(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that is checked where statistics dominate; the other, which has a control, is not."""
+    statistics = Sweep("statistics", {"n": 40, "epsilon": 10.0}, weight=4)
+    own = [
+        replace(claim(sweeps=(statistics,)), name="my/coin without"),
+        claim(sweeps=(Sweep("privacy", BASE, weight=4),)),
+    ]
+    assert main([*ARGUMENTS, "--plots", str(tmp_path), *more], claims=own) == 0
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if "no level" in each]
+    assert line == "no level control: my/coin without (no sweep where privacy dominates)"
+
+
+def test_a_notebook_shows_what_is_told() -> None:
+    """The control has a level control, and nothing is told of it."""
+    few = Profile("few", (0,), 40, 10, 2)
+    statistics = Sweep("statistics", {"n": 40, "epsilon": 10.0}, weight=4)
+    told = "<p>no level control: my/coin (no sweep where privacy dominates)</p>"
+    assert told in check_run(claim(sweeps=(statistics,)), profile=few)._repr_html_()
+    assert "no level control" not in check_run(claim(), profile=few)._repr_html_()

@@ -28,6 +28,7 @@ from verify.rates.judge import (
     judge_against_zero,
     judge_level,
     judge_slope,
+    may_be_worse,
 )
 from verify.rates.known_noise import as_stated
 from verify.rates.measure import Measurement, interval, losses, zero_losses
@@ -132,6 +133,10 @@ def test_the_prior_counts_only_where_it_leaves_room() -> None:
     assert judge_against_zero(risk, 0.1, ZeroRelease(3.0, near)) == "worse"
     assert judge_against_zero(risk, 0.1, ZeroRelease(4.5, near)) == "not separated"
     assert judge_against_zero(risk, 0.1, ZeroRelease(None, near)) == "not separated"
+    told = ZeroRelease(6.0, far, prior_decides=False)
+    assert judge_against_zero(risk, 0.1, told) == "worse under the prior"
+    assert judge_against_zero(risk, 0.1, replace(told, largest=3.0)) == "worse"
+    assert not may_be_worse(risk, 0.1, told)
 
 
 def test_releasing_0_is_measured_on_the_trials_of_the_cell() -> None:

@@ -106,3 +106,25 @@ def test_verify_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     told = dict(line.removeprefix("python -m ").split(maxsplit=1) for line in lines)
     assert told["verify.rates"] == "does measured error stay between the bounds?"
     assert {"verify.proofs", "verify.channels"} <= set(told)
+
+
+INTERRUPTED_AT = """-c import sys
+from tracebound.__main__ import script
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == "{name}":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupts())
+script()"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "told"),
+    [("rich.console", 130, "interrupted before anything was begun\n"), ("nowhere", 0, "")],
+)
+def test_ctrl_c_while_the_command_is_still_loading(
+    name: str, code: int, told: str, tmp_path: Path
+) -> None:
+    """One line, and none without it."""
+    found = called(tmp_path, "--version", start=INTERRUPTED_AT.format(name=name))
+    assert (found.returncode, found.stderr) == (code, told)

@@ -100,6 +100,10 @@ class Claim:
     projects: bool = False
     """Whether the estimator projects its release on the class: noise then cannot make it much worse
     than releasing 0."""
+    prior_decides: bool = False
+    """Whether an estimator that does worse than releasing 0 under the lower bound's prior fails,
+    where the class itself does not say so. Only a bound as good as its proof can make it tells
+    whether that prior is one to be judged by (`judge.judge_against_zero`); else it is told."""
 
     @property
     def control_point(self) -> Mapping[str, float] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from minimax.core.privacy import at_point
-from verify.rates.grid import Cell, Series
+from verify.rates.grid import Cell, Series, telling
 from verify.rates.judge import ZeroRelease, fit_slope, slope_shares
 from verify.rates.known_noise import STATES
 from verify.rates.measure import Measurement, correlations, interval, zero_losses
@@ -38,8 +38,11 @@ class ClaimStudy:
         self._zero = {}
         for cell in cells:
             own = cell_seed(seed, cell.claim.name)
-            drawn = interval(zero_losses(priors[cell.label], ZERO_DRAWS, own), alpha, own)
-            self._zero[cell.label] = ZeroRelease(cell.claim.zero_release_risk(cell.point), drawn)
+            with telling(cell.claim, "the loss of releasing 0", cell.point):
+                zeros = zero_losses(priors[cell.label], ZERO_DRAWS, own)
+            drawn = interval(zeros, alpha, own)
+            largest = cell.claim.zero_release_risk(cell.point)
+            self._zero[cell.label] = ZeroRelease(largest, drawn, cell.claim.prior_decides)
         self._rows = {cell.label: self._row(cell) for cell in cells}
         self._expected = [
             each.claim.lower.slope(each.variable, **each.asymptotic_point) for each in series

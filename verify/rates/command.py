@@ -6,8 +6,9 @@ that must break. Exit code 0: nothing violated, every control broke, every claim
 could be seen, and no estimator does worse than releasing 0. 1: a violation, a control that did not
 break, a claim with nothing but inconclusive cells, a cell in which releasing 0 does better, or an
 estimator that treats records otherwise than what stands for them in trials.
-2: bad usage, or a claim that has no cell or no control to be checked in. Measurements are kept as
-they come, and a run that was interrupted goes on where it was.
+2: bad usage, a claim that has no cell or no control to be checked in, or a trial that fails. For
+claims of your own releasing 0 counts over the class; under the prior of the lower bound it is told.
+Measurements are kept as they come, and a run that was interrupted goes on where it was.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from verify.rates.claim import BadClaim, Claim
 from verify.rates.claims import all_claims
 from verify.rates.fingerprint import own_modules
 from verify.rates.grid import PROFILES
-from verify.rates.own import load_claims
+from verify.rates.own import checked_claims, load_claims
 from verify.rates.plots import write_plots
 from verify.rates.records import from_plain, to_plain
 from verify.rates.report import list_claims, print_ordering, print_report, print_summary
@@ -127,7 +128,7 @@ def main(
     args = parser.parse_args(argv)
     console = Terminal()
     try:
-        own = load_claims(args.claims) if args.claims else claims
+        own = _own_claims(args.claims, claims)
         chosen, extras = _chosen(parser, args.only, own)
         if args.list:
             list_claims(chosen, extras, console)
@@ -139,7 +140,7 @@ def main(
         with _heeded_interrupt():
             found = _measured(args, chosen, extras, results, console, own is not None)
     except (CannotLoad, BadClaim) as error:
-        parser.error(f"--claims: {error}" if args.claims else str(error))
+        parser.error(str(error) if args.claims is None else f"--claims: {error}")
     except BadFolder as error:
         parser.error(f"--results: {error}")
     except BadScheduler as error:
@@ -154,6 +155,13 @@ def main(
         return INTERRUPTED
     _report(found, args, console)
     return found.exit_code
+
+
+def _own_claims(named: str | None, given: Sequence[Claim] | None) -> Sequence[Claim] | None:
+    """Claims of one's own, from the command line or from code; None for the packages'."""
+    if named is not None:
+        return load_claims(named)
+    return None if given is None else checked_claims(given)
 
 
 @contextmanager
@@ -184,7 +192,8 @@ def _measured(
     own: bool,
 ) -> Run:
     modules = own_modules(chosen) if own else ()
-    scheduler = closing(connect(args.scheduler, modules)) if args.scheduler else nullcontext()
+    local = args.scheduler is None
+    scheduler = nullcontext() if local else closing(connect(args.scheduler, modules))
     with scheduler as backend:
         found = run(
             chosen,
@@ -224,6 +233,8 @@ def _check_options(parser: argparse.ArgumentParser, args: argparse.Namespace) ->
         parser.error(f"--jobs must be positive, or -1 for all cores; got {args.jobs}")
     if (args.backend == "dask") != (args.scheduler is not None):
         parser.error("--backend dask and --scheduler ADDRESS go together")
+    if args.scheduler == "":
+        parser.error("--scheduler: the ADDRESS is empty; give one such as tcp://10.0.0.1:8786")
     if args.seed < 0:
         parser.error(f"--seed must not be negative, got {args.seed}")
     for problem in write_problems(args.json):
@@ -255,7 +266,7 @@ def _report(found: Run, args: argparse.Namespace, console: Terminal) -> None:
     if args.json:
         write_json(args.json, found.as_json())
         console.note(f"JSON in {args.json}")
-    jobs = 1 if args.scheduler else args.jobs  # a scheduler's client leaves threads behind
+    jobs = args.jobs if args.scheduler is None else 1  # a scheduler's client leaves threads behind
     plots = write_plots(folder, found, jobs)
     if found.ordering is not None:
         plots.append(plot(found.ordering, folder / f"{ORDERING.name}.png"))

@@ -63,16 +63,22 @@ def source_digest(kind: type) -> str:
 
 
 def own_modules(claims: Sequence[Claim]) -> list[ModuleType]:
-    """The modules that the claims are made in, and what these imported from the same package or
-    from the working folder."""
+    """The modules that the claims are made in, and what was imported from the same package, from
+    their folders or from the working folder."""
     modules = {module.__name__: module for claim in claims for module in _modules(claim)}
     roots = {name.split(".")[0] for name in modules}
+    folders = {Path.cwd().resolve(), *_folders(modules.values())}
     for name, module in list(sys.modules.items()) if modules else ():
         root = name.split(".")[0]
         path = None if root in NOT_OWN else _file(module)
-        if path is not None and (root in roots or _is_local(path)):
+        if path is not None and (root in roots or _is_below(path, folders)):
             modules.setdefault(name, module)
     return list(modules.values())
+
+
+def _folders(modules: Iterable[ModuleType]) -> set[Path]:
+    """Where modules lie: what is beside or below them may be theirs, wherever the run began."""
+    return {path.parent for path in map(_file, modules) if path is not None}
 
 
 def _own_files(claims: Sequence[Claim]) -> set[Path]:
@@ -117,6 +123,6 @@ def _resolved(name: str) -> Path:
     return Path(name).resolve()
 
 
-def _is_local(path: Path) -> bool:
-    inside = path.is_relative_to(Path.cwd().resolve())
-    return inside and INSTALLED.isdisjoint(path.parts)
+def _is_below(path: Path, folders: Iterable[Path]) -> bool:
+    """Whether a file lies in or below one of some folders, and is no installed library's."""
+    return INSTALLED.isdisjoint(path.parts) and any(map(path.is_relative_to, folders))

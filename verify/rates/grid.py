@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from minimax.core.bound import Point
+from minimax.core.bound import OutsideRegime, Point
 from verify.files import JSON
 from verify.rates.claim import BadClaim, Ceiling, Claim, Regime, Sweep
 
@@ -45,6 +46,28 @@ def cell_label(claim: str, point: Point) -> str:
 def shown_point(point: Point, between: str = " ") -> str:
     """All numbers of a point, in a line."""
     return between.join(f"{name}={value:g}" for name, value in point.items())
+
+
+def told(error: BaseException) -> str:
+    """An error of somebody's own code, in a line."""
+    return f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def telling(claim: Claim, what: str, point: Point) -> Iterator[None]:
+    """Errors as sentences that name the claim, the part and the point."""
+    try:
+        yield
+    except BadClaim:
+        raise
+    except OutsideRegime as error:
+        outside = f"is outside its regime at {shown_point(point)}, it needs"
+        why = f"{outside} {'; '.join(error.needs)}" if error.needs else f"is missing: {error}"
+        raise BadClaim(f"claim {claim.name!r}: {what} {why}") from error
+    except (Exception, SystemExit) as error:  # a user's own code may raise anything, or exit()
+        raise BadClaim(
+            f"claim {claim.name!r}: {what} fails at {shown_point(point)}: {told(error)}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -131,10 +154,11 @@ def _claim_grid(claim: Claim, profile: Profile) -> Grid:
             row = []
             if variable and variable not in sweep.base:
                 raise BadClaim(f"claim {claim.name!r}: a sweep in {variable} has no {variable}")
-            for point in _points(sweep, variable, profile):
+            for point in _points(claim, sweep, variable, profile):
                 weights = sweep.weight_at(point), sweep.loud_weight
                 cell = Cell(claim, sweep.regime, point, *weights, sweep.fits)
-                broken = claim.lower.broken(**point)
+                with telling(claim, "the regime of the lower bound", point):
+                    broken = claim.lower.broken(**point)
                 if broken:
                     dropped[cell.label] = Dropped(claim.name, point, "; ".join(broken))
                 else:
@@ -164,10 +188,17 @@ def _require_checked(claim: Claim, grid: Grid) -> None:
         )
 
 
-def _points(sweep: Sweep, variable: str | None, profile: Profile) -> list[dict[str, float]]:
+def _points(
+    claim: Claim, sweep: Sweep, variable: str | None, profile: Profile
+) -> list[dict[str, float]]:
     if variable is None:
         return [dict(sweep.base)]
     moved = [sweep.base[variable] * 2.0**step for step in profile.steps]
     if variable in WHOLE:
         moved = list(dict.fromkeys(round(x) for x in moved))  # small ones may round to the same
+        if 0 in moved:
+            raise BadClaim(
+                f"claim {claim.name!r}: a sweep in {variable} around {variable} ="
+                f" {sweep.base[variable]:g} comes to {variable} = 0"
+            )
     return [{**sweep.base, variable: x} for x in moved]

@@ -26,7 +26,7 @@ ROOM = 10.0
 """How far the risk of releasing 0 under a prior must be above the lower bound for a comparison
 there to say something: see `judge_against_zero`."""
 
-AgainstZero = Literal["better", "worse", "not separated"]
+AgainstZero = Literal["better", "worse", "worse under the prior", "not separated"]
 
 
 class Verdict(StrEnum):
@@ -116,6 +116,8 @@ class ZeroRelease:
     """Over the class; None where the problem is a name alone."""
     under_prior: Measurement
     """For what the prior of the lower bound's proof draws, in the trials of the cell."""
+    prior_decides: bool = True
+    """Whether doing worse under that prior alone is a failure, or only told."""
 
 
 def judge_against_zero(measured: Measurement, lower: float, zero: ZeroRelease) -> AgainstZero:
@@ -126,20 +128,26 @@ def judge_against_zero(measured: Measurement, lower: float, zero: ZeroRelease) -
     is held against releasing 0 under that prior as well. A packing instead draws what nobody can
     tell from 0: its lower bound is a constant times the risk of releasing 0 under its prior, and an
     estimator that does not know the prior exceeds both. So the prior counts only if releasing 0
-    there risks at least `ROOM` times the lower bound.
+    there risks at least `ROOM` times the lower bound. That tells a packing from a prior that is
+    spread only if the bound is as good as its proof can make it: a valid bound of a tenth of that
+    would make an estimator fail that passes under a better one. So where the bound may be loose
+    (claims of one's own, unless they say otherwise) the prior does not decide.
 
-    "worse": the whole interval is above one of the two. "better": it is below what counts.
+    "worse": the whole interval is above one of the two; "worse under the prior": above the second
+    alone, which does not decide. "better": it is below what counts.
     """
     held_against = _held_against(lower, zero)
-    if any(measured.ci_low > high for _, high in held_against):
+    if any(measured.ci_low > high for _, high in _deciding(lower, zero)):
         return "worse"
+    if any(measured.ci_low > high for _, high in held_against):
+        return "worse under the prior"
     below = all(measured.ci_high < low for low, _ in held_against)
     return "better" if held_against and below else "not separated"
 
 
 def may_be_worse(measured: Measurement, lower: float, zero: ZeroRelease) -> bool:
     """Whether the risk is measured above that of releasing 0, and not yet for sure."""
-    above = any(measured.risk > high for _, high in _held_against(lower, zero))
+    above = any(measured.risk > high for _, high in _deciding(lower, zero))
     return above and judge_against_zero(measured, lower, zero) != "worse"
 
 
@@ -152,6 +160,13 @@ def _held_against(lower: float, zero: ZeroRelease) -> list[tuple[float, float]]:
     if prior.ci_low >= ROOM * lower:
         held_against.append((prior.ci_low, prior.ci_high))
     return held_against
+
+
+def _deciding(lower: float, zero: ZeroRelease) -> list[tuple[float, float]]:
+    """Those of which one that is exceeded is a failure."""
+    if zero.prior_decides:
+        return _held_against(lower, zero)
+    return [] if zero.largest is None else [(zero.largest, zero.largest)]
 
 
 @dataclass(frozen=True)

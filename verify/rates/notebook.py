@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 from minimax.core.html import html_table
-from verify.rates.report import RELATION, ceiling_text, numbers, over_lower, percent
+from verify.rates.report import RELATION, ceiling_text, numbers, over_lower, percent, remarks
 from verify.rates.rows import Row, Run
 
 CELL_HEAD = ("claim", "estimator", "point", "lower", "risk", "upper", "× lower (noticed from)")
@@ -32,7 +33,7 @@ def rows_html(rows: Sequence[Row]) -> str:
 
 
 def run_html(found: Run) -> str:
-    """A run: its summary, cells, exponents, coverages and controls."""
+    """A run: its summary and remarks, cells, exponents, coverages and controls."""
     slopes = [
         (
             *(s.claim, f"{s.variable} ({s.regime})"),
@@ -60,4 +61,5 @@ def run_html(found: Run) -> str:
     ]
     parts = (found.cells, found.slopes, found.coverage, found.controls)
     filled = [table for table, rows in zip(tables, parts, strict=True) if rows]
-    return "\n".join([f"<p>{found.summary}</p>", *filled])
+    said = [f"<p>{escape(line)}</p>" for line in (str(found.summary), *remarks(found))]
+    return "\n".join([*said, *filled])

@@ -7,16 +7,17 @@ estimators, one whole trial at every base. What fails is told in a sentence that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from minimax.core.bound import OutsideRegime, Point, fit_arguments
+from minimax.core.bound import Point, fit_arguments
 from minimax.core.loading import CannotLoad, load_object
 from minimax.core.privacy import at_point
 from verify.rates.claim import BadClaim, Claim, Factory
-from verify.rates.grid import Cell, Grid, shown_point
+from verify.rates.fields import a, check_fields
+from verify.rates.grid import Cell, Grid, shown_point, telling, told
 from verify.rates.measure import released
 
 INSTANCE = ("target", "sample", "loss")
@@ -29,21 +30,21 @@ def load_claims(named: str) -> list[Claim]:
     if callable(found) and not isinstance(found, Claim):
         try:
             found = found()
-        except Exception as error:
-            raise CannotLoad(f"{named}() failed: {_told(error)}") from error
+        except (Exception, SystemExit) as error:
+            raise CannotLoad(f"{named}() failed: {told(error)}") from error
     return checked_claims(found, named)
 
 
 def checked_claims(found: object, name: str = "claims") -> list[Claim]:
-    """The claims as a list; raises `BadClaim` for what is none."""
-    if isinstance(found, Claim):
-        return [found]
+    """The claims as a list; raises `BadClaim` for what is none, or has a field that is wrong."""
+    found = [found] if isinstance(found, Claim) else found
     if isinstance(found, (str, bytes, dict)) or not isinstance(found, Iterable):
-        raise BadClaim(f"{name} is {_a(found)}, neither a Claim nor a list of them")
+        raise BadClaim(f"{name} is {a(found)}, neither a Claim nor a list of them")
     claims = list(found)
     for k, each in enumerate(claims):
         if not isinstance(each, Claim):
-            raise BadClaim(f"{name}[{k}] is {_a(each)}, not a Claim")
+            raise BadClaim(f"{name}[{k}] is {a(each)}, not a Claim")
+        check_fields(each)
     return claims
 
 
@@ -61,73 +62,71 @@ def rehearse(claims: Sequence[Claim], grid: Grid) -> None:
             _rehearse_trial(claim, claim.control_point, "non_private", claim.non_private)
 
 
-@contextmanager
-def _telling(claim: Claim, what: str, point: Point) -> Iterator[None]:
-    """Errors as sentences that name the claim, the part and the point."""
-    try:
-        yield
-    except BadClaim:
-        raise
-    except OutsideRegime as error:
-        outside = f"is outside its regime at {shown_point(point)}, it needs"
-        why = f"{outside} {'; '.join(error.needs)}" if error.needs else f"is missing: {error}"
-        raise BadClaim(f"claim {claim.name!r}: {what} {why}") from error
-    except Exception as error:  # a user's own code may raise anything
-        raise BadClaim(
-            f"claim {claim.name!r}: {what} fails at {shown_point(point)}: {_told(error)}"
-        ) from error
-
-
 def _rehearse_bounds(cell: Cell) -> None:
     claim, point = cell.claim, cell.point
-    with _telling(claim, "the lower bound", point):
+    with telling(claim, "the lower bound", point):
         lower = claim.lower.value(**point)
     if not lower > 0:
         raise BadClaim(
             f"claim {claim.name!r}: the lower bound is {lower:g} at {shown_point(point)}, where"
             " nothing could break it"
         )
-    with _telling(claim, "the upper bound", point):
+    with telling(claim, "the upper bound", point):
         ceiling = claim.ceiling(point)
         if ceiling is not None and not math.isfinite(ceiling.value):
             raise ValueError(f"its value is {ceiling.value}")
-    with _telling(claim, "the problem", point):
+    with telling(claim, f"the prior of {claim.lower.name!r}", point):
+        claim.lower.prior(**point)
+    with telling(claim, "the problem", point):
         claim.zero_release_risk(point)
-    with _telling(claim, "the privacy definition", point):
+    with telling(claim, "the privacy definition", point):
         at_point(claim.model, point, claim.problem.scope)
 
 
 def _rehearse_slopes(claim: Claim, grid: Grid) -> None:
     for series in (each for each in grid.series if each.claim is claim):
         far = series.asymptotic_point
-        with _telling(claim, f"the exponent in {series.variable}", far):
+        lacking = _lacking(claim, far)
+        if lacking:
+            raise BadClaim(
+                f"claim {claim.name!r}: asymptotic_point, at which the exponent in"
+                f" {series.variable} is read off, has no {' and no '.join(lacking)}"
+            )
+        with telling(claim, f"the exponent in {series.variable}", far):
             claim.lower.slope(series.variable, **far)
+
+
+def _lacking(claim: Claim, point: Point) -> list[str]:
+    """What the lower bound needs and a point does not have."""
+    return [k for k in claim.lower.parameters if k not in {**claim.lower.defaults, **point}]
 
 
 def _rehearse_trial(claim: Claim, point: Point, part: str, factory: Factory) -> None:
     """One draw of the prior, one fit, one loss."""
     rng = np.random.default_rng(0)
-    with _telling(claim, f"{part}", point):
+    with telling(claim, f"{part}", point):
         estimator = factory(point)
-        _require(estimator, ("fit", "get_params", "set_params"), f"{part} gives {_a(estimator)}")
+        _require(estimator, ("fit", "get_params", "set_params"), f"{part} gives {a(estimator)}")
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=rng)
     prior = f"the prior of {claim.lower.name!r}"
-    with _telling(claim, prior, point):
+    with telling(claim, prior, point):
         drawn = claim.lower.prior(**point)
-        _require(drawn, ("draw",), f"it is {_a(drawn)}")
+        _require(drawn, ("draw",), f"it is {a(drawn)}")
         instance = drawn.draw(rng)
-        _require(instance, INSTANCE, f"it draws {_a(instance)}")
+        _require(instance, INSTANCE, f"it draws {a(instance)}")
         sample = fit_arguments(instance.sample(int(point["n"]), rng))
         if len(sample[0]) != int(point["n"]):
             raise ValueError(f"it samples {len(sample[0])} records where n = {point['n']:g}")
-    with _telling(claim, f"the fit of {part}", point):
+    with telling(claim, f"the fit of {part}", point):
         estimator.fit(*sample)
         release = released(estimator)
-    with _telling(claim, f"the loss of {prior}", point):
+        _require_size(release, instance.target)
+    with telling(claim, f"the loss of {prior}", point):
         loss = instance.loss(release)
         if not (math.isfinite(loss) and loss >= 0):
             raise ValueError(f"it is {loss!r}, which is no loss")
+        instance.loss(np.zeros_like(instance.target))  # of which the study asks as well
 
 
 def _require(found: object, names: Iterable[str], which: str) -> None:
@@ -136,11 +135,7 @@ def _require(found: object, names: Iterable[str], which: str) -> None:
         raise TypeError(f"{which}, which has no {' and no '.join(missing)}")
 
 
-def _a(found: object) -> str:
-    """An object's kind, with its article."""
-    name = type(found).__name__
-    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
-
-
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+def _require_size(release: NDArray[np.float64], target: object) -> None:
+    """A release of another size would be broadcast against the target: a loss, but not its own."""
+    if isinstance(target, np.ndarray) and release.size != target.size:
+        raise ValueError(f"it releases {release.size} numbers, and the target has {target.size}")

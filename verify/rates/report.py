@@ -16,7 +16,7 @@ from verify.rates.claim import Ceiling, Claim
 from verify.rates.grid import shown_point
 from verify.rates.judge import SLOPE_TOLERANCE, Verdict
 from verify.rates.measure import Measurement
-from verify.rates.rows import Control, Row, Run, SlopeRow
+from verify.rates.rows import Control, LevelControl, Row, Run, SlopeRow
 from verify.rates.special import Extra
 from verify.rates.special.coverage import CoverageRow
 from verify.rates.special.ordering.rows import Ordering
@@ -29,6 +29,10 @@ STYLE = {
 }
 RELATION = {"lower": "<", "upper": ">", "slope": "≠"}
 """How a control must stand to the bound that it breaks."""
+ZERO_TEXT = {
+    "worse": "\n[bold red]worse than releasing 0[/]",
+    "worse under the prior": "\nworse than releasing 0 under the prior",
+}
 SAME_EVERYWHERE = ("sigma", "radius", "signal")
 
 
@@ -80,11 +84,13 @@ def print_report(found: Run, console: Console) -> None:
                 f" large; its cells notice from {each.noticed_from:.3g} times",
                 highlight=False,
             )
+    for line in remarks(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(str(found.summary), highlight=False)
 
 
 def print_summary(found: Run, console: Console) -> None:
-    """Ten lines, and what failed."""
+    """Ten lines, what a reader should know of them, and what failed."""
     s, unseen = found.summary, found.unseen
     least = min((each.noticed_from for each in found.tightness), default=None)
     lines = [
@@ -100,8 +106,23 @@ def print_summary(found: Run, console: Console) -> None:
         + ("" if least is None else f"; the tightest is noticed from x {least:.3g}"),
         "all is well" if found.exit_code == 0 else "FAILED",
     ]
-    for line in (*lines, *failures(found)):
+    for line in (*lines, *remarks(found), *failures(found)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def remarks(found: Run) -> list[str]:
+    """What no verdict says, and makes no run fail."""
+    controlled = {each.claim for each in found.controls if isinstance(each, LevelControl)}
+    judged = dict.fromkeys(row.claim for row in found.cells if row.zero is not None)
+    without = [claim for claim in judged if claim not in controlled]
+    told = [f"no level control: {', '.join(without)} (no sweep where privacy dominates)"]
+    zero = [
+        f"{row.label}: releasing 0 does better under the prior of the lower bound, of which a bound"
+        " that is loose says nothing: told, not failed"
+        for row in found.cells
+        if row.against_zero == "worse under the prior"
+    ]
+    return [*(told if without else ()), *zero]
 
 
 def failures(found: Run) -> list[str]:
@@ -192,7 +213,7 @@ def _cell_table(rows: Sequence[Row]) -> Table:
 
 
 def _zero_text(row: Row) -> str:
-    return "\n[bold red]worse than releasing 0[/]" if row.against_zero == "worse" else ""
+    return ZERO_TEXT.get(row.against_zero or "", "")
 
 
 def ceiling_text(upper: Ceiling | None) -> str:

@@ -30,6 +30,7 @@ import itertools
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
@@ -175,12 +176,18 @@ class Piece(NamedTuple):
 def piece_values(piece: Piece, seed: int) -> Array:
     """What its trials gave. One thread: processes are what uses the other cores."""
     task, first, last = piece
-    with _libraries().limit(limits=1):
-        try:
-            return task.values(seed, first, last)
-        except Exception as error:
-            told = f"{task.label}: a trial failed: {type(error).__name__}: {error}"
-            raise TaskFailed(told) from error
+    with _libraries().limit(limits=1), _named(task, "a trial"):
+        return task.values(seed, first, last)
+
+
+@contextmanager
+def _named(task: Task, what: str) -> Iterator[None]:
+    """Errors as sentences that name the task. Code that calls exit() ends no run."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        told = f"{task.label}: {what} failed: {type(error).__name__}: {error}"
+        raise TaskFailed(told) from error
 
 
 @cache
@@ -280,7 +287,8 @@ class Simulation:
     def _key(self, piece: Piece) -> Key:
         label = piece.task.label
         if label not in self._keys:
-            self._keys[label] = piece.task.key(self.own and self.known.folder is not None)
+            with _named(piece.task, "its estimator"):
+                self._keys[label] = piece.task.key(self.own and self.known.folder is not None)
         span = {"seed": self.seed, "first": piece.first, "last": piece.last}
         return {**self._keys[label], **span}
 

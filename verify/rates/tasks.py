@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minimax.core.bound import Point, Prior
-from verify.rates.claim import Factory
+from verify.rates.claim import BadClaim, Factory
 from verify.rates.fingerprint import source_digest
-from verify.rates.grid import Cell, Profile
+from verify.rates.grid import Cell, Profile, shown_point
 from verify.rates.measure import losses_with_noise
 from verify.rates.results import Key
 from verify.seeds import cell_seed
 
 LEAST_CONTROL_TRIALS = 60
+FEWEST_TRIALS = 2
+"""An interval needs a scatter."""
 PAIR = 2
 """So many fits are opposed to each other: what four independent ones do is as good as two pairs."""
 
@@ -51,8 +53,9 @@ class ClaimTask:
         return self.point["n"] * self.point.get("d", self.point.get("p", 1.0))
 
     def values(self, seed: int, first: int, last: int) -> NDArray[np.float64]:
-        """The losses of some trials, and how long their noise was."""
-        return losses_with_noise(
+        """The losses of some trials, and how long their noise was; raises `ValueError` for what is
+        no loss, of which no mean says anything."""
+        values = losses_with_noise(
             lambda _: self.make(self.estimator_point),
             self.prior,
             self.point,
@@ -62,6 +65,13 @@ class ClaimTask:
             self.fits,
             paired=self.paired,
         )
+        wrong = np.flatnonzero(~(np.isfinite(values[:, 0]) & (values[:, 0] >= 0)))
+        if wrong.size:
+            trial = int(wrong[0])
+            raise ValueError(
+                f"the loss of trial {first + trial} is {values[trial, 0]:g}, which is no loss"
+            )
+        return values
 
     def key(self, written: bool) -> Key:
         """What decides the losses. Of one's own claims, whose parts may come from anywhere, the
@@ -102,21 +112,33 @@ def tasks_of(cells: Sequence[Cell], profile: Profile, *, paired: bool = False) -
 def _cell_tasks(cell: Cell, profile: Profile, paired: bool) -> Iterator[ClaimTask]:
     claim, point = cell.claim, cell.point
     prior, drawn_as = claim.lower.prior(**point), claim.name
-    full = round(profile.trials * cell.weight)
+    full = _trials(cell, profile.trials, cell.weight)
     make = claim.estimator_at
     fits, paired = cell.fits, paired and cell.fits == PAIR
     yield ClaimTask(cell.label, drawn_as, make, prior, point, point, full, fits, paired)
     if not cell.has_controls:
         return
     trials = max(profile.trials // 2, LEAST_CONTROL_TRIALS)
-    few = round(trials * min(cell.weight, 1))
+    few = _trials(cell, trials, min(cell.weight, 1))
     twin = twin_label(cell)
     yield ClaimTask(twin, drawn_as, claim.non_private, prior, point, point, few)
     ceiling = cell.ceiling
     if ceiling and not ceiling.vacuous:
-        noisier, many = weakened(point, claim.noise_factor), round(trials * cell.loud_weight)
+        noisier = weakened(point, claim.noise_factor)
+        many = _trials(cell, trials, cell.loud_weight)
         label = noisier_label(cell)
         yield ClaimTask(label, drawn_as, make, prior, point, noisier, many, fits, paired)
+
+
+def _trials(cell: Cell, whole: int, weight: float) -> int:
+    """So many times the weight; raises `BadClaim` for a weight that leaves nothing to measure."""
+    trials = round(whole * weight)
+    if trials < FEWEST_TRIALS:
+        raise BadClaim(
+            f"claim {cell.claim.name!r}: a weight of {weight:g} leaves {trials} of {whole} trials"
+            f" at {shown_point(cell.point)}"
+        )
+    return trials
 
 
 def twin_label(cell: Cell) -> str:

@@ -13,10 +13,11 @@ from minimax.__main__ import main
 from tests.commands import usage_error
 
 OWN = """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from minimax import LowerBound, Problem, Pure, Terms
 from minimax.problems.bounded_mean import BoundedMeanProblem
 
+NAN = float("nan")
 THEOREM = LowerBound(
     name="of my own", source="tracebound: mine", parameters=("n", "k"),
     formula=lambda p, _: Terms(None, p["k"] / p["n"]),
@@ -34,6 +35,10 @@ class Mine(BoundedMeanProblem):
 class Wrong(Mine):
     def lower(self, privacy):
         return 1 / "x"
+
+class NoNumber(Mine):
+    def lower(self, privacy):
+        return [*super().lower(privacy), replace(THEOREM, formula=lambda p, _: Terms(None, NAN))]
 
 class Half(Problem):
     name = "half"
@@ -69,6 +74,9 @@ def test_it_is_shown_with_its_own_bound_and_number(capsys: pytest.CaptureFixture
         (["--from", "own_problem:THEOREM"], "not a subclass of minimax.Problem"),
         (["--from", "own_problem:Half"], "does not say what its best_upper, farthest, instance"),
         (["--from", "own_problem:Wrong"], "own_problem:Wrong fails: TypeError"),
+        (["--from", "own_problem:NoNumber"], "own_problem:NoNumber is wrong: of my own: the value"),
+        (["--from", "own_problem:NoNumber"], "at n=100, k=2 is nan, not a number"),
+        (["--from", "own_problem.py:Mine"], "--from: there is no module 'own_problem.py'"),
         (["mean", "--from", "own_problem:Mine"], "one of the two"),
         ([], "one of the two"),
         (["mean", "--zeta", "3"], "unrecognized arguments: --zeta"),

@@ -93,6 +93,8 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     size = answer("mean --n 10000 --rho .1 --plan --for d --risk .01", capsys)
     assert "no private estimator reaches it at d = 89" in size
     assert "proven to be reached at d = 41" in size
+    never = answer("mean --n 10000 --d 20 --plan --for epsilon --risk 1e-12", capsys)
+    assert "no estimator here is proven to reach it at any epsilon that was tried" in never
     told = json.loads(answer("mean --n 10000 --d 20 --plan --for mu --risk .01 --json", capsys))
     assert told["number"] == "mu"
     shown = answer("mean --n 10000 --d 20 --plan --for mu --risk .01", capsys).split()

@@ -374,6 +374,29 @@ def test_own_modules_are_the_users_and_no_library(
     assert own_modules([]) == []
 
 
+def test_a_helper_beside_a_claims_module_counts_wherever_the_run_begins(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The module's folder is on the path, and is not the working folder.
+
+    Beside it the control: a module of another folder is no part of the fingerprint.
+    """
+    (folder / "below").mkdir()
+    helpers = {"own_helper": folder / "below", "others_helper": tmp_path_factory.mktemp("others")}
+    for name, place in helpers.items():
+        (place / f"{name}.py").write_text("FACTOR = 1.0\n")
+        monkeypatch.syspath_prepend(str(place))
+        monkeypatch.setitem(sys.modules, name, importlib.import_module(name))
+    (own, _) = importlib.import_module("slow_claims").CLAIMS
+    monkeypatch.chdir("/proc")
+    assert {m.__name__ for m in own_modules([own])} == {"slow_claims", "own_theorem", "own_helper"}
+    before = fingerprint([own])
+    (helpers["others_helper"] / "others_helper.py").write_text("FACTOR = 2.0\n")
+    assert fingerprint([own]) == before
+    (helpers["own_helper"] / "own_helper.py").write_text("FACTOR = 2.0\n")
+    assert fingerprint([own]) != before
+
+
 def test_a_fingerprint_needs_sources(folder: Path) -> None:
     (own, _) = importlib.import_module("slow_claims").CLAIMS
     assert fingerprint([own]) != fingerprint()

@@ -1,0 +1,156 @@
+"""Trials of a claim of one's own that go wrong end the run with a sentence and exit code 2.
+
+The controls are the same claims with trials that go right.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minimax.core.bound import Point
+from tests.commands import usage_error
+from tests.statistical.test_own_claims import Coins, NoisyCoin, claim
+from verify.rates import BadClaim, Claim, check, main
+from verify.rates.grid import Profile
+from verify.rates.sequential import TaskFailed
+
+FEW = Profile("few", (0,), 40, 10, 2)
+LATE = "a trial failed: "
+Told = Callable[[np.ndarray], float]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Results are kept in the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def with_loss(loss: Told) -> Claim:
+    """The claim with another loss."""
+
+    class Lossy(Coins):
+        def draw(self, rng: np.random.Generator) -> Lossy:
+            return self
+
+        def loss(self, estimate: np.ndarray) -> float:
+            return loss(estimate)
+
+    own = claim()
+    return replace(own, lower=replace(own.lower, prior_at=lambda p, parts: Lossy()))
+
+
+def with_estimator(kind: type[NoisyCoin]) -> Claim:
+    """The claim with another estimator."""
+    return replace(claim(), estimator_at=lambda p: kind(p["epsilon"]))
+
+
+def later(bad: float) -> Told:
+    """A loss that is wrong when the rehearsal and the hundred losses of releasing 0 are over."""
+    times = iter(range(10**6))
+    return lambda estimate: Coins().loss(estimate) if next(times) < 110 else bad
+
+
+class Leaves(NoisyCoin):
+    """Its fit calls exit()."""
+
+    def fit(self, X: np.ndarray) -> Leaves:
+        sys.exit(0)
+
+
+class LeavesAtSome(NoisyCoin):
+    """Its fit calls exit() for some data; the rehearsal's are others."""
+
+    def fit(self, X: np.ndarray) -> NoisyCoin:
+        if X.sum() < 14:
+            sys.exit(0)
+        return super().fit(X)
+
+
+class Wide(NoisyCoin):
+    """Releases the mean three times over, of which a loss says something all the same."""
+
+    def fit(self, X: np.ndarray) -> Wide:
+        super().fit(X)
+        self.mean_ = np.tile(self.mean_, 3)
+        return self
+
+
+class Tall(NoisyCoin):
+    """Releases one number in another shape, which is no other size."""
+
+    def fit(self, X: np.ndarray) -> Tall:
+        super().fit(X)
+        self.mean_ = self.mean_.reshape(1, 1)
+        return self
+
+
+def test_trials_that_go_right_are_measured() -> None:
+    for own in (claim(), with_loss(Coins().loss), with_estimator(NoisyCoin), with_estimator(Tall)):
+        assert len(check(own, profile=FEW).cells) == 1
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -0.5])
+def test_a_loss_that_is_none_is_refused_and_names_its_task(bad: float) -> None:
+    with pytest.raises(TaskFailed) as failed:
+        check(with_loss(later(bad)), profile=FEW)
+    told = str(failed.value)
+    assert told.startswith("my/coin|n=40,epsilon=0.05: a trial failed: ValueError: the loss of tr")
+    assert told.endswith(f"is {bad:g}, which is no loss")
+
+
+def test_a_loss_that_is_none_ends_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    own = with_loss(later(float("nan")))
+    message = usage_error(partial(main, claims=[own]), ["--jobs", "1"], capsys)
+    assert "is nan, which is no loss; what was measured is kept in" in message
+
+
+def test_exit_in_the_rehearsal_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    message = usage_error(partial(main, claims=[with_estimator(Leaves)]), ["--jobs", "1"], capsys)
+    assert "the fit of estimator_at fails at n=40 epsilon=0.05: SystemExit: 0" in message
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_exit_in_a_trial_is_told(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    own = with_estimator(LeavesAtSome)
+    message = usage_error(partial(main, claims=[own]), ["--jobs", jobs], capsys)
+    assert f"{LATE}SystemExit: 0" in message
+
+
+def test_an_estimator_that_is_only_made_at_some_points_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The rehearsal makes it at the base alone; what names kept results makes it everywhere."""
+
+    def made(p: Point) -> NoisyCoin:
+        if p["n"] != 40:
+            raise ValueError("not here")
+        return NoisyCoin(p["epsilon"])
+
+    own = replace(claim(), estimator_at=made)
+    message = usage_error(partial(main, claims=[own]), ["--jobs", "1"], capsys)
+    assert "n=20,epsilon=0.05: its estimator failed: ValueError: not here" in message
+
+
+def test_a_release_of_another_size_is_refused() -> None:
+    with pytest.raises(BadClaim, match="it releases 3 numbers, and the target has 1"):
+        check(with_estimator(Wide), profile=FEW)
+
+
+def test_a_loss_that_fails_at_0_is_told() -> None:
+    """Releasing 0 is measured too, at first by the rehearsal and then in a hundred draws."""
+
+    def fails(estimate: np.ndarray) -> float:
+        return 1 / 0 if estimate[0] == 0 else 1.0
+
+    with pytest.raises(BadClaim, match=r"'my/coin': the loss of .* fails at n=40"):
+        check(with_loss(fails), profile=FEW)
+    zeros = iter([1.0, 1.0])  # one for the estimator, one for its twin
+    with pytest.raises(BadClaim, match=r"the loss of releasing 0 fails at n=40 .* StopIteration"):
+        check(with_loss(lambda e: next(zeros) if e[0] == 0 else 1.0), profile=FEW)
