@@ -61,6 +61,8 @@ READ_IN_ANY_ORDER = (
 """Through products with the rows alone, and labels record by record."""
 READ_AS_SIGNS = (*READ_IN_ANY_ORDER, SparseResidualClippedRegression)
 """Through products with the rows or their parts, whose lengths are known if entries are signs."""
+SPARED_RECORDS = frozenset((*READ_BY_SUMS, *READ_BY_COLUMNS, *READ_BY_COUNTS, *READ_AS_SIGNS))
+"""All that may be given something else."""
 COUNTED = (LogisticInstance, TwoLabelInstance)
 SUMMED = (SignInstance, DilutedInstance, GaussianInstance)
 TO_THE_END = 1e-8
