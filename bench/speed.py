@@ -188,9 +188,9 @@ takes 784; where that takes 453, it is 3,870 of these units."""
 
 
 def reference() -> float:
-    """CPU seconds of a fixed piece of numpy of the kinds that simulations are made of: numbers drawn,
-    products of matrices, and small arrays, which cost what the interpreter does. The least of three,
-    which other load on the machine lengthens least."""
+    """CPU seconds of a fixed piece of numpy, of the kinds that simulations are made of: numbers
+    drawn, products of matrices, and small arrays, which cost what the interpreter does. The least
+    of three, which other load on the machine lengthens least."""
     rng = np.random.default_rng(0)
     X, small = rng.standard_normal((50_000, 32)), rng.standard_normal(20)
 
