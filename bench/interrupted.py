@@ -4,7 +4,8 @@
     python bench/interrupted.py --times 5 --only 'bounded-mean*'
 
 Runs `verify.rates` once to its end, then in another folder: Ctrl-C after a random time, again and
-again, and at last to its end. Times aside, the two JSON files must be equal byte for byte.
+again, and at last to its end. Times aside, the two JSON files must be equal byte for byte. A run
+that ends before it is interrupted is compared too, and another is begun.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +48,16 @@ def interrupted(folder: Path, only: list[str], after: float) -> int:
         return process.wait()
 
 
+def are_equal(whole: Path, parts: Path) -> bool:
+    """Whether both folders have the same JSON, times aside."""
+    return without_times(whole / "found.json") == without_times(parts / "found.json")
+
+
+def told(same: bool) -> str:
+    """That in words."""
+    return f"the JSON is {'the same' if same else 'ANOTHER'}"
+
+
 def main() -> int:
     """Print each interruption, and whether the files agree."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -58,21 +70,23 @@ def main() -> int:
         whole, parts = Path(first), Path(second)
         start = time.perf_counter()
         code = started(whole, only).wait()
-        taken, count = time.perf_counter() - start, 0
+        taken, count, same = time.perf_counter() - start, 0, True
         print(f"without interruption: exit code {code}, {taken:.0f} s", flush=True)
         while count < asked.times:
             after = moments.uniform(0, min(taken, 4 * taken / asked.times))
             found = interrupted(parts, only, after)
             kept = sum(1 for _ in parts.rglob("*") if _.is_file())
             print(f"interrupted after {after:.1f} s: exit code {found}, {kept} files", flush=True)
-            if found not in (INTERRUPTED, -signal.SIGINT):
-                break
-            count += 1
-        if count == asked.times:
-            code = started(parts, only).wait()
-        same = without_times(whole / "found.json") == without_times(parts / "found.json")
-        print(f"interrupted {count} times: the JSON is {'the same' if same else 'ANOTHER'}")
-    return 0 if same and count == asked.times else 1
+            if found in (INTERRUPTED, -signal.SIGINT):
+                count += 1
+                continue
+            same = same and found == code and are_equal(whole, parts)
+            print(f"ended before it was interrupted: {told(same)}; begun again", flush=True)
+            shutil.rmtree(parts)
+            parts.mkdir()
+        same = same and started(parts, only).wait() == code and are_equal(whole, parts)
+        print(f"interrupted {count} times: {told(same)}")
+    return 0 if same else 1
 
 
 if __name__ == "__main__":
