@@ -51,9 +51,10 @@ def _file_meant(name: str) -> str:
     path = PurePath(name)
     if path.suffix != ".py":
         return ""
-    return (
-        f": give {path.stem if path.is_absolute() else '.'.join(path.with_suffix('').parts)}:NAME"
-    )
+    parts = path.with_suffix("").parts
+    if all(part.isidentifier() for part in parts):
+        return f": give {'.'.join(parts)}:NAME"
+    return f": give {path.stem}:NAME, from the folder in which it lies"
 
 
 def _where(module: ModuleType) -> str:

@@ -203,7 +203,7 @@ def search(
     There may be `most` releases in all, if that is more, while an event leads.
     """
     neighbours = _affordable(neighbours, releases)
-    further = overtime(releases, most)
+    further = overtime(claim, releases, most)
     stages = plan(len(neighbours), releases, broad=bool(further))
     goal = max(batch for _, batch in (stages[-1], *further[:1]))
     judge, clock = _Judge.of(claim, 1 - confidence, len(stages) - 1), Clock(seconds)
@@ -322,7 +322,7 @@ def _first_look(fresh: Sequence[tuple[list[Outcome], list[Outcome]]]) -> tuple[L
         raise CannotAudit(f"mechanism raises on every data set that was tried: {example}")
     if forms == {"None"}:
         raise CannotAudit(NOTHING)
-    unread = sorted({form.split(UNREAD)[1].split()[0] for form in forms if UNREAD in form})
+    unread = sorted({kind for form in forms for kind in UNREAD.findall(form)})
     told = [NOT_READ.format(", ".join(unread))] if unread else []
     if len(set(everything)) == 1:
         return Layout.of(everything), [*told, ALIKE]

@@ -10,7 +10,7 @@ are as far apart, as lonely or as tied as the domain allows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,11 +40,12 @@ class Neighbours(NamedTuple):
     @property
     def opposed(self) -> float:
         """Twice the share of numbers that rise, or that of those that fall, whichever is less."""
-        if not all(isinstance(side, np.ndarray) and side.ndim == 1 for side in self[1:]):
+        sides = self.first, self.second
+        if not all(isinstance(side, np.ndarray) and side.dtype.kind in "iuf" for side in sides):
             return 0.0
-        if len(self.first) != len(self.second) or self.first.dtype.kind not in "iuf":
+        if self.first.ndim != 1 or self.first.shape != self.second.shape or not len(self.first):
             return 0.0
-        rise, fall = (float(np.mean(sign * (self.second - self.first) > 0)) for sign in (1, -1))
+        rise, fall = (float(np.mean(a < b)) for a, b in (sides, sides[::-1]))
         return 2 * min(rise, fall)
 
 
@@ -159,8 +160,9 @@ def _row_pairs(rows: Array, domain: Domain) -> Iterator[tuple[str, Array, Array]
 
 def _places(n: int, count: int) -> list[int]:
     """Where records stand that have their turn: the middle one, then those on its two sides."""
-    from_the_middle = sorted(range(n), key=lambda k: (abs(2 * k - n + 1), k))
-    return [from_the_middle[k % n] for k in range(count)]
+    aside = [(k + 1) // 2 * (1 if k % 2 == 0 else -1) for k in range(min(n, count))]
+    places = [(n - 1) // 2 + (away if n % 2 else -away) for away in aside]
+    return [places[k % len(places)] for k in range(count)]
 
 
 def _one_off(row: Array, other: Array, n: int, at: int = 0) -> tuple[Array, Array]:
@@ -180,18 +182,20 @@ def _named_values(example: Array, values: Sequence[Any]) -> list[Neighbours]:
     few = _some(values)
     example = example.astype(np.result_type(example, np.asarray(list(values))))  # 0.5 is not 0
     n = len(example)
+    changes = [*combinations(few, 2), *_unlike(values, few)]
+    if len(few) == 2 and n <= FEW_RECORDS:
+        changes *= n
+    same = list(permutations(few, 2))
+    turns = _places(n, len(changes) + len(same))
     found = [
         Neighbours(
             f"as given, record {at} {a!r} or {b!r}", _put(example, at, a), _put(example, at, b)
         )
-        for k, (a, b) in enumerate([*combinations(few, 2), *_unlike(values, few)])
-        for at in (_places(n, n) if n <= FEW_RECORDS and len(few) == 2 else _places(n, k + 1)[k:])
+        for at, (a, b) in zip(turns, changes, strict=False)
     ]
-    at = n // 2
-    for a, b in combinations(few, 2):
-        for here, there in ((a, b), (b, a)):
-            same = np.full_like(example, here)
-            found.append(Neighbours(f"all {here!r}, one {there!r}", same, _put(same, at, there)))
+    for at, (here, there) in zip(turns[len(changes) :], same, strict=True):
+        base = np.full_like(example, here)
+        found.append(Neighbours(f"all {here!r}, one {there!r}", base, _put(base, at, there)))
     first = np.asarray(few, dtype=example.dtype)[np.arange(len(example)) % len(few)]
     mixed = np.broadcast_to(first.reshape(-1, *[1] * (example.ndim - 1)), example.shape).copy()
     found.append(Neighbours("all values in turn", mixed, _put(mixed, 0, few[-1])))
@@ -202,16 +206,20 @@ def _some(values: Sequence[Any]) -> list[Any]:
     known = list(values)
     if len(known) < 2:
         raise CannotAudit(f"values must hold two at least, got {values!r}: give all that may occur")
-    if len(known) <= MOST_VALUES:
-        return known
-    return [known[int(i)] for i in np.linspace(0, len(known) - 1, MOST_VALUES)]
+    return [known[k] for k in _places_of_some(known)]
+
+
+def _places_of_some(known: Sequence[Any]) -> list[int]:
+    """From one end to the other."""
+    return np.linspace(0, len(known) - 1, min(len(known), MOST_VALUES)).astype(int).tolist()
 
 
 def _unlike(values: Sequence[Any], few: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Pairs of values so that each has its turn, as far as there is room: one of many may be told
-    where others are not."""
-    others = [value for value in values if value not in few][:MOST_OTHERS]
-    return [(value, few[k % len(few)]) for k, value in enumerate(others)]
+    """Pairs of the other values so that each has its turn, as far as there is room: one of many may
+    be told where others are not."""
+    known = list(values)
+    others = [known[k] for k in range(len(known)) if k not in _places_of_some(known)]
+    return [(value, few[k % len(few)]) for k, value in enumerate(others[:MOST_OTHERS])]
 
 
 def _with_responses(data: tuple[Any, ...], bounds: Any, responses: Any) -> list[Neighbours]:

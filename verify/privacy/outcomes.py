@@ -12,8 +12,9 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
+from enum import Enum
 from functools import cache
 from itertools import islice
 from numbers import Complex, Real
@@ -176,8 +177,8 @@ def outcome_of(release: Any) -> Outcome:
 
 
 PLAIN = frozenset((bool, int, float))
-UNREAD = "unread "
-"""Stands before what nothing is known of but its name."""
+UNREAD = re.compile("\x00(.*?)\x00")
+"""Between two marks that no text has when it is written out, the kind of what is not read."""
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 """In the name of an object, where it is in memory: no part of what it tells."""
 
@@ -231,30 +232,45 @@ def _read(value: Any, numbers: list[float | None]) -> str:
 def _object(value: Any, numbers: list[float | None]) -> str:
     """What is none of the plain kinds: by its attributes, or what it holds."""
     kind = type(value).__name__
+    if isinstance(value, Enum):
+        return f"{kind} {value.name} {_read(value.value, numbers)}"
     if isinstance(value, Complex):
         return f"{kind} {_read([value.real, value.imag], numbers)}"
     if isinstance(value, timedelta):
         return f"{kind} {_read(value.total_seconds(), numbers)}"
     if isinstance(value, date) and value == value:  # what is no time differs from itself
         return f"{kind} {_read(_seconds(value), numbers)}"
-    if not callable(value) and (own := _attributes(value)):
-        return f"{kind} {_read(own, numbers)}"
-    if isinstance(value, Iterable):
-        return f"{kind} {_read(list(islice(value, MOST_NUMBERS)), numbers)}"
+    if not (callable(value) or id(value) in _inside):
+        _inside.append(id(value))
+        try:
+            if own := _attributes(value):
+                return f"{kind} {_read(own, numbers)}"
+            if isinstance(value, Iterable):
+                return f"{kind} {_read(list(islice(value, MOST_NUMBERS)), numbers)}"
+        finally:
+            _inside.pop()
     numbers.append(None)
-    return ADDRESS.sub("", f"{UNREAD}{kind} {value!r}")
+    return ADDRESS.sub("", f"\x00{kind}\x00 {value!r}")
+
+
+_inside: list[int] = []
+"""The objects that are being read: one that holds itself is not read again."""
 
 
 def _seconds(moment: date) -> float:
     """Since the first day of the calendar."""
-    if isinstance(moment, datetime):
-        return (moment.replace(tzinfo=None) - datetime.min).total_seconds()
-    return timedelta(days=moment.toordinal() - 1).total_seconds()
+    names = {"hour": 3600, "minute": 60, "second": 1, "microsecond": 1e-6, "nanosecond": 1e-9}
+    parts = (unit * getattr(moment, name, 0) for name, unit in names.items())
+    return 86400.0 * (moment.toordinal() - 1) + sum(parts)
 
 
 def _attributes(value: Any) -> dict[str, Any]:
     """Those of the object itself, in its dictionary or in slots."""
-    slots = [name for c in type(value).__mro__ for name in _listed(getattr(c, "__slots__", ()))]
+    slots = [
+        f"_{c.__name__.lstrip('_')}{name}" if name.startswith("__") else name
+        for c in type(value).__mro__
+        for name in _listed(getattr(c, "__slots__", ()))
+    ]
     own = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     return {**own, **getattr(value, "__dict__", {})}
 

@@ -31,7 +31,8 @@ better than it seems, and by how many it must exceed the claim, about."""
 MOST_LEARNED, MOST_CHOSEN = 40_000, 60_000
 """Rows of each side from which statistics are learned, and thresholds chosen: more add little."""
 MOST_KEPT = 2 * MOST_CHOSEN
-"""Rows of each side that are remembered, about; of more only the counts are."""
+"""Rows of each side after which no further part of a batch is remembered, and no further batch: of
+more only the counts are."""
 
 OVERTIME, LEADING = (0.25, 0.75), 0.5
 """Shares of further releases; by how many deviations an event must exceed the claim for them."""
@@ -120,9 +121,10 @@ def plan(pairs: int, releases: int, broad: bool = False) -> list[tuple[int, int]
         used += 2 * pairs * batch
 
 
-def overtime(releases: int, most: int) -> list[tuple[int, int]]:
-    """Further stages of one pair, if there may be `most` releases in all, and that is worth it."""
-    if most < WORTH * releases:
+def overtime(claim: Privacy, releases: int, most: int) -> list[tuple[int, int]]:
+    """Further stages of one pair, if there may be `most` releases in all, and that is worth it; for
+    claims about ratios, of which alone it can be said that an event leads."""
+    if not isinstance(claim, (Pure, Approximate)) or most < WORTH * releases:
         return []
     sides = (int(share * (most - releases) / 2) for share in OVERTIME)
     return [(1, side) for side in sides if side >= LEAST_BATCH]
@@ -181,4 +183,5 @@ def learn(each: Asked, claim: Privacy, drawn: int, level: float, layout: Layout)
     each.events = every[:EVENTS]
     each.apart = max((event.apart for event in every), default=0.0)
     each.worth = each.promise * math.sqrt(len(second.first) / drawn) + shown
-    each.worth += OPPOSED * each.pair.opposed
+    if isinstance(claim, (Pure, Approximate)):  # of others the promise is no number of deviations
+        each.worth += OPPOSED * each.pair.opposed

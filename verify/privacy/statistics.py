@@ -147,6 +147,7 @@ def _ends(scores: Scores) -> str:
     """The likeliest on either side, in words: of texts, which no number names."""
     ends = [sign(scores, key=scores.__getitem__) for sign in (max, min)]
     told = [end if isinstance(end, str) else getattr(end, "form", "") for end in ends]
+    told = [text.replace("\x00", "") for text in told]
     if told[0] == told[1]:
         return ""
     first, second = (t if len(t) <= MOST_SHOWN else f"{t[:MOST_SHOWN]} ..." for t in told)

@@ -46,7 +46,9 @@ def check(
 
     `profile` says how much to run ("quick", "standard", "full" or a `Profile`), `results` is a
     folder in which measurements are kept and found again, `plots` one for the figures. Raises
-    `BadClaim` with a sentence for a claim that cannot be checked.
+    `BadClaim` with a sentence for a claim that cannot be checked, `TaskFailed` for a trial that
+    fails, and `UnlikeFits` if an estimator of the package treats records otherwise than what stands
+    for them in trials.
     """
     from verify.rates.grid import PROFILES
     from verify.rates.own import checked_claims

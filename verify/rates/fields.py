@@ -105,4 +105,4 @@ def _wrong_numbers(point: object) -> Iterator[str]:
 def _is_number(value: object) -> TypeGuard[float]:
     """Whether it is finite and real; a truth value is none."""
     real = isinstance(value, Real) and not isinstance(value, bool)
-    return real and abs(float(value)) < math.inf  # type: ignore[arg-type]
+    return real and abs(value) < math.inf  # type: ignore[arg-type]

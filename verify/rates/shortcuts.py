@@ -2,15 +2,16 @@ r"""Are fits to what stands for records the fits to the records themselves?
 
 In trials many estimators are given sums, counts or signs in place of records, as
 `verify.rates.draws` says. What arrays of a user's pass through before that, above all the clips on
-which privacy rests, would then not be run at all. So it is, once before a run: every estimator of
-the grid is fitted to some records, and to what stands for them.
+which privacy rests, would then not be run at all. So it is, once before a run: for each kind of
+estimator in the grid, of prior, and of what stands for records, one is fitted to both.
 
 **What is compared.** Rows, and labels that are numbers, are three times as long as the prior draws
 them, so that clips have something to do. Sums are those of the records with entries clipped one by
 one, here. With the same seed both fits have the same noise and must agree but for rounding. Where
 users randomise their own records or labels, reports are drawn otherwise from counts than one by
 one: the mean release must agree to six standard errors, of labels that depend on their rows by as
-much as they may.
+much as they may, over fits to the records in an order of their own each (a user's part in a
+protocol may depend on the place).
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from minimax.core.bound import Instance
 from minimax.methods.priors import LinearInstance
 from verify.rates.claim import Factory
 from verify.rates.draws import REPEATED, SPARED_RECORDS, given
-from verify.rates.grid import Cell
+from verify.rates.grid import Cell, telling
 from verify.rates.measure import released, reports_one_by_one
 from verify.seeds import stream
 
@@ -61,9 +61,14 @@ class Pair(NamedTuple):
 class Asked(NamedTuple):
     """An estimator that is given something else than records, and a prior's draw of some size."""
 
+    cell: Cell
     make: Callable[[], Any]
     instance: Instance
     n: int
+
+    def form(self, seed: int) -> type:
+        """What it is given."""
+        return type(given(self.make(), self.instance, self.n, stream(seed, 0, 0))[0])
 
     @property
     def cost(self) -> float:
@@ -71,20 +76,27 @@ class Asked(NamedTuple):
         return self.n * len(self.instance.target)
 
 
-def check_shortcuts(cells: Sequence[Cell], seed: int) -> None:
-    """Raise `UnlikeFits` for the first estimator of the grid for which it is not so."""
-    smallest: dict[tuple[type, type], Asked] = {}
+def check_shortcuts(cells: Sequence[Cell], seed: int) -> set[tuple[str, str]]:
+    """The kinds of estimators, and of what stands for records, that were compared.
+
+    Raises `UnlikeFits` for the first that differ.
+    """
+    smallest: dict[tuple[str, str, str], Asked] = {}
     for asked in _asked(cells, seed):
-        form = type(given(asked.make(), asked.instance, asked.n, stream(seed, 0, 0))[0])
-        key = (type(asked.make()), form)
+        with telling(asked.cell.claim, "a draw for a trial", asked.cell.point):
+            form = asked.form(seed)
+        key = (type(asked.make()).__name__, form.__name__, type(asked.instance).__name__)
         if form is not np.ndarray and (key not in smallest or asked.cost < smallest[key].cost):
             smallest[key] = asked
-    for (kind, form), asked in smallest.items():
-        if not _alike(asked, seed):
+    for (kind, form_name, _), asked in smallest.items():
+        with telling(asked.cell.claim, f"{kind}, as it is compared", asked.cell.point):
+            alike = _alike(asked, seed)
+        if not alike:
             raise UnlikeFits(
-                f"{kind.__name__} gives another release for records than for their"
-                f" {form.__name__.lower()}, which stand for them in trials: nothing was measured"
+                f"{kind} gives another release for records than for their {form_name.lower()},"
+                " which stand for them in trials: nothing was measured"
             )
+    return {(kind, form_name) for kind, form_name, _ in smallest}
 
 
 def _extreme(cells: Sequence[Cell]) -> Iterator[Cell]:
@@ -100,14 +112,23 @@ def _asked(cells: Sequence[Cell], seed: int) -> Iterator[Asked]:
     """What is fitted in cells and their controls, at sizes for which it may be done."""
     for cell in _extreme(cells):
         for make in (cell.claim.estimator_at, cell.claim.non_private):
-            with suppress(Exception):  # of a user's own code: the trial that needs it will tell
-                if type(make(cell.point)) in SPARED_RECORDS:
-                    yield _asked_in(cell, make, seed)
+            estimator = _made(make, cell)
+            if type(estimator) in SPARED_RECORDS:
+                yield _asked_in(cell, make, seed)
+
+
+def _made(make: Factory, cell: Cell) -> Any:
+    """The estimator; None if a user's own code fails: the trial that needs it will tell."""
+    try:
+        return make(cell.point)
+    except (Exception, SystemExit):
+        return None
 
 
 def _asked_in(cell: Cell, make: Factory, seed: int) -> Asked:
     point, n = cell.point, int(cell.point["n"])
-    instance = cell.claim.lower.prior(**point).draw(stream(seed, 0, 0))
+    with telling(cell.claim, "the prior", point):
+        instance = cell.claim.lower.prior(**point).draw(stream(seed, 0, 0))
     estimator = make(point)
     form = given(estimator, instance, min(n, SUMMED), stream(seed, 0, 0))[0]
     if isinstance(form, Sums):
@@ -115,7 +136,7 @@ def _asked_in(cell: Cell, make: Factory, seed: int) -> Asked:
     elif reports_one_by_one(estimator):
         n = min(n, max(REPORTING, REPEATED * 2 ** (len(instance.target) + 1)))
         instance = _told_plainly(instance)
-    return Asked(partial(make, point), instance, n)
+    return Asked(cell, partial(make, point), instance, n)
 
 
 def _told_plainly(instance: Any) -> Instance:
@@ -131,12 +152,19 @@ def _alike(asked: Asked, seed: int) -> bool:
         one, other = (_release(asked, arguments, seed, 0) for arguments in pair)
         return bool(np.abs(one - other).max() <= ROUNDING * (1 + np.abs(one).max()))
     ones, others = (
-        np.array([_release(asked, arguments, seed, FITS * form + k) for k in range(FITS)])
-        for form, arguments in enumerate(pair)
+        np.array([_release(asked, each, seed, FITS * form + k) for k, each in enumerate(fits)])
+        for form, fits in enumerate((_reordered(pair.records, seed), FITS * [pair.instead]))
     )
     apart = np.abs(ones.mean(axis=0) - others.mean(axis=0))
     error = np.sqrt((ones.var(axis=0) + others.var(axis=0)) / FITS)
     return bool(np.all(apart <= SURE * error + ROUNDING))
+
+
+def _reordered(records: tuple[Any, ...], seed: int) -> Iterator[tuple[Any, ...]]:
+    """The records, so many times, in an order of their own each."""
+    for k in range(FITS):
+        order = stream(seed, 2, k).permutation(len(records[0]))
+        yield tuple(part[order] for part in records)
 
 
 def _release(asked: Asked, arguments: tuple[Any, ...], seed: int, k: int) -> Array:

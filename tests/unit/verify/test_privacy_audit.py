@@ -171,12 +171,15 @@ def test_the_stages_use_what_there_is_and_no_more() -> None:
 
 
 def test_overtime_is_for_one_pair_and_within_what_is_allowed() -> None:
-    further = overtime(200_000, 600_000)
+    further = overtime(Pure(1.0), 200_000, 600_000)
     assert {pairs for pairs, _ in further} == {1}
     assert 390_000 < sum(2 * side for _, side in further) <= 400_000
-    assert (
-        overtime(999_000, 1_000_000) == overtime(4_000, 0) == []
-    )  # a plan that does not wait for it
+    for claim, releases, most in (  # of which a plan does not wait for it
+        (Pure(1.0), 999_000, 1_000_000),
+        (Pure(1.0), 4_000, 0),
+        (Gaussian(1.0), 200_000, 600_000),
+    ):
+        assert overtime(claim, releases, most) == []
 
 
 def test_values_are_not_cut_to_the_kind_of_the_example() -> None:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -13,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from minimax.core.privacy import Pure
-from verify.privacy import audit, histograms, query_answers
+from minimax.core.privacy import Pure, ZeroConcentrated
+from verify.privacy import audit, histograms, query_answers, replaced_records
 from verify.privacy.neighbours import Neighbours, replaced_labels
 from verify.privacy.outcomes import Outcome, outcome_of
 from verify.privacy.stages import MOST_KEPT, Asked
@@ -24,12 +25,24 @@ Array = np.ndarray
 
 
 class Slotted:
-    """An object without a dictionary of its own."""
+    """An object without a dictionary of its own, one of whose names is its own."""
 
-    __slots__ = ("kept",)
+    __slots__ = ("__hidden", "kept")
 
     def __init__(self) -> None:
-        self.kept = 1.0
+        self.kept, self.__hidden = 1.0, 2.0
+
+
+class Turned(Enum):
+    LEFT = 1
+    RIGHT = 2
+
+
+class Held:
+    """An object that holds itself."""
+
+    def __init__(self) -> None:
+        self.kept, self.myself = 1.0, self
 
 
 @pytest.mark.parametrize(
@@ -52,11 +65,22 @@ class Slotted:
         (timedelta(minutes=1), (60.0,), "timedelta #"),
         (datetime(1, 1, 2, 0, 0, 1), (86401.0,), "datetime #"),
         (date(1, 1, 2), (86400.0,), "date #"),
-        (Slotted(), (1.0,), "Slotted {kept: #}"),
+        (Slotted(), (2.0, 1.0), "Slotted {_Slotted__hidden: #, kept: #}"),
+        (Turned.RIGHT, (2.0,), "Turned RIGHT #"),
+        (pd.Timestamp("0001-01-02 00:00:01.5"), (86401.5,), "Timestamp #"),
     ],
 )
 def test_containers_are_read_in_full(release: Any, numbers: tuple[float], form: str) -> None:
     assert outcome_of(release) == Outcome(numbers, form)
+
+
+def test_objects_that_hold_themselves_and_moments_of_nanoseconds() -> None:
+    held = outcome_of(Held())
+    assert held == outcome_of(Held())
+    assert held.numbers == (1.0, None)
+    moment = outcome_of(pd.to_datetime("2020-01-01 01:02:03.123456789"))
+    assert moment.numbers[0] == pytest.approx(63713437323.12346, rel=1e-15)
+    assert outcome_of("unread unread mails").form == "'unread unread mails'"
 
 
 def test_where_an_object_is_in_memory_is_not_seen() -> None:
@@ -156,6 +180,30 @@ def test_of_many_values_each_has_its_turn() -> None:
     assert "13" in found.search.best.pair
 
 
+def test_values_may_be_arrays() -> None:
+    corners = [np.array([0, 1]), np.array([1, 0])]
+    claim = Pure(1.0, scope="local")
+    told = audit(lambda x, rng: x, claim, values=corners, releases=1_000)
+    assert told.refuted
+
+
+def test_every_place_has_its_turn_where_entries_are_one_of_three() -> None:
+    pairs = replaced_records([0, 1, 2, 1, 0], values=[0, 1, 2])
+    places = {int(np.flatnonzero(pair.first != pair.second)[0]) for pair in pairs}
+    assert places == set(range(5))
+
+
+def test_a_preference_for_opposed_answers_does_not_outvote_what_was_seen() -> None:
+    """Of a sum nothing shows on answers that are opposed; and zCDP promises no deviations."""
+
+    def summed(x: Array, rng: np.random.Generator, sigma: float) -> float:
+        return float(x.sum() + sigma * rng.normal())
+
+    asked = {"neighbours": query_answers(6), "releases": 12_000}
+    assert audit(lambda x, rng: summed(x, rng, 4.2), ZeroConcentrated(0.3), **asked).refuted
+    assert not audit(lambda x, rng: summed(x, rng, 8.0), ZeroConcentrated(0.3), **asked).refuted
+
+
 def test_a_warning_is_told_in_words() -> None:
     def shortened(x: Array, rng: np.random.Generator) -> float:
         return float(np.sum(x / np.maximum(1, np.sqrt(x**2))) + rng.laplace(scale=2.0))
@@ -172,6 +220,9 @@ def test_pairs_whose_answers_are_opposed() -> None:
     assert found["equal answers, all above"] == found["equal answers, one above"] == 0
     for other in (([1], [2]), (np.zeros(2), np.zeros(3)), (np.array(["a"]), np.array(["b"]))):
         assert Neighbours("", *other).opposed == 0
+    small = np.array([1, 2], dtype=np.uint8)
+    assert Neighbours("", small, small[::-1]).opposed == 1
+    assert Neighbours("", small, np.array(["a", "b"])).opposed == 0
 
 
 def test_of_many_releases_only_counts_are_remembered() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,19 @@ def cells_of(problem: str) -> list[Cell]:
 
 
 def test_all_of_the_grid_is_treated_alike() -> None:
-    check_shortcuts(GRID.cells, seed=3)
+    compared = check_shortcuts(GRID.cells, seed=3)
+    assert len(compared) >= 15
+    assert {("NoisyMean", "Sums"), ("OneShotThreshold", "Repeated")} <= compared
+    assert {form for _, form in compared} == {"Sums", "Repeated", "Sorted", "Signs"}
+
+
+def test_users_whose_part_depends_on_their_place() -> None:
+    """Coordinates are asked about in turn, of records in the order of their rows and of counts."""
+    point = {"n": 20_000.0, "p": 4.0, "C": 80.0, "epsilon": 10.0}
+    claim = next(c for c in all_claims() if c.name == "local-regression/Theorem 1/pure")
+    cell = replace(cells_of(claim.name)[0], claim=claim, point=point)
+    for seed in range(3):
+        assert ("OneShotThreshold", "Repeated") in check_shortcuts([cell], seed)
 
 
 def halved(clipped: Callable[..., Any]) -> Callable[..., Any]:
