@@ -184,8 +184,8 @@ def cold_start_rows() -> list[tuple[str, str, str]]:
 
 RATES_GOAL = "240 s, 130 s by the clock; or 0.31 of 0.3.0"
 RATES_BEFORE = 3_870
-"""Of the profile of 0.3.0, in units of `reference`. It took 784 s where 240 became the goal, and 453
-on the machine on which these units were counted."""
+"""Of the profile of 0.3.0, in units of `reference`. It took 784 s where 240 became the goal, and
+453 on the machine on which these units were counted."""
 
 
 def reference() -> float:
