@@ -214,7 +214,7 @@ def search(
     try:
         tell(f"{subject.name}: a look at {len(asked)} pairs, {stages[0][1]} releases a side")
         looked = [_drawn(each, subject, stages[0][1], clock) for each in asked]
-        layout, told = _first_look(looked)
+        layout, told = _first_look(looked, lambda: _asked_again(subject, neighbours, seed))
         notices += told or _of_noise(subject, neighbours[0], seed)
         for each, sides in zip(asked, looked, strict=True):
             each.take(layout.pair(sides))
@@ -290,6 +290,8 @@ NOT_READ = (
     "releases hold objects that cannot be looked into ({}): give out numbers, texts, arrays, or"
     " lists and dicts of them"
 )
+AGAIN = 500
+"""Further releases a side of each pair if all that was seen was nothing."""
 NOTHING = "mechanism returns nothing (None) on every data set that was tried"
 
 
@@ -313,9 +315,21 @@ def _drawn(
     return sides
 
 
-def _first_look(fresh: Sequence[tuple[list[Outcome], list[Outcome]]]) -> tuple[Layout, list[str]]:
-    """The layout of the releases; raises if there are none to speak of."""
+def _asked_again(subject: Subject, neighbours: Sequence[Neighbours], seed: int) -> list[Outcome]:
+    """More releases on every pair."""
+    rng = np.random.default_rng(seed)
+    sides = [subject.draw(pair.first, pair.second, AGAIN, rng) for pair in neighbours]
+    return [outcome for pair in sides for side in pair for outcome in side]
+
+
+def _first_look(
+    fresh: Sequence[tuple[list[Outcome], list[Outcome]]], again: Callable[[], list[Outcome]]
+) -> tuple[Layout, list[str]]:
+    """The layout of the releases; raises if there are none to speak of, which is looked at again:
+    some mechanisms give out something once in a hundred times."""
     everything = [outcome for sides in fresh for side in sides for outcome in side]
+    if all(outcome.form == "None" for outcome in everything):
+        everything += again()
     forms = {outcome.form for outcome in everything}
     if all(form.startswith("raises ") for form in forms):
         example = min(forms)[:300].removeprefix("raises ")

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from minimax.core.privacy import Pure, ZeroConcentrated
-from verify.privacy import audit, histograms, query_answers, replaced_records
+from verify.privacy import CannotAudit, audit, histograms, query_answers, replaced_records
 from verify.privacy.neighbours import Neighbours, replaced_labels
 from verify.privacy.outcomes import Outcome, outcome_of
 from verify.privacy.stages import MOST_KEPT, Asked
@@ -234,3 +234,13 @@ def test_of_many_releases_only_counts_are_remembered() -> None:
         asked.next_stage()
     assert asked.drawn == 90 * 5000
     assert sum(len(pair.first) for pair in asked.seen) == MOST_KEPT
+
+
+def test_a_mechanism_that_hardly_ever_gives_out_anything_returns_something() -> None:
+    def seldom(x: Array, rng: np.random.Generator) -> float | None:
+        return float(x[0]) if rng.random() < 0.002 else None
+
+    asked = {"values": [0.0, 1.0], "data": np.zeros(3), "releases": 3_000}
+    assert audit(seldom, Pure(1.0), **asked).search.releases > 0
+    with pytest.raises(CannotAudit, match="returns nothing"):
+        audit(lambda x, rng: None, Pure(1.0), **asked)
