@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from numbers import Complex, Real
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -179,6 +180,8 @@ def outcome_of(release: Any) -> Outcome:
 PLAIN = frozenset((bool, int, float))
 UNREAD = re.compile("\x00(.*?)\x00")
 """Between two marks that no text has when it is written out, the kind of what is not read."""
+FUNCTIONS = (type, FunctionType, BuiltinFunctionType, MethodType, partial)
+"""Of which only calls would tell something."""
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 """In the name of an object, where it is in memory: no part of what it tells."""
 
@@ -240,7 +243,7 @@ def _object(value: Any, numbers: list[float | None]) -> str:
         return f"{kind} {_read(value.total_seconds(), numbers)}"
     if isinstance(value, date) and value == value:  # what is no time differs from itself
         return f"{kind} {_read(_seconds(value), numbers)}"
-    if not (callable(value) or id(value) in _inside):
+    if not (isinstance(value, FUNCTIONS) or id(value) in _inside):
         _inside.append(id(value))
         try:
             if own := _attributes(value):

@@ -81,6 +81,7 @@ def test_objects_that_hold_themselves_and_moments_of_nanoseconds() -> None:
     moment = outcome_of(pd.to_datetime("2020-01-01 01:02:03.123456789"))
     assert moment.numbers[0] == pytest.approx(63713437323.12346, rel=1e-15)
     assert outcome_of("unread unread mails").form == "'unread unread mails'"
+    assert {1.0, 2.0} <= set(outcome_of(np.poly1d([1, 2])).numbers)  # it may be called, too
 
 
 def test_where_an_object_is_in_memory_is_not_seen() -> None:
