@@ -53,7 +53,7 @@ class PublicDesignInstance:
         """The rows, with fresh labels."""
         if n != len(self.X):
             raise ValueError(f"n must be the number of public rows, {len(self.X)}, got {n}")
-        return Labelled(self.X, self.model.labels(self.X, rng))
+        return Labelled(self.X, self.model.answers(self.X, rng))
 
     def loss(self, estimate: Array) -> float:
         """That of the model."""

@@ -40,7 +40,7 @@ from estimators.core.schedules import (
     wx21_theorem_11,
 )
 from estimators.core.spending import GivenPrivacy
-from estimators.core.summaries import Repeated, as_design
+from estimators.core.summaries import Repeated, Signs, as_design
 from estimators.randomisers.label_budget import (
     LabelCalibration,
     LabelRandomiser,
@@ -210,7 +210,7 @@ class LabelHardThresholding(LinkPredictor, LabelEstimator):
 
     def fit(self, X: Any, y: ArrayLike) -> LabelHardThresholding:
         """Randomise the labels y and fit the reports by few of the public columns of X."""
-        if isinstance(X, Repeated):
+        if isinstance(X, (Repeated, Signs)):
             y, self.n_features_in_ = np.asarray(y, dtype=float), X.d
         else:
             X, y = self._validated_pair(X, y, sparse_rows=True)
@@ -431,7 +431,5 @@ def _slope(link: Link, reports: Array, *, squared: bool) -> Callable[[Array], Ar
 
 def _farthest(design: Design, s: int, radius: float) -> float:
     """Bound on |<x_i, theta>| for theta with s non-zeros and norm at most `radius`."""
-    X = design.X
-    largest = max(float(X.max()), -float(X.min()))
-    reach = radius * min(float(design.norms.max()), math.sqrt(s) * largest)
+    reach = radius * min(float(design.norms.max()), math.sqrt(s) * design.largest)
     return reach or radius

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.core.base import Array
-from estimators.core.design import Design
+from estimators.core.design import Design, shortening
 from estimators.core.mechanisms import gumbel_top_k, k_norm
 from estimators.core.purse import Purse
 from estimators.core.second_moment import flat, unflat
@@ -231,7 +231,9 @@ class SparseRun:
     def _chosen(self, clipped: Array, phase: SelectionPhase) -> NDArray[np.intp]:
         """The settled coordinates and, by Gumbel noise, others up to s of them, in order."""
         rounds = self.s - len(self.settled)
-        open_ = np.setdiff1d(np.arange(self.design.d), self.settled, assume_unique=True)
+        is_open = np.ones(self.design.d, dtype=bool)
+        is_open[self.settled] = False
+        open_ = np.flatnonzero(is_open)
         step = 1 / (self.square * phase.slope)
         scores = np.abs(self.coef + step * self.design.correlate(clipped) / self.design.n)
         model, part = type(self.purse.privacy), self.purse.part(phase.selection)
@@ -259,8 +261,7 @@ class SparseRun:
         place = self._place
         if self.held is None or self.held[0] != place:
             block = self.design.columns(self.support)
-            norms = self.design.norms_of(block)
-            self.held = place, (block, self.length / np.maximum(norms, self.length))
+            self.held = place, (block, shortening(self.design.norms_of(block), self.length))
         return self.held[1]
 
     def _find_moment(self, block: Array, weights: Array, share: float) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from estimators.core.base import Array
 from estimators.core.design import LARGEST, Design
+from estimators.core.summaries import Signs
 from estimators.regression import projected
 from estimators.sparse_erm import hard_threshold
 
@@ -68,7 +69,7 @@ def thresholded_descent(
                 return moved
             eta = min(SAFETY / stiff, eta / 2)
 
-    few = FewColumns(design)
+    few = design if isinstance(design, Signs) else FewColumns(design)
     coef, made = np.zeros(design.d) if start is None else start, 0
     while made < steps:
         made += 1

@@ -88,6 +88,14 @@ def surely_within(held: Any) -> bool:
         return bool(np.dot(flat, flat) <= LARGEST**2 / 2)
 
 
+def shortening(norms: Array, bound: float) -> Array:
+    """For rows of these norms the factors that bring them down to `bound`, or 1."""
+    if norms.max(initial=0.0) <= bound:
+        return np.broadcast_to(1.0, norms.shape)  # one number, however often it is read
+    out = np.maximum(norms, bound)
+    return np.divide(bound, out, out=out)
+
+
 class Design:
     """X with its row norms and the products that gradient methods need."""
 
@@ -135,6 +143,11 @@ class Design:
             return np.sqrt(self._squared() @ np.ones(self.d))
         return np.sqrt(row_products(self.X, self.X))
 
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of an entry."""
+        return max(float(self.X.max()), -float(self.X.min()))
+
     def _squared(self) -> Any:
         """CSR with the squares of the entries, which shares the places of X."""
         X = self.X
@@ -151,10 +164,7 @@ class Design:
 
     def shortening(self, bound: float) -> Array:
         """For each row the factor that brings its l2 norm down to `bound`, or 1."""
-        if self.norms.max(initial=0.0) <= bound:
-            return np.broadcast_to(1.0, self.norms.shape)  # one number, however often it is read
-        out = np.maximum(self.norms, bound)
-        return np.divide(bound, out, out=out)
+        return shortening(self.norms, bound)
 
     def mean_square(self, bound: float) -> float:
         """Of the lengths of the rows, shortened to `bound`."""

@@ -6,9 +6,10 @@ A prior draws an `Instance`: the quantity to be estimated and the law of the dat
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,8 +219,31 @@ def biased_bits(n: int, chance: Array, rng: np.random.Generator) -> NDArray[np.b
     return np.asarray(bits)
 
 
+class Rows(Protocol):
+    """Rows that labels are drawn for: an array, or what knows its products."""
+
+    def __len__(self) -> int: ...
+
+    def __matmul__(self, coef: Array, /) -> Array: ...
+
+
+class SignRows(ABC):
+    """Records with x uniform on {-scale, scale}^d, and labels given x."""
+
+    target: Array
+    scale: Any
+
+    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
+        X = random_signs(n, len(self.target), self.scale, rng)
+        return Labelled(X, self.answers(X, rng))
+
+    @abstractmethod
+    def answers(self, X: Rows, rng: np.random.Generator) -> Array:
+        """A label for each of the rows."""
+
+
 @dataclass(frozen=True)
-class LinearInstance:
+class LinearInstance(SignRows):
     """x uniform on {-scale, scale}^d and y = <x, target> + N(0, sigma^2).
 
     The loss is |estimate - target|^2_Sigma with Sigma = E x x' = scale^2 I.
@@ -229,20 +253,18 @@ class LinearInstance:
     sigma: float
     scale: float
 
-    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = random_signs(n, len(self.target), self.scale, rng)
-        return Labelled(X, self.labels(X, rng))
-
-    def labels(self, X: Array, rng: np.random.Generator) -> Array:
-        """Those of given rows."""
-        return np.asarray(X @ self.target + self.sigma * rng.standard_normal(len(X)))
+    def answers(self, X: Rows, rng: np.random.Generator) -> Array:
+        noise = rng.standard_normal(len(X))
+        noise *= self.sigma
+        noise += X @ self.target
+        return noise
 
     def loss(self, estimate: Array) -> float:
         return self.scale**2 * squared_distance(estimate, self.target)
 
 
 @dataclass(frozen=True)
-class LogisticInstance:
+class LogisticInstance(SignRows):
     """x uniform on {-scale, scale}^d and y = 1 with probability 1/(1 + exp(-<x, target>)), else 0.
 
     The loss is |estimate - target|^2_Sigma with Sigma = E x x' = scale^2 I.
@@ -253,11 +275,10 @@ class LogisticInstance:
 
     labels: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = random_signs(n, len(self.target), self.scale, rng)
-        return Labelled(X, (rng.random(n) < self.chance(X)).astype(float))
+    def answers(self, X: Rows, rng: np.random.Generator) -> Array:
+        return np.asarray(rng.random(len(X)) < self.chance(X), dtype=float)
 
-    def chance(self, X: Array) -> Array:
+    def chance(self, X: Rows) -> Array:
         """That of the second label, for each row."""
         return np.asarray(special.expit(X @ self.target))
 
@@ -352,7 +373,7 @@ def _identity(x: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class UniformNoiseInstance:
+class UniformNoiseInstance(SignRows):
     """x uniform on {-1, 1}^p; y = slope <x, target> + noise uniform on [-C, C]."""
 
     target: Array
@@ -360,16 +381,17 @@ class UniformNoiseInstance:
     slope: float = 1.0
     measured: Loss = TO_THE_COEFFICIENTS
 
-    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = random_signs(n, len(self.target), 1.0, rng)
-        return Labelled(X, self.slope * (X @ self.target) + rng.uniform(-self.C, self.C, n))
+    scale: ClassVar[float] = 1.0
+
+    def answers(self, X: Rows, rng: np.random.Generator) -> Array:
+        return self.slope * (X @ self.target) + rng.uniform(-self.C, self.C, len(X))
 
     def loss(self, estimate: Array) -> float:
         return self.measured(estimate, self.target)
 
 
 @dataclass(frozen=True)
-class TwoLabelInstance:
+class TwoLabelInstance(SignRows):
     """x uniform on {-1, 1}^p; y = f(0) +- height with mean f(<x, target>), f the link.
 
     The noise y - f(<x, target>) has mean zero and size at most height + |f(<x, target>) - f(0)|.
@@ -383,10 +405,9 @@ class TwoLabelInstance:
 
     scale: ClassVar[float] = 1.0
 
-    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = random_signs(n, len(self.target), self.scale, rng)
+    def answers(self, X: Rows, rng: np.random.Generator) -> Array:
         low, high = self.labels
-        return Labelled(X, np.where(rng.random(n) < self.chance(X), high, low))
+        return np.where(rng.random(len(X)) < self.chance(X), high, low)
 
     @property
     def labels(self) -> tuple[float, float]:
@@ -396,7 +417,7 @@ class TwoLabelInstance:
     def _centre(self) -> float:
         return float(self.link(np.zeros(1))[0])
 
-    def chance(self, X: Array) -> Array:
+    def chance(self, X: Rows) -> Array:
         """That of the second label, for each row."""
         return (1 + (self.link(X @ self.target) - self._centre) / self.height) / 2
 

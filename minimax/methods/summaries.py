@@ -69,6 +69,14 @@ def sign_rows(d: int, scale: float) -> Array:
     return scale * np.array(list(itertools.product((-1.0, 1.0), repeat=d)))
 
 
+def sign_bytes(n: int, d: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """n rows of d random signs, eight columns to a number from 0 to 255: as `SIGNS` has them, a row
+    of the result for every eight."""
+    blocks = -(-d // 8)
+    drawn = np.frombuffer(rng.bytes(blocks * n), dtype=np.uint8)
+    return drawn.reshape(blocks, n).astype(np.intp)
+
+
 class SortedRecords(NamedTuple):
     """Distinct rows, how many records have each, and the labels of all in this order."""
 

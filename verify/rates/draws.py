@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.baselines.mean import KarwaVadhanMean
 from estimators.controls.mean import HardThresholdedMean, SampleMean
@@ -35,13 +36,21 @@ from minimax.methods.priors import (
     LinearInstance,
     LogisticInstance,
     SignInstance,
+    SignRows,
     TwoLabelInstance,
 )
-from minimax.methods.summaries import column_sums, mean_labels, record_counts, sorted_records
+from minimax.methods.summaries import (
+    column_sums,
+    mean_labels,
+    record_counts,
+    sign_bytes,
+    sorted_records,
+)
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+Array = NDArray[np.float64]
 READ_BY_SUMS = (SampleMean, HardThresholdedMean, NoisyMean, SparseMean, StableSparseMean)
 READ_BY_COLUMNS = (KarwaVadhanMean,)
 """One after the other: their entries are drawn close together."""
@@ -59,10 +68,15 @@ READ_IN_ANY_ORDER = (
     NoisyHardThresholding,
 )
 """Through products with the rows alone, and labels record by record."""
-READ_AS_SIGNS = (*READ_IN_ANY_ORDER, SparseResidualClippedRegression)
+READ_AS_SIGNS = (
+    *READ_IN_ANY_ORDER,
+    SparseResidualClippedRegression,
+    LabelHardThresholding,
+)
 """Through products with the rows or their parts, whose lengths are known if entries are signs."""
 SPARED_RECORDS = frozenset((*READ_BY_SUMS, *READ_BY_COLUMNS, *READ_BY_COUNTS, *READ_AS_SIGNS))
 """All that may be given something else."""
+LABELLED = (LinearInstance, TwoLabelInstance)
 COUNTED = (LogisticInstance, TwoLabelInstance)
 SUMMED = (SignInstance, DilutedInstance, GaussianInstance)
 TO_THE_END = 1e-8
@@ -85,9 +99,8 @@ def given(
     if _any_order(estimator) and type(law) is LinearInstance and n >= REPEATED * 2**d:
         records = sorted_records(law, n, rng)
         return Sorted(records.rows, records.counts), records.labels
-    if _as_signs(estimator) and type(law) is LinearInstance:
-        X, y = law.sample(n, rng)
-        return Signs(X, law.scale), y
+    if _as_signs(estimator) and type(law) in LABELLED:
+        return _sign_records(law, n, rng)
     if kind in READ_BY_COLUMNS and type(law) is GaussianInstance:
         return (law.sample_columns(n, rng),)
     if kind in READ_BY_SUMS and type(law) in SUMMED:
@@ -95,6 +108,12 @@ def given(
         if level is not None:
             return (Sums(n, column_sums(law, n, level, rng), level),)
     return fit_arguments(instance.sample(n, rng))
+
+
+def _sign_records(law: SignRows, n: int, rng: np.random.Generator) -> tuple[Signs, Array]:
+    d = len(law.target)
+    X = Signs(sign_bytes(n, d, rng), d, law.scale)
+    return X, law.answers(X, rng)
 
 
 def _squares(estimator: BaseEstimator) -> bool:

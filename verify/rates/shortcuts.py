@@ -134,7 +134,8 @@ def _asked_in(cell: Cell, make: Factory, seed: int) -> Asked:
     if isinstance(form, Sums):
         n = min(n, SUMMED)
     elif reports_one_by_one(estimator):
-        n = min(n, max(REPORTING, REPEATED * 2 ** (len(instance.target) + 1)))
+        counted = REPEATED * 2 ** (len(instance.target) + 1)
+        n = max(REPORTING, counted) if counted <= n else min(n, REPORTING)
         instance = _told_plainly(instance)
     return Asked(cell, partial(make, point), instance, n)
 
@@ -189,7 +190,7 @@ def _pair(asked: Asked, stretch: bool, seed: int) -> Pair:
     y = found[1] * (factor if type(asked.instance) is LinearInstance else 1.0)
     rows = factor * form.X
     if isinstance(form, Signs):
-        return Pair((rows, y), (Signs(rows, factor * form.size), y))
+        return Pair((rows, y), (Signs(form.packed, form.d, factor * form.size), y))
     if isinstance(form, Sorted):
         return Pair((np.repeat(rows, form.counts, axis=0), y), (Sorted(rows, form.counts), y))
     assert isinstance(form, Repeated)

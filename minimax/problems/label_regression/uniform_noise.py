@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from minimax.core.bound import Assumption, Labelled, LowerBound, Optimum, Parts, Point, Prior, Terms
+from minimax.core.bound import Assumption, LowerBound, Optimum, Parts, Point, Prior, Terms
 from minimax.core.symbolic import LETTERS, Expression, Number, library, symbols
 from minimax.methods.blocks import exponent
 from minimax.methods.divergences import kl_from_tv, tv_contraction
 from minimax.methods.fano import block_exponents
-from minimax.methods.priors import TwoLabelInstance, TwoLabelPrior, random_signs
+from minimax.methods.priors import Rows, TwoLabelInstance, TwoLabelPrior
 from minimax.methods.size_search import best_size
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import SQUARED
@@ -27,9 +27,8 @@ S_AT_MOST_P = Assumption("p >= s", lambda at: at["p"] >= at["s"])
 class UniformNoiseInstance(TwoLabelInstance):
     """x uniform on {-1, 1}^p; y = f(<x, target>) + noise uniform on [-height, height]."""
 
-    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = random_signs(n, len(self.target), 1.0, rng)
-        return Labelled(X, self.link(X @ self.target) + rng.uniform(-self.height, self.height, n))
+    def answers(self, X: Rows, rng: np.random.Generator) -> Array:
+        return self.link(X @ self.target) + rng.uniform(-self.height, self.height, len(X))
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,6 @@ from numpy.typing import NDArray
 
 from minimax.core.bound import (
     Assumption,
-    Labelled,
     LowerBound,
     Optimum,
     Parts,
@@ -61,7 +60,7 @@ from minimax.methods.blocks import exponent
 from minimax.methods.divergences import log_excess, tv_contraction
 from minimax.methods.fano import block_exponents
 from minimax.methods.le_cam import squared_risk, testing_risk
-from minimax.methods.priors import TwoLabelInstance, TwoLabelPrior, random_signs
+from minimax.methods.priors import Rows, TwoLabelInstance, TwoLabelPrior
 from minimax.methods.size_search import best_size
 from minimax.papers import THIS_WORK
 from minimax.problems.local_regression.problem import SQUARED, SUM, Loss
@@ -80,11 +79,10 @@ TEST_ROOM = 0.35
 class RareLabelInstance(TwoLabelInstance):
     """x uniform on {-1, 1}^p; y is sign(<x, target>) height with mean <x, target>, or 0."""
 
-    def sample(self, n: int, rng: np.random.Generator) -> Labelled:
-        X = random_signs(n, len(self.target), 1.0, rng)
+    def answers(self, X: Rows, rng: np.random.Generator) -> Array:
         signal = X @ self.target
-        seen = rng.random(n) < np.abs(signal) / self.height
-        return Labelled(X, np.where(seen, np.sign(signal) * self.height, 0.0))
+        seen = rng.random(len(X)) < np.abs(signal) / self.height
+        return np.where(seen, np.sign(signal) * self.height, 0.0)
 
 
 @dataclass(frozen=True)
