@@ -112,7 +112,7 @@ class Signs(Drawn):
         return cls(packed, X.shape[1], float(np.abs(X).max()))
 
     @cached_property
-    def X(self) -> Array:  # type: ignore[override]
+    def X(self) -> Array:
         """The rows as an array, for what is not asked often."""
         return self.columns(np.arange(self.d))
 

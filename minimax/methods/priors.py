@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,7 +231,7 @@ class SignRows(ABC):
     """Records with x uniform on {-scale, scale}^d, and labels given x."""
 
     target: Array
-    scale: Any
+    scale: float
 
     def sample(self, n: int, rng: np.random.Generator) -> Labelled:
         X = random_signs(n, len(self.target), self.scale, rng)
@@ -381,7 +381,7 @@ class UniformNoiseInstance(SignRows):
     slope: float = 1.0
     measured: Loss = TO_THE_COEFFICIENTS
 
-    scale: ClassVar[float] = 1.0
+    scale = 1.0
 
     def answers(self, X: Rows, rng: np.random.Generator) -> Array:
         return self.slope * (X @ self.target) + rng.uniform(-self.C, self.C, len(X))
@@ -403,7 +403,7 @@ class TwoLabelInstance(SignRows):
     summed: bool = False
     """If true the loss is |sum_j (estimate_j - target_j)|, else the squared l2 distance."""
 
-    scale: ClassVar[float] = 1.0
+    scale = 1.0
 
     def answers(self, X: Rows, rng: np.random.Generator) -> Array:
         low, high = self.labels
