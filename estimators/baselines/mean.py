@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from estimators.core.accounting import LedgerEntry
+from estimators.baselines.histogram import LAST_BIN, bin_counts, fullest_bin
 from estimators.core.base import Array, PrivateEstimator, Seed, ball_clipped_sum, split_budget
 from estimators.core.checks import check_between, check_positive, check_problem
 from estimators.core.intervals import (
@@ -24,7 +24,6 @@ from estimators.core.intervals import (
 from estimators.core.mechanisms import Release, gaussian, gaussian_scale, laplace
 from estimators.core.spending import GivenPrivacy
 from estimators.core.truncation import SAFE_RANGE, known
-from estimators.core.witness import shown
 from minimax.core.bound import Point, UpperBound
 from minimax.core.calibration import Allowance
 from minimax.core.privacy import (
@@ -48,11 +47,7 @@ from minimax.problems.mean.upper import subgaussian_clip_bias
 
 RARE = 1e-3
 """The chance that is left to a histogram to be wrong where intervals rely on it."""
-LAST_BIN = 2**50
-"""Bins are numbered -LAST_BIN..LAST_BIN: up to here rounding cannot change the number of a bin."""
 Rng = np.random.Generator
-Histogram = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The nonempty bins in increasing order, and how many records each holds."""
 
 
 def noisy_mean(
@@ -250,72 +245,10 @@ class KarwaVadhanMean(WithIntervals, PrivateEstimator):
         return Approximate(epsilon, leak / d * (1 - 1e-12)), release
 
 
-def bin_counts(column: Array, sigma: float, last: int) -> Histogram:
-    """Records per bin of width sigma centred at k sigma, |k| <= last; the end bins are unbounded.
-
-    A record's bin depends on that record alone, so replacing it moves one unit at most.
-    """
-    width = np.float64(sigma)
-    numbers = np.rint(np.clip(column, -last * width, last * width) / width)
-    if last > len(column):
-        bins, counts = np.unique(numbers.astype(np.int64), return_counts=True)
-        return bins, counts
-    counts = np.bincount(numbers.astype(np.int64) + last)
-    occupied = np.flatnonzero(counts)
-    return occupied - last, counts[occupied]
-
-
-def fullest_bin(
-    histogram: Histogram, last: int, search: Pure | Approximate, rng: Rng
-) -> Release[int | None]:
-    """The bin of largest noisy count, of all or above a threshold; a record moves two by 1."""
-    if isinstance(search, Approximate):
-        name, winner = "stability histogram", stable_argmax(histogram, search, rng)
-    else:
-        name, winner = "histogram", noisy_argmax(histogram, last, search.epsilon, rng)
-    entry = LedgerEntry(name, 2.0, "l1", 2 / search.epsilon, (search,), 1, "one coordinate")
-    return shown(dict(zip(*histogram, strict=True)), Release(winner, entry))
-
-
-def stability_threshold(privacy: Approximate) -> float:
-    """T with P(1 + Laplace(2/epsilon) > T) = min(delta, 1/2): see `KarwaVadhanMean`."""
-    return 1 + 2 / privacy.epsilon * math.log(1 / min(2 * privacy.delta, 1.0))
-
-
-def stable_argmax(histogram: Histogram, privacy: Approximate, rng: Rng) -> int | None:
-    """The bin of largest noisy count, or None if that does not pass the threshold."""
-    bins, counts = histogram
-    noisy = counts + rng.laplace(scale=2 / privacy.epsilon, size=len(counts))
-    winner = int(np.argmax(noisy))
-    return int(bins[winner]) if noisy[winner] > stability_threshold(privacy) else None
-
-
-def noisy_argmax(histogram: Histogram, last: int, epsilon: float, rng: Rng) -> int:
-    """The bin of largest count + Laplace(2/epsilon) over all bins -last..last: epsilon-DP.
-
-    The empty bins are not enumerated: the largest of m Laplace variables is drawn by inversion
-    (it is at most t with probability F(t)^m), and each of them is equally likely to be the one.
-    """
-    bins, counts = histogram
-    scale = 2 / epsilon
-    noisy = counts + rng.laplace(scale=scale, size=len(counts))
-    winner = int(np.argmax(noisy))
-    empty = 2 * last + 1 - len(bins)
-    if empty == 0:
-        return int(bins[winner])
-    log_level = -max(rng.standard_exponential(), 1e-300) / empty  # log F(largest)
-    upper = log_level > -math.log(2)
-    largest = -math.log(-2 * math.expm1(log_level)) if upper else math.log(2) + log_level
-    if noisy[winner] > scale * largest:
-        return int(bins[winner])
-    rank = int(rng.integers(empty))
-    before = bins + last - np.arange(len(bins))  # empty bins to the left of each nonempty one
-    return rank + int(np.searchsorted(before, rank, side="right")) - last
-
-
 def centred_clipped_mean(column: Array, centre: float, half: float) -> float:
     """Mean of x - centre clipped to [-half, half]. (A bound centre + half would be rounded.)"""
-    shifted = np.clip(column - np.float64(centre), np.float64(-half), np.float64(half))
+    shifted = column - np.float64(centre)
+    np.clip(shifted, np.float64(-half), np.float64(half), out=shifted)
     return float(np.add.reduce(shifted, dtype=float)) / len(column)
 
 

@@ -23,6 +23,7 @@ from minimax.core.loss import (
     Loss,
     squared_distance,
 )
+from minimax.methods.normals import standard_normals
 from minimax.methods.van_trees import ball_exponent
 
 Array = NDArray[np.float64]
@@ -37,7 +38,7 @@ class GaussianInstance:
 
     def sample(self, n: int, rng: np.random.Generator, out: Array | None = None) -> Array:
         """n records; in the place of what `out` holds, if it is given."""
-        X = rng.standard_normal((n, len(self.target)), out=out)
+        X = standard_normals((n, len(self.target)), rng, out)
         if self.sigma != 1:
             X *= self.sigma
         X += self.target
@@ -45,7 +46,7 @@ class GaussianInstance:
 
     def sample_columns(self, n: int, rng: np.random.Generator) -> Array:
         """n records, the entries of each coordinate close together."""
-        columns = rng.standard_normal((len(self.target), n))
+        columns = standard_normals((len(self.target), n), rng)
         columns *= self.sigma
         columns += self.target[:, None]
         return columns.T
@@ -254,7 +255,7 @@ class LinearInstance(SignRows):
     scale: float
 
     def answers(self, X: Rows, rng: np.random.Generator) -> Array:
-        noise = rng.standard_normal(len(X))
+        noise = standard_normals(len(X), rng)
         noise *= self.sigma
         noise += X @ self.target
         return noise

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from minimax.methods.normals import standard_normals
 from minimax.methods.priors import (
     DilutedInstance,
     GaussianInstance,
@@ -58,7 +59,7 @@ def column_sums(instance: Summed, n: int, level: float, rng: np.random.Generator
     total = n * mean + sigma * math.sqrt(n) * rng.standard_normal(len(mean))
     reach = sigma * math.sqrt(2 * math.log(n * len(mean) / FORGONE))
     for j in np.flatnonzero(np.abs(mean) + reach > level):
-        numbers = mean[j] + sigma * rng.standard_normal(n)
+        numbers = mean[j] + sigma * standard_normals(n, rng)
         total[j] = np.clip(numbers, -level, level, out=numbers).sum()
     return np.asarray(total)
 
@@ -94,7 +95,7 @@ def sorted_records(instance: LinearInstance, n: int, rng: np.random.Generator) -
     rows = sign_rows(len(instance.target), instance.scale)
     counts = rng.multinomial(n, np.full(len(rows), 1 / len(rows)))
     labels = np.repeat(rows @ instance.target, counts)
-    return SortedRecords(rows, counts, labels + instance.sigma * rng.standard_normal(n))
+    return SortedRecords(rows, counts, labels + instance.sigma * standard_normals(n, rng))
 
 
 def mean_labels(instance: LinearInstance, n: int, rng: np.random.Generator) -> Counts:

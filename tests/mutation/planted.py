@@ -32,6 +32,7 @@ def inside(name: str) -> tuple[str, ...]:
 
 MECHANISMS, NOISE = "estimators/core/mechanisms.py", "estimators/core/noise.py"
 MEAN, SPARSE_MEAN = "estimators/mean.py", "estimators/sparse_mean.py"
+HISTOGRAM = "estimators/baselines/histogram.py"
 BASELINE_MEAN, STABLE = "estimators/baselines/mean.py", "estimators/stable_sparse_mean.py"
 REGRESSION, SPARSE = "estimators/regression.py", "estimators/sparse_regression.py"
 ERM, STATISTICS = "estimators/sparse_erm.py", "estimators/baselines/statistics.py"
@@ -177,7 +178,7 @@ MUTANTS = (
     Mutant(
         "clip: a window about the centre",
         BASELINE_MEAN,
-        "    shifted = np.clip(column - np.float64(centre), np.float64(-half), np.float64(half))",
+        "    np.clip(shifted, np.float64(-half), np.float64(half), out=shifted)",
         "    shifted = np.clip(column, np.float64(-half), np.float64(half)) - np.float64(centre)",
         (SENSITIVITY, "-k", "karwa or Karwa or bins or window or centred"),
     ),
@@ -368,7 +369,7 @@ MUTANTS = (
     ),
     Mutant(
         "bins: a threshold without the record of its own",
-        BASELINE_MEAN,
+        HISTOGRAM,
         "    return 1 + 2 / privacy.epsilon * math.log(1 / min(2 * privacy.delta, 1.0))",
         "    return 1 / privacy.epsilon * math.log(1 / min(2 * privacy.delta, 1.0))",
         (LAST,),

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import estimators
 from estimators import JohnsonLindenstraussRegression, TwoStageRegression
-from estimators.baselines.mean import stability_threshold
+from estimators.baselines.histogram import stability_threshold
 from estimators.core.mechanisms import _first_above
 from estimators.core.witness import seen_by
 from minimax import Approximate

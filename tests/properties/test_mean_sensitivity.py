@@ -16,13 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from estimators.baselines.mean import (
-    LAST_BIN,
-    CoinPressMean,
-    KarwaVadhanMean,
-    bin_counts,
-    centred_clipped_mean,
-)
+from estimators.baselines.histogram import LAST_BIN, bin_counts
+from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean, centred_clipped_mean
 from estimators.core.accounting import compose
 from estimators.mean import NoisyMean
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated

@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from estimators import CoinPressMean, KarwaVadhanMean
-from estimators.baselines.mean import RARE, bin_counts, noisy_argmax
+from estimators.baselines.histogram import bin_counts, noisy_argmax
+from estimators.baselines.mean import RARE
 from estimators.core.intervals import BallNoise, NoLaw, NormalNoise
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
 from minimax.problems.mean.baselines import far_bin_chance

@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
-from estimators.baselines.mean import (
+from estimators.baselines.histogram import (
     LAST_BIN,
-    CoinPressMean,
-    KarwaVadhanMean,
     bin_counts,
     noisy_argmax,
     stability_threshold,
     stable_argmax,
 )
+from estimators.baselines.mean import CoinPressMean, KarwaVadhanMean
 from estimators.core.accounting import LedgerEntry, compose
 from estimators.core.truncation import theoretical_truncation
 from estimators.mean import NoisyMean, Tails
