@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from minimax.methods.normals import FEW, PAIRS, on_circle, standard_normals
 from minimax.methods.priors import DilutedInstance, SignInstance, biased_bits, random_signs
 
 
@@ -61,3 +63,44 @@ def test_diluted_records_are_points_or_zero() -> None:
     kept = rng.random(500) < 0.2
     assert np.array_equal(found, rows * kept[:, None])
     assert not np.array_equal(found, rows)
+
+
+def test_points_on_the_circle_have_the_moments_of_its_uniform_law() -> None:
+    """Over all turns that are drawn; the controls are turns that end too early."""
+    turns = np.arange(1 << 24) / (1 << 24)
+    angle = on_circle(turns.astype(np.float32))
+    cos, sin = np.cos(angle).astype(float), np.sin(angle).astype(float)
+    assert np.abs(cos - np.cos(2 * np.pi * turns)).max() < 5e-7
+    assert np.abs(sin - np.sin(2 * np.pi * turns)).max() < 5e-7
+
+    def surplus(cos: np.ndarray, sin: np.ndarray) -> float:
+        moments = cos.mean(), sin.mean(), (cos * sin).mean(), (cos**2).mean() - 0.5
+        return max(map(abs, moments))
+
+    assert surplus(cos, sin) < 3e-8
+    assert surplus(cos[:-2], sin[:-2]) > 3e-8
+    assert surplus(cos[: 1 << 23], sin[: 1 << 23]) > 0.1
+
+
+@pytest.mark.parametrize("size", [FEW, FEW + 1, 4 * PAIRS + 3])
+def test_normal_numbers_are_normal_and_independent(size: int) -> None:
+    """By themselves, and in the pairs and the neighbours that they are drawn with."""
+    drawn = standard_normals(size, np.random.default_rng(8))
+    assert stats.kstest(drawn, "norm").pvalue > 1e-3
+    assert stats.kstest(drawn + 0.1, "norm").pvalue < 1e-3
+    lags = 1, -(-min(size, 2 * PAIRS) // 2)
+    for lag in lags:
+        first, second = drawn[:-lag], drawn[lag:]
+        assert stats.kstest((first + second) / np.sqrt(2), "norm").pvalue > 1e-3
+        assert abs(stats.spearmanr(first**2, second**2)[0]) < 5 / np.sqrt(len(first))
+    assert stats.kstest((drawn + drawn) / np.sqrt(2), "norm").pvalue < 1e-3
+
+
+def test_normal_numbers_fill_what_they_are_given() -> None:
+    room = np.full((70, 100), np.nan)
+    found = standard_normals(room.shape, np.random.default_rng(9), room)
+    assert found is room
+    assert np.array_equal(found, standard_normals((70, 100), np.random.default_rng(9)))
+    assert not np.array_equal(found, standard_normals((70, 100), np.random.default_rng(10)))
+    with pytest.raises(ValueError, match="out must be contiguous"):
+        standard_normals((100, 70), np.random.default_rng(9), room.T)
