@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.core.base import Array
-from estimators.core.design import Design, shortening
+from estimators.core.columns import Columns
+from estimators.core.design import Design
 from estimators.core.mechanisms import gumbel_top_k, k_norm
 from estimators.core.purse import Purse
 from estimators.core.second_moment import flat, unflat
@@ -75,7 +76,7 @@ class SparseRun:
         self.settled = self.support
         self.known: NDArray[np.intp] | None = None
         """The coordinates whose second moment is known."""
-        self.held: tuple[tuple[float, bytes], tuple[Array, Array]] | None = None
+        self.held: Columns | None = None
         """The columns that were read last."""
         self.moment_share, self.stretch = 0.0, 1.0
         self.unspent = 0.0
@@ -205,37 +206,46 @@ class SparseRun:
     def _residuals(self) -> Array:
         if not self.coef.any():
             return self.y
-        if self.held is not None and self.held[0] == self._place:  # few columns, close together
-            return self.y - self.held[1][0] @ self.coef[self.support]
+        columns = self._columns()
+        if columns.is_read:  # few columns, close together
+            return self.y - columns.block @ self.coef[self.support]
         return self.y - self.design.predict(self.coef)
 
     def step(self, phase: SelectionPhase, moment_share: float, *, last: bool) -> None:
-        """One phase: X is read once, and once more its chosen columns."""
+        """One phase: X is read once, and once more its chosen columns, if rows are too long there
+        or no columns were to be chosen."""
         clipped = np.clip(self._residuals(), -phase.clip, phase.clip)
+        total: Array | None = None
         if phase.selection and len(self.settled) < self.s:
-            self.support = self._chosen(clipped, phase)
+            total = self.design.correlate(clipped)
+            self.support = self._chosen(total, phase)
         else:
             self.unspent += phase.selection
-        block, weights = self._block()
+        columns = self._columns()
         if self.known is None or not np.array_equal(self.known, self.support):
-            self._find_moment(block, weights, moment_share)
+            self._find_moment(columns, moment_share)
         else:
             self.unspent += moment_share
         share = phase.values + (self.unspent if last else 0.0)
-        noisy = self._released(block.T @ (weights * clipped) / self.design.n, phase.clip, share)
+        if total is None or columns.shorten is not None:
+            total = columns.correlate(clipped)
+        else:
+            total = total[self.support]
+        noisy = self._released(total / self.design.n, phase.clip, share)
         values = self.coef[self.support] + self.inverse @ noisy / phase.slope
         self.coef = np.zeros(self.design.d)
         self.coef[self.support] = projected(values, self.radius)
         self._settle(phase)
 
-    def _chosen(self, clipped: Array, phase: SelectionPhase) -> NDArray[np.intp]:
-        """The settled coordinates and, by Gumbel noise, others up to s of them, in order."""
+    def _chosen(self, total: Array, phase: SelectionPhase) -> NDArray[np.intp]:
+        """The settled coordinates and, by Gumbel noise, others up to s of them, in order: from the
+        sum of rows times residuals."""
         rounds = self.s - len(self.settled)
         is_open = np.ones(self.design.d, dtype=bool)
         is_open[self.settled] = False
         open_ = np.flatnonzero(is_open)
         step = 1 / (self.square * phase.slope)
-        scores = np.abs(self.coef + step * self.design.correlate(clipped) / self.design.n)
+        scores = np.abs(self.coef + step * total / self.design.n)
         model, part = type(self.purse.privacy), self.purse.part(phase.selection)
         found, entry = gumbel_top_k(
             scores[open_],
@@ -251,20 +261,18 @@ class SparseRun:
         self.purse.ledger.append(entry)
         return np.sort(np.concatenate([self.settled, open_[found]]))
 
-    @property
-    def _place(self) -> tuple[float, bytes]:
-        """What decides the chosen columns and the weights of their rows."""
-        return self.length, self.support.tobytes()
+    def _columns(self) -> Columns:
+        """The chosen columns, their rows shortened to `length`: kept while both stay."""
+        held = self.held
+        if (
+            held is None
+            or held.length != self.length
+            or not np.array_equal(held.places, self.support)
+        ):
+            self.held = held = Columns(self.design, self.support, self.length)
+        return held
 
-    def _block(self) -> tuple[Array, Array]:
-        """The chosen columns, and what shortens their rows to `length`: kept while both stay."""
-        place = self._place
-        if self.held is None or self.held[0] != place:
-            block = self.design.columns(self.support)
-            self.held = place, (block, shortening(self.design.norms_of(block), self.length))
-        return self.held[1]
-
-    def _find_moment(self, block: Array, weights: Array, share: float) -> None:
+    def _find_moment(self, columns: Columns, share: float) -> None:
         """E w x x' on the support, w shortening rows to `length`: known, or released."""
         s, n = self.s, self.design.n
         self.known = self.support
@@ -273,7 +281,7 @@ class SparseRun:
             self.inverse = np.eye(s) / self.square
             return
         sensitivity = math.sqrt(2) * math.sqrt(s) * self.bound * self.length / n
-        gram = flat((block * weights[:, None]).T @ block / n)
+        gram = flat(columns.gram() / n)
         noisy = self.purse.release(gram, sensitivity, share, "second moment on the support")
         noise = self.purse.deviation(sensitivity, gram.size, share)
         sizes, vectors = np.linalg.eigh(unflat(noisy, s))

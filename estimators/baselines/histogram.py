@@ -31,8 +31,8 @@ def bin_counts(column: Array, sigma: float, last: int) -> Histogram:
     width = np.float64(sigma)
     if last <= FEW_BINS:
         ends = [(k + 0.5) * width for k in range(-last, last)]
-        below = [0, *(np.count_nonzero(column < end) for end in ends), len(column)]
-        return _occupied(np.diff(below), last)
+        below = [int(np.count_nonzero(column < end)) for end in ends]
+        return _occupied(np.diff([0, *below, len(column)]), last)
     numbers = np.rint(np.clip(column, -last * width, last * width) / width)
     if last > len(column):
         bins, counts = np.unique(numbers.astype(np.int64), return_counts=True)

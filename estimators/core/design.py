@@ -10,13 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from estimators.core.rows import row_products
+
+if TYPE_CHECKING:
+    from estimators.core.columns import Columns
 
 Array = NDArray[np.float64]
 CACHED = 1 << 20
@@ -191,9 +194,9 @@ class Design:
         X = self.X
         return np.asarray(X[:, places].toarray() if sparse.issparse(X) else X.T[places].T, float)
 
-    def norms_of(self, columns: Array) -> Array:
+    def norms_of(self, columns: Columns) -> Array:
         """The l2 norms of the rows of some columns."""
-        return np.sqrt(row_products(columns, columns))
+        return np.sqrt(row_products(columns.block, columns.block))
 
     def squared_length(self, prediction: Array) -> float:
         """|X coef|^2, from what `predict` gives for coef."""

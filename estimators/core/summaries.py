@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from estimators.core.columns import Columns
 from estimators.core.design import Design, clipped_entries
 from minimax.methods.priors import SIGNS
 
@@ -127,9 +128,9 @@ class Signs(Drawn):
         """The largest magnitude of an entry."""
         return self.size
 
-    def norms_of(self, columns: Array) -> Array:
+    def norms_of(self, columns: Columns) -> Array:
         """The l2 norms of the rows of some columns."""
-        return np.broadcast_to(self.size * math.sqrt(columns.shape[1]), self.n)
+        return np.broadcast_to(self.size * math.sqrt(len(columns.places)), self.n)
 
     def clipped(self, bound: float) -> Design:
         """The records with entries clipped to [-bound, bound]."""

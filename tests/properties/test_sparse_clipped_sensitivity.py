@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from estimators import SparseResidualClippedRegression, sparse_phases
-from estimators.core import design, mechanisms, purse
+from estimators.core import columns, design, mechanisms, purse
 from estimators.core.mechanisms import Release
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from tests.effort import part
@@ -168,7 +168,7 @@ class Unclipped:
     [
         (design, "clipped_entries", lambda X, bound: X),
         (sparse_phases, "np", Unclipped()),
-        (sparse_phases, "shortening", lambda norms, bound: np.ones(norms.shape)),
+        (columns, "shortening", lambda norms, bound: np.ones(norms.shape)),
     ],
     ids=["entries", "residuals", "rows"],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from estimators.core.columns import Columns
 from estimators.core.design import Design
 from estimators.core.summaries import Signs
 from estimators.label_regression import LabelHardThresholding
@@ -38,7 +39,12 @@ def test_products_of_packed_signs_are_those_of_their_rows(d: int) -> None:
     assert signs.clipped(0.4).columns(np.arange(d)) == pytest.approx(np.clip(X, -0.4, 0.4))
     places = np.array([d - 1, 0])
     assert np.array_equal(signs.columns(places), X[:, places])
-    assert signs.norms_of(X[:, places]) == pytest.approx(np.linalg.norm(X[:, places], axis=1))
+    for length in (0.3, 2.0):
+        ours, theirs = (Columns(design, places, length) for design in (signs, whole))
+        assert signs.norms_of(ours) == pytest.approx(whole.norms_of(theirs))
+        assert (ours.shorten is None) == (theirs.shorten is None) == (length > 1)
+        assert ours.correlate(y) == pytest.approx(theirs.correlate(y), rel=1e-12)
+        assert ours.gram() == pytest.approx(theirs.gram(), rel=1e-12)
     coef, last = rng.standard_normal(d), np.eye(d)[d - 1]
     for one, other in (
         *((signs.predict(theta), X @ theta) for theta in (coef, last, np.zeros(d))),
