@@ -21,12 +21,9 @@ from table_data import TableData, encoded, scaled, with_intercept
 from table_schemas import TableSchema
 
 from estimators.baselines.regression import AdaptiveSufficientStatistics
-from estimators.baselines.statistics import (
-    from_half_vector,
-    half_vector,
-    statistics_sensitivity,
-)
+from estimators.baselines.statistics import statistics_sensitivity
 from estimators.core.mechanisms import gaussian
+from estimators.core.symmetric import flat, unflat
 from minimax.core.privacy import Approximate
 
 
@@ -75,9 +72,9 @@ def sufficient_statistics(task: Task, privacy: Approximate) -> np.ndarray:
     p, mu = task.Z.shape[1], privacy.to_gaussian().mu
     A = np.column_stack([task.Z, task.y])
     moved = statistics_sensitivity(math.hypot(task.schema.row_bound, 1.0), 1.0).gram
-    stacked = half_vector(A.T @ A)
+    stacked = flat(A.T @ A)
     noisy, entry = gaussian(stacked, l2_sensitivity=moved, scale=moved / mu, rng=task.rng(1))
-    G = from_half_vector(noisy, p + 1)
+    G = unflat(noisy, p + 1)
     values, vectors = np.linalg.eigh(G[:p, :p])
     values = np.maximum(values, 0.0) + entry.scale * math.sqrt(p)
     return np.asarray(vectors @ (vectors.T @ G[:p, p] / values))

@@ -14,7 +14,7 @@ from estimators.core.columns import Columns
 from estimators.core.design import Design
 from estimators.core.mechanisms import gumbel_top_k, k_norm
 from estimators.core.purse import Purse
-from estimators.core.second_moment import flat, unflat
+from estimators.core.symmetric import flat, unflat
 from estimators.regression import projected
 from minimax.core.calibration import noise_variance, selection_epsilon
 from minimax.core.privacy import Gaussian

@@ -15,6 +15,7 @@ from estimators.core.accounting import LedgerEntry
 from estimators.core.base import Array
 from estimators.core.design import Design
 from estimators.core.mechanisms import gaussian
+from estimators.core.symmetric import flat, unflat
 
 
 class Statistics(NamedTuple):
@@ -54,24 +55,6 @@ def statistics_sensitivity(row_bound: float, R: float) -> StatisticsNoise:
     """
     square = row_bound**2
     return StatisticsNoise(square, math.sqrt(2) * square, 2 * row_bound * R)
-
-
-def half_vector(matrix: Array) -> Array:
-    """The upper triangle of a symmetric matrix, off-diagonal entries times sqrt 2.
-
-    Its l2 norm is the matrix's Frobenius norm.
-    """
-    rows, columns = np.triu_indices(len(matrix))
-    return np.where(rows == columns, 1.0, math.sqrt(2)) * matrix[rows, columns]
-
-
-def from_half_vector(vector: Array, d: int) -> Array:
-    """The symmetric matrix with this `half_vector`."""
-    rows, columns = np.triu_indices(d)
-    out = np.zeros((d, d))
-    out[rows, columns] = vector / np.where(rows == columns, 1.0, math.sqrt(2))
-    out[columns, rows] = out[rows, columns]
-    return out
 
 
 def joint_sensitivity(weight: float, row_bound: float, R: float) -> float:
@@ -151,10 +134,10 @@ def joint_release(
     d = len(data.correlation)
     weight = joint_weight(d, row_bound, R)
     moved = joint_sensitivity(weight, row_bound, R)
-    stacked = np.concatenate([half_vector(data.gram), weight * data.correlation])
+    stacked = np.concatenate([flat(data.gram), weight * data.correlation])
     about = "X'X and weighted X'y, together"
     noisy, entry = gaussian(stacked, l2_sensitivity=moved, scale=moved / mu, rng=rng, about=about)
-    gram, correlation = from_half_vector(noisy[:-d], d), noisy[-d:] / weight
+    gram, correlation = unflat(noisy[:-d], d), noisy[-d:] / weight
     margin = operator_bound(d, failure) * entry.scale
     least = max(0.0, float(least_eigenvalue(gram)) - margin)
     scales = entry.scale, entry.scale / weight
@@ -174,7 +157,7 @@ def separate_releases(
     least, gram, correlation = (
         gaussian(value, l2_sensitivity=moved, scale=scale, rng=rng, about=about)
         for value, moved, scale, about in zip(
-            (least_eigenvalue(data.gram), half_vector(data.gram), data.correlation),
+            (least_eigenvalue(data.gram), flat(data.gram), data.correlation),
             moves,
             scales,
             ("smallest eigenvalue of X'X", "X'X", "X'y"),
@@ -182,7 +165,7 @@ def separate_releases(
         )
     )
     return NoisyStatistics(
-        from_half_vector(gram.value, d),
+        unflat(gram.value, d),
         correlation.value,
         max(0.0, float(least.value) - margin * scales.eigenvalue),
         scales.gram * math.sqrt(d * math.log(2 * d**2 / failure)),

@@ -9,6 +9,7 @@ import numpy as np
 
 from estimators.core.base import Array
 from estimators.core.purse import Purse
+from estimators.core.symmetric import flat, unflat
 
 
 class SecondMoment(NamedTuple):
@@ -88,17 +89,3 @@ def row_stretch(square: float, moment: SecondMoment, row_bound: float) -> float:
 def moment_floor(d: int, noise: float) -> float:
     """About half the norm of a symmetric matrix of noise: smaller eigenvalues are not seen."""
     return math.sqrt(2 * d) * noise
-
-
-def flat(matrix: Array) -> Array:
-    """The upper triangle, off the diagonal times sqrt(2): its norm is that of the matrix."""
-    rows, columns = np.triu_indices(len(matrix))
-    return matrix[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2))
-
-
-def unflat(values: Array, d: int) -> Array:
-    """The symmetric matrix of `flat`."""
-    rows, columns = np.triu_indices(d)
-    matrix = np.zeros((d, d))
-    matrix[rows, columns] = values / np.where(rows == columns, 1.0, math.sqrt(2))
-    return matrix + np.triu(matrix, 1).T

@@ -17,7 +17,7 @@ from scipy import linalg, special
 
 from estimators.core.base import Array
 from estimators.core.purse import Purse
-from estimators.core.second_moment import flat, unflat
+from estimators.core.symmetric import flat, unflat
 from estimators.tables.found_frame import LEVEL_PART, found_frame
 from estimators.tables.frame import ColumnFrame, Image, Rows, longest_row
 from estimators.tables.lengths import length_counts, released_quantile, shortened, squared_lengths

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from estimators.core.base import Array
 from estimators.core.purse import ONE_DEVIATION, Purse
-from estimators.core.second_moment import flat, unflat
+from estimators.core.symmetric import flat, unflat
 from estimators.tables.found_frame import found_frame
 from estimators.tables.frame import longest_row
 from estimators.tables.lengths import released_quantile

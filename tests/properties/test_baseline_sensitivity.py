@@ -25,14 +25,10 @@ from estimators.baselines.regression import (
     joint_gram,
 )
 from estimators.baselines.sparse_regression import PrivateFrankWolfe, TwoStageRegression
-from estimators.baselines.statistics import (
-    clipped_statistics,
-    half_vector,
-    joint_weight,
-    least_eigenvalue,
-)
+from estimators.baselines.statistics import clipped_statistics, joint_weight, least_eigenvalue
 from estimators.core.design import Design
 from estimators.core.mechanisms import Release, gumbel_top_k
+from estimators.core.symmetric import flat
 from minimax.core.privacy import Approximate, Pure, ZeroConcentrated
 from tests.effort import part
 from tests.strategies import Data, neighbouring_rows, neighbours
@@ -57,7 +53,7 @@ def bounded(data: Data) -> Data:
 def statistics_moves(pair: tuple[Data, Data], bound: float, R: float) -> list[float]:
     """How far the three released statistics move, and the joint one."""
     here, there = (clipped_statistics(*bounded(data), bound, R) for data in pair)
-    matrix = float(np.linalg.norm(half_vector(here.gram) - half_vector(there.gram)))
+    matrix = float(np.linalg.norm(flat(here.gram) - flat(there.gram)))
     vector = float(np.linalg.norm(here.correlation - there.correlation))
     weight = joint_weight(pair[0][0].shape[1], bound, R)
     least = abs(float(least_eigenvalue(here.gram) - least_eigenvalue(there.gram)))

@@ -13,15 +13,10 @@ from estimators.baselines.regression import (
     AdaptiveSufficientStatistics,
     JohnsonLindenstraussRegression,
 )
-from estimators.baselines.statistics import (
-    from_half_vector,
-    half_vector,
-    joint_sensitivity,
-    joint_weight,
-    operator_bound,
-)
+from estimators.baselines.statistics import joint_sensitivity, joint_weight, operator_bound
 from estimators.core.accounting import compose
 from estimators.core.design import MOST_GRAM_BYTES, check_gram_fits
+from estimators.core.symmetric import flat, unflat
 from minimax.core.privacy import Approximate, Gaussian, SpendablePrivacy, ZeroConcentrated
 from tests.effort import part
 
@@ -38,11 +33,11 @@ def regression() -> Data:
     return X, X @ beta + math.sqrt(0.1) * source.standard_normal(n), beta
 
 
-def test_half_vectors_keep_the_norm() -> None:
+def test_flats_keep_the_norm() -> None:
     A = np.random.default_rng(6).standard_normal((4, 4))
     A = A + A.T
-    assert np.linalg.norm(half_vector(A)) == pytest.approx(np.linalg.norm(A))
-    np.testing.assert_allclose(from_half_vector(half_vector(A), 4), A)
+    assert np.linalg.norm(flat(A)) == pytest.approx(np.linalg.norm(A))
+    np.testing.assert_allclose(unflat(flat(A), 4), A)
 
 
 # --- the joint release
@@ -103,7 +98,7 @@ def test_the_noise_has_no_larger_eigenvalue_than_the_bound(d: int) -> None:
     """Exceeded with a chance of at most 0.05 in 2000 draws; the mean alone is exceeded often."""
     rng = np.random.default_rng(d)
     noise = rng.standard_normal((2000, d * (d + 1) // 2))
-    largest = np.array([np.linalg.eigvalsh(from_half_vector(z, d))[-1] for z in noise])
+    largest = np.array([np.linalg.eigvalsh(unflat(z, d))[-1] for z in noise])
     assert np.mean(largest > operator_bound(d, 0.05)) <= 0.05
     assert np.mean(largest) <= math.sqrt(2 * d)
     assert np.mean(largest > 0.8 * math.sqrt(2 * d)) > 0.05  # the bound is not loose

@@ -12,7 +12,7 @@ from scipy import sparse
 from estimators import ResidualClippedRegression
 from estimators.core.design import Design
 from estimators.core.mechanisms import bisected_quantile
-from estimators.core.second_moment import flat, unflat
+from estimators.core.symmetric import flat, unflat
 from minimax.core.calibration import Allowance
 from minimax.core.privacy import Approximate, Gaussian, Pure, SpendablePrivacy, ZeroConcentrated
 from minimax.problems.regression.problem import RegressionProblem
