@@ -393,6 +393,6 @@ def ball_clipped_sum(X: Array, centre: Array, radius: float) -> Array:
     return out
 
 
-def _chunks(X: Array, bytes_per_chunk: int = 1 << 18) -> Iterator[Array]:
+def _chunks(X: Array, bytes_per_chunk: int = 1 << 19) -> Iterator[Array]:
     rows = max(1, bytes_per_chunk // (8 * max(1, X.shape[1])))
     return (X[i : i + rows] for i in range(0, len(X), rows))

@@ -14,6 +14,7 @@ import numpy as np
 from verify.plotting import (
     AXIS_TITLES,
     fill_band,
+    load_matplotlib,
     new_figure,
     panels,
     plain_values,
@@ -36,6 +37,7 @@ def write_plots(folder: Path, found: Run, jobs: int = 1) -> list[Path]:
     """A figure per claim with a fitted slope, the finding in log d, records against labels."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = list(_figures(found))
+    load_matplotlib()
     with closing(Processes(jobs)) as workers:
         written = dict(workers.completed(partial(_write, folder), figures))
     return [path for _, path in sorted(written.items()) if path is not None]

@@ -52,7 +52,8 @@ class Results:
         """The result with this key, if it is there and whole."""
         if self.folder is None or self.fresh:
             return None
-        path = self._path(key)
+        whole = self._whole(key)
+        path = self._path_of(whole)
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -63,7 +64,7 @@ class Results:
         try:
             stored = json.loads(text)
             value = stored["value"]
-            if stored["key"] != self._whole(key) or stored["digest"] != _digest(value):
+            if stored["key"] != whole or stored["digest"] != _digest(json.dumps(value)):
                 raise ValueError("its digest is another")
             found = decode(value)
         except (ValueError, KeyError, TypeError) as error:
@@ -76,10 +77,12 @@ class Results:
         """Write a result. A disk that is full ends the keeping, and not the run."""
         if self.folder is None:
             return
-        whole = {"key": self._whole(key), "digest": _digest(value), "value": value}
-        text = json.dumps(whole)
+        whole, written = self._whole(key), json.dumps(value)
+        head = json.dumps({"key": whole, "digest": _digest(written)})
+        text = f'{head[:-1]}, "value": {written}}}'  # which is long, and written once
         try:
-            write_whole(self._path(key), lambda path: path.write_text(text, encoding="utf-8"))
+            path = self._path_of(whole)
+            write_whole(path, lambda path: path.write_text(text, encoding="utf-8"))
         except OSError as error:
             self.tell(f"results are no longer kept in {self.folder}: {error.strerror}")
             self.folder = None
@@ -94,13 +97,13 @@ class Results:
         plain: dict[str, object] = json.loads(json.dumps(whole))
         return plain
 
-    def _path(self, key: Key) -> Path:
+    def _path_of(self, whole: Mapping[str, object]) -> Path:
         assert self.folder is not None
-        return self.folder / f"{_digest(self._whole(key))[:40]}.json"
+        return self.folder / f"{_digest(json.dumps(whole, sort_keys=True))[:40]}.json"
 
 
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def open_results(

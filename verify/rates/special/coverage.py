@@ -58,7 +58,7 @@ Rng = np.random.Generator
 CLAIM = "coverage"
 TOLERANCE = {0.9: 0.03, 0.99: 0.01}
 """How far from a level coverage may be."""
-TRIALS = {"quick": 4_000, "standard": 12_000, "full": 48_000}
+TRIALS = {"quick": 3_000, "standard": 12_000, "full": 48_000}
 LEFT_OUT = "privacy noise left out"
 
 
