@@ -120,7 +120,10 @@ def is_symbolic(*values: Number) -> bool:
 
 def library(*values: Number) -> Library:
     """The functions for these values: sympy's if one is symbolic, else a ball's, or mpmath's."""
-    if len(values) == 1 and type(values[0]) is float:  # searches ask often
+    for value in values:  # searches ask often
+        if type(value) is not float:
+            break
+    else:
         return FLOATS
     kinds = set(map(type, values))
     if kinds <= PLAIN:

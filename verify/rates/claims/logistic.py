@@ -109,7 +109,8 @@ def claims() -> list[Claim]:
                 {**SMALL, "rho": 2e-6},
                 {"n": 1e16, "d": 1e4, "radius": 1.0, "rho": 1e-14},
                 ("n", "d", "rho"),
-                weight=3,
+                weight=2,
+                fits=2,
             ),
             Sweep(
                 "statistics",

@@ -101,7 +101,7 @@ def _as_published(model: type[Privacy], point: Point, weight: float = 1) -> Clai
     return _tracing(
         f"{model.name}/Algorithm 3.1",
         model,
-        (Sweep("privacy", {**UNIT, **point}, weight=weight, fits=4),),
+        (Sweep("privacy", {**UNIT, **point}, weight=weight, fits=2),),
         estimator_at=_algorithm_3_1(model),
         estimator="NoisyMean (R='theory')",
     )
@@ -162,9 +162,9 @@ PURE_SWEEP = Sweep(
     {**LONGER, "epsilon": 0.5},
     {**ASYMPTOTIC, "epsilon": 1e-3},
     ("n", "epsilon"),
-    fits=4,
+    fits=2,
 )
-GDP_SWEEP = Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu"))
+GDP_SWEEP = Sweep("privacy", {**BASE, "mu": 0.3}, {**ASYMPTOTIC, "mu": 1e-3}, ("n", "mu"), fits=2)
 
 
 def _tracing_claims() -> list[Claim]:
@@ -178,7 +178,7 @@ def _tracing_claims() -> list[Claim]:
                     APPROXIMATE,
                     {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
                     ("n", "d", "epsilon"),
-                    fits=4,
+                    fits=2,
                 ),
             ),
         ),
@@ -186,7 +186,7 @@ def _tracing_claims() -> list[Claim]:
             "zCDP",
             ZeroConcentrated,
             (
-                Sweep("privacy", ZCDP, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
+                Sweep("privacy", ZCDP, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho"), fits=2),
                 Sweep(
                     "statistics",
                     {**UNIT, "n": 2000, "d": 40, "rho": 200.0},
@@ -236,7 +236,8 @@ def _other_claims() -> list[Claim]:
                 PACKED,
                 {**UNIT, "n": 1e20, "d": 1e4, "epsilon": 1e-2},
                 ("n", "d", "epsilon"),
-                weight=7,
+                weight=2,
+                fits=2,
             ),
         ),
         _other(
@@ -253,7 +254,7 @@ def _other_claims() -> list[Claim]:
             _best_tracing(Approximate),
             "KarwaVadhanMean",
             _karwa_vadhan(Approximate),
-            Sweep("privacy", {**UNIT, **PUBLISHED}, weight=0.2, fits=2),
+            Sweep("privacy", {**UNIT, **PUBLISHED}, weight=0.2),
         ),
     ]
 
@@ -261,7 +262,7 @@ def _other_claims() -> list[Claim]:
 def _bounded_claims() -> list[Claim]:
     sweeps: dict[type[Privacy], tuple[Sweep, ...]] = {
         ZeroConcentrated: (
-            Sweep("privacy", ZCDP, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho")),
+            Sweep("privacy", ZCDP, {**ASYMPTOTIC, "rho": 1e-6}, ("n", "d", "rho"), fits=2),
             Sweep(
                 "statistics",
                 {**UNIT, "n": 2000, "d": 40, "rho": 5.0},
@@ -278,7 +279,7 @@ def _bounded_claims() -> list[Claim]:
                 {**APPROXIMATE, "n": 4500},
                 {**ASYMPTOTIC, "epsilon": 1e-3, "delta": 1e-30},
                 ("n", "epsilon"),
-                fits=4,
+                fits=2,
             ),
         ),
         Gaussian: (GDP_SWEEP,),
@@ -288,7 +289,7 @@ def _bounded_claims() -> list[Claim]:
         {**UNIT, "n": 8000, "d": 200, "epsilon": 0.22, "delta": 1e-9},
         {**UNIT, "n": 1e12, "d": 1e8, "epsilon": 1e-3, "delta": 1e-60},
         ("n", "d", "epsilon"),
-        fits=4,
+        fits=2,
     )
     return [
         *(_bounded("tracing", model, _bounded_tracing(model), *sweeps[model]) for model in sweeps),

@@ -96,14 +96,14 @@ def claims() -> list[Claim]:
     return [
         _tracing(
             ZeroConcentrated,
-            Sweep("privacy", {**BASE, "rho": 1e-4}, weight=2),
+            Sweep("privacy", {**BASE, "rho": 1e-4}, fits=2),
             # With fewer records the first phases are a part of the risk, and it falls faster.
             Sweep(
                 "privacy",
                 {**BASE, "n": 100_000, "rho": 7e-5},
                 {**ASYMPTOTIC, "rho": 1e-14},
                 ("n", "d", "rho"),
-                weight=2,
+                fits=2,
             ),
             Sweep(
                 "statistics",
@@ -116,7 +116,7 @@ def claims() -> list[Claim]:
         _tracing(Approximate, Sweep("privacy", approximate, weight=2, control_weight=2)),
         _tracing(
             Gaussian,
-            Sweep("privacy", {**BASE, "mu": 0.014}, {**ASYMPTOTIC, "mu": 1e-7}, ("mu",), weight=2),
+            Sweep("privacy", {**BASE, "mu": 0.014}, {**ASYMPTOTIC, "mu": 1e-7}, ("mu",), fits=2),
         ),
         _tracing(
             Pure,
@@ -132,7 +132,7 @@ def claims() -> list[Claim]:
                 approximate,
                 {**ASYMPTOTIC, "epsilon": 1e-7, "delta": 1e-60},
                 ("epsilon",),
-                weight=3,
+                fits=2,
             ),
         ),
         Claim(

@@ -88,9 +88,9 @@ def claims() -> list[Claim]:
             _gumbel(ZeroConcentrated),
             # In d the bound is constant, and the risk grows like d^.22 here as selection does: it
             # takes more trials to see that this is within the tolerance.
-            Sweep("privacy", base, deep, ("d",), weight=6, base_weight=1, fits=4),
-            Sweep("privacy", base, deep, ("s",), weight=2, base_weight=1, fits=4),
-            Sweep("privacy", base, deep, ("n", "rho"), fits=4),
+            Sweep("privacy", base, deep, ("d",), weight=6, base_weight=1, fits=2),
+            Sweep("privacy", base, deep, ("s",), weight=2, base_weight=1, fits=2),
+            Sweep("privacy", base, deep, ("n", "rho"), fits=2),
         ),
         _claim(
             "known support/approximate",
@@ -105,7 +105,7 @@ def claims() -> list[Claim]:
                 ("epsilon",),
                 weight=2,
                 base_weight=1,
-                fits=4,
+                fits=2,
             ),
         ),
         _claim(
