@@ -341,7 +341,12 @@ def bisected_quantile(
             scale = math.sqrt(queries) / float(privacy.mu())
             noisy, entry = gaussian(count, l2_sensitivity=1.0, scale=scale, rng=rng, about=about)
         bottom, top = (bottom, middle) if noisy[0] >= 0 else (middle, top)
-    return Release(math.exp((bottom + top) / 2), replace(entry, count=queries))
+    return Release(math.exp((bottom + top) / 2), _counted(entry, queries))
+
+
+@lru_cache(maxsize=256)
+def _counted(entry: LedgerEntry, count: int) -> LedgerEntry:
+    return replace(entry, count=count)
 
 
 def counts_below(
@@ -389,12 +394,11 @@ def propose_test_release(
         raise ValueError(f"delta must be below 1/2, got {delta!r}")
     threshold = 1 + math.log(1 / (2 * delta)) / epsilon
     passed = bool(with_laplace(distance, 1 / epsilon, rng) > threshold)
-    entry = LedgerEntry(
-        "propose-test-release",
-        1.0,
-        "count",
-        1 / epsilon,
-        (Approximate(epsilon, delta),),
-        about=about,
-    )
-    return Release(passed, entry)
+    return Release(passed, _test_entry(epsilon, delta, about))
+
+
+@lru_cache(maxsize=256)
+def _test_entry(epsilon: float, delta: float, about: str) -> LedgerEntry:
+    """The same for many calls: it depends on their numbers alone."""
+    guarantee = Approximate(epsilon, delta)
+    return LedgerEntry("propose-test-release", 1.0, "count", 1 / epsilon, (guarantee,), about=about)
