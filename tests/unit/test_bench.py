@@ -171,3 +171,16 @@ def test_the_bench_runs_every_theorem() -> None:
     assert len(rows) == 5
     assert all(min(row[1:4]) > 0 for row in rows)
     assert all(row.theorem != 1 for row in rows)
+
+
+def test_the_bench_of_scaling_waits_for_the_last_piece_of_a_look() -> None:
+    bench = loaded("scaling")
+    looks = [[2.0, 1.0, 1.0], [1.0]]
+    assert bench.times_as_fast(looks, 1) == 1
+    assert bench.times_as_fast(looks, 2) == pytest.approx(5 / 3)
+    assert bench.times_as_fast(looks, 64) == pytest.approx(5 / 3)
+    assert bench.times_as_fast([[1.0, 1.0, 2.0]], 2) == pytest.approx(4 / 3)  # not longest first
+    found = bench.pieces("bounded-mean/tracing/GDP")
+    assert len(found.looks) > 1
+    assert min(map(min, found.looks)) > 0
+    assert found.besides > 0
