@@ -7,6 +7,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from typing import NoReturn, TypeVar
 
 from rich.console import Console
@@ -63,6 +64,11 @@ def leave(main: Callable[[], int]) -> NoReturn:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
+
+
+def leave_from(module: str) -> NoReturn:
+    """Run the `main` of a module and leave; Ctrl-C while the module is loaded is heeded too."""
+    leave(lambda: int(import_module(module).main()))
 
 
 def track(items: Iterable[T], console: Console | None, what: str, total: int) -> Iterator[T]:

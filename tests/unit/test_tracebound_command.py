@@ -108,23 +108,33 @@ def test_verify_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"verify.proofs", "verify.channels"} <= set(told)
 
 
-INTERRUPTED_AT = """-c import sys
-from tracebound.__main__ import script
+INTERRUPTED_AT = """-c import runpy, sys
 class Interrupts:
     def find_spec(self, name, *_):
         if name == "{name}":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupts())
-script()"""
+runpy.run_module("{module}", run_name="__main__", alter_sys=True)"""
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "told"),
-    [("rich.console", 130, "interrupted before anything was begun\n"), ("nowhere", 0, "")],
+    ("module", "name", "code", "told"),
+    [
+        ("tracebound", "rich.console", 130, "interrupted before anything was begun\n"),
+        ("tracebound", "nowhere", 0, ""),
+        (
+            "verify.rates",
+            "verify.rates.command",
+            130,
+            "interrupted: no file was left half-written\n",
+        ),
+        ("verify.rates", "nowhere", 0, ""),
+    ],
 )
 def test_ctrl_c_while_the_command_is_still_loading(
-    name: str, code: int, told: str, tmp_path: Path
+    module: str, name: str, code: int, told: str, tmp_path: Path
 ) -> None:
     """One line, and none without it."""
-    found = called(tmp_path, "--version", start=INTERRUPTED_AT.format(name=name))
+    start = INTERRUPTED_AT.format(module=module, name=name)
+    found = called(tmp_path, "--help", start=start)
     assert (found.returncode, found.stderr) == (code, told)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from verify.console import leave
-from verify.proofs import main
+from verify.console import leave_from
 
 if __name__ == "__main__":
-    leave(main)
+    leave_from("verify.proofs.command")
