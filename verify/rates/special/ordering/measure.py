@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 TUNING_SHARE = 0.4
 """Tuning trials relative to the others."""
-FIRST_SHARE = 0.4
-"""Tuning trials in which every option is tried, relative to all of them."""
-GOES_ON = 1 / 3
-"""The part of a method's options, the best so far, that is tried in the others as well."""
 
 
 def intervals(chosen: Sequence[Experiment] | None = None) -> int:
@@ -103,22 +99,19 @@ def _by_size(fits: Sequence[Fit]) -> list[list[int]]:
     return list(groups.values())
 
 
-Plan = tuple[Experiment, Sequence[Fit]]
-
-
 def _run(
-    plans: Sequence[Plan],
-    trials_of: Callable[[Experiment], range],
+    plans: Sequence[tuple[Experiment, Sequence[Fit]]],
+    trials: float,
     seed: int,
     name: str,
     workers: Processes,
 ) -> list[list[list[Outcome]]]:
-    """For each plan, each of its fits in order, the outcomes of its experiment's trials."""
+    """For each plan, each of its fits in order, the outcomes of all trials."""
     tasks = [
         (k, group, t)
         for k, (experiment, fits) in enumerate(plans)
         for group in _by_size(fits)
-        for t in trials_of(experiment)
+        for t in range(max(2, math.ceil(trials * experiment.weight)))
     ]
 
     def outcomes_of(task: tuple[int, list[int], int]) -> list[Outcome]:
@@ -148,8 +141,11 @@ def measure(
     todo = experiments() if chosen is None else tuple(chosen)
     every = [(e, [Fit(p, m, o) for p in e.points for m in e.methods for o in m.grid]) for e in todo]
     with threadpool_limits(limits=1), closing(Processes(jobs)) as workers:
-        plans = _tuned(every, profile_trials * TUNING_SHARE, seed, workers)
-        tested = _run(plans, lambda e: range(_count(e, profile_trials)), seed, "test", workers)
+        tuned = _run(every, profile_trials * TUNING_SHARE, seed, "tuning", workers)
+        plans = [
+            (e, _best(e, fits, outcomes)) for (e, fits), outcomes in zip(every, tuned, strict=True)
+        ]
+        tested = _run(plans, profile_trials, seed, "test", workers)
     ordering = Ordering([], [], [])
     for (experiment, fits), outcomes in zip(plans, tested, strict=True):
         _tell(ordering, experiment, list(zip(fits, outcomes, strict=True)), alpha, seed)
@@ -183,50 +179,17 @@ def _tell(
         ordering.claims.append(Tally.of(pair, [gap.verdict for gap in gaps]))
 
 
-def _count(experiment: Experiment, trials: float) -> int:
-    return max(2, math.ceil(trials * experiment.weight))
-
-
-def _tuned(every: Sequence[Plan], trials: float, seed: int, workers: Processes) -> list[Plan]:
-    """For each point and method the options with the smallest mean error, of those that were among
-    the best in the first trials."""
-
-    def first(e: Experiment) -> range:
-        return range(max(2, math.ceil(FIRST_SHARE * _count(e, trials))))
-
-    def others(e: Experiment) -> range:
-        return range(len(first(e)), _count(e, trials))
-
-    going: list[Plan] = []
-    before: list[list[list[float]]] = []
-    for (e, fits), outcomes in zip(every, _run(every, first, seed, "tuning", workers), strict=True):
-        errors = _errors(outcomes)
-        kept = _leaders(fits, errors, GOES_ON)
-        going.append((e, [fits[place] for place in kept]))
-        before.append([errors[place] for place in kept])
-    found: list[Plan] = []
-    more = _run(going, others, seed, "tuning", workers)
-    for (e, fits), earlier, outcomes in zip(going, before, more, strict=True):
-        errors = [a + b for a, b in zip(earlier, _errors(outcomes), strict=True)]
-        found.append((e, [fits[place] for place in _leaders(fits, errors, 0.0)]))
-    return found
-
-
-def _errors(outcomes: Sequence[Sequence[Outcome]]) -> list[list[float]]:
-    return [[outcome.error for outcome in of_fit] for of_fit in outcomes]
-
-
-def _leaders(fits: Sequence[Fit], errors: Sequence[Sequence[float]], part: float) -> list[int]:
-    """The places, in order, of the best part of each point's and method's options, or of the best
-    one: by mean error."""
-    groups: dict[tuple[Setting, str], list[int]] = {}
-    for place, fit in enumerate(fits):
-        groups.setdefault((fit.point, fit.method.name), []).append(place)
-    kept: list[int] = []
-    for places in groups.values():
-        ranked = sorted(places, key=lambda place: float(np.mean(errors[place])))
-        kept += ranked[: max(1, math.ceil(part * len(places)))]
-    return sorted(kept)
+def _best(
+    experiment: Experiment, fits: Sequence[Fit], outcomes: Sequence[Sequence[Outcome]]
+) -> list[Fit]:
+    """For each point and method the options with the smallest mean error."""
+    means = [float(np.mean([o.error for o in of_fit])) for of_fit in outcomes]
+    best: dict[tuple[Setting, str], tuple[float, Fit]] = {}
+    for fit, mean in zip(fits, means, strict=True):
+        key = fit.point, fit.method.name
+        if key not in best or mean < best[key][0]:
+            best[key] = mean, fit
+    return [best[p, m.name][1] for p in experiment.points for m in experiment.methods]
 
 
 def _row(
