@@ -26,7 +26,8 @@ Histogram = tuple[NDArray[np.int64], NDArray[np.int64]]
 def bin_counts(column: Array, sigma: float, last: int) -> Histogram:
     """Records per bin of width sigma centred at k sigma, |k| <= last; the end bins are unbounded.
 
-    A record's bin depends on that record alone, so replacing it moves one unit at most.
+    A record's bin depends on that record alone, so replacing it moves one unit at most. (One on a
+    border is in either bin: which one depends on `last`.)
     """
     width = np.float64(sigma)
     if last <= FEW_BINS:

@@ -53,9 +53,9 @@ def laplace(
     Privacy: the log density ratio is at most |shift|_1 / scale. Source: CWZ19: Example 2.1.
     """
     check_positive(l1_sensitivity=l1_sensitivity, epsilon=epsilon)
-    scale = l1_sensitivity / epsilon
+    scale = float(l1_sensitivity) / float(epsilon)
     noisy = with_laplace(value, scale, rng)
-    return Release(noisy, _laplace_entry(l1_sensitivity, epsilon, about))
+    return Release(noisy, _laplace_entry(float(l1_sensitivity), float(epsilon), about))
 
 
 @lru_cache(maxsize=256)
@@ -88,7 +88,7 @@ def gaussian(
     """value + N(0, scale^2) on each coordinate: exactly (l2_sensitivity / scale)-GDP."""
     check_positive(l2_sensitivity=l2_sensitivity, scale=scale)
     noisy = with_gaussian(value, scale, rng)
-    return Release(noisy, _gaussian_entry(l2_sensitivity, scale, about))
+    return Release(noisy, _gaussian_entry(float(l2_sensitivity), float(scale), about))
 
 
 @lru_cache(maxsize=256)
@@ -394,7 +394,7 @@ def propose_test_release(
         raise ValueError(f"delta must be below 1/2, got {delta!r}")
     threshold = 1 + math.log(1 / (2 * delta)) / epsilon
     passed = bool(with_laplace(distance, 1 / epsilon, rng) > threshold)
-    return Release(passed, _test_entry(epsilon, delta, about))
+    return Release(passed, _test_entry(float(epsilon), float(delta), about))
 
 
 @lru_cache(maxsize=256)

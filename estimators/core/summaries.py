@@ -106,12 +106,6 @@ class Signs(Drawn):
         self.n, self.d = packed.shape[1], d
         self.norms = np.broadcast_to(size * math.sqrt(d), self.n)
 
-    @classmethod
-    def of(cls, X: Array) -> Signs:
-        """The rows of an array, whose entries are of one size."""
-        packed = np.packbits(X > 0, axis=1).T.astype(np.intp, order="C")
-        return cls(packed, X.shape[1], float(np.abs(X).max()))
-
     @cached_property
     def X(self) -> Array:
         """The rows as an array, for what is not asked often."""

@@ -36,7 +36,10 @@ def triangle(d: int) -> Triangle:
 
 def _triangle(d: int) -> Triangle:
     rows, columns = np.triu_indices(d)
-    return rows, columns, np.where(rows == columns, 1.0, math.sqrt(2))
+    factors = np.where(rows == columns, 1.0, math.sqrt(2))
+    for kept in (rows, columns, factors):  # by all who ask
+        kept.flags.writeable = False
+    return rows, columns, factors
 
 
 _kept_triangle = lru_cache(maxsize=64)(_triangle)

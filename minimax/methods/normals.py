@@ -33,8 +33,9 @@ def standard_normals(
 ) -> Array:
     """Independent N(0, 1) numbers; in the place of what `out` holds, if it is given."""
     X = np.empty(shape) if out is None else out
-    if not X.flags.c_contiguous:
-        raise ValueError("out must be contiguous, row by row")
+    asked = (shape,) if isinstance(shape, int) else shape
+    if not (X.shape == asked and X.dtype == float and X.flags.c_contiguous):
+        raise ValueError(f"out must hold doubles of shape {asked}, contiguous row by row")
     if X.size <= FEW:
         return rng.standard_normal(X.shape, out=X)
     numbers = X.reshape(-1)

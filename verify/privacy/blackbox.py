@@ -213,13 +213,13 @@ def search(
     done, stopped = 0, "releases used"
     try:
         tell(f"{subject.name}: a look at {len(asked)} pairs, {stages[0][1]} releases a side")
-        looked = [_drawn(each, subject, stages[0][1], clock) for each in asked]
-        layout, told = _first_look(looked, lambda: _asked_again(subject, neighbours, seed))
+        looked, left = _looked(asked, subject, stages, clock)
+        layout, told = _first_look(looked)
         notices += told or _of_noise(subject, neighbours[0], seed)
         for each, sides in zip(asked, looked, strict=True):
             each.take(layout.pair(sides))
-        done = 1
-        for count, batch in [*stages[1:], *further]:
+        done = len(stages) - len(left)
+        for count, batch in [*left, *further]:
             if done >= len(stages) and not leads(asked, claim):
                 break
             for each in asked:
@@ -290,8 +290,8 @@ NOT_READ = (
     "releases hold objects that cannot be looked into ({}): give out numbers, texts, arrays, or"
     " lists and dicts of them"
 )
-AGAIN = 500
-"""Further releases a side of each pair if all that was seen was nothing."""
+LOOKED = 500
+"""Releases a side of each pair that are looked at, for as long as they are nothing."""
 NOTHING = "mechanism returns nothing (None) on every data set that was tried"
 
 
@@ -315,22 +315,35 @@ def _drawn(
     return sides
 
 
-def _asked_again(subject: Subject, neighbours: Sequence[Neighbours], seed: int) -> list[Outcome]:
-    """More releases on every pair."""
-    rng = np.random.default_rng(seed)
-    sides = [subject.draw(pair.first, pair.second, AGAIN, rng) for pair in neighbours]
-    return [outcome for pair in sides for side in pair for outcome in side]
+def _looked(
+    asked: Sequence[Asked], subject: Subject, stages: Sequence[tuple[int, int]], clock: Clock
+) -> tuple[list[tuple[list[Outcome], list[Outcome]]], list[tuple[int, int]]]:
+    """A look at all pairs, and the stages that are left.
+
+    Where it shows nothing, stages are spent on looking on: some mechanisms give out something once
+    in a hundred times.
+    """
+    (_, batch), *left = stages
+    looked = [_drawn(each, subject, batch, clock) for each in asked]
+    while len(left) > 1 and len(looked[0][0]) < LOOKED and _forms(looked) == {"None"}:
+        count, batch = left.pop(0)
+        for each, sides in zip(asked, looked, strict=True):
+            more = _drawn(each, subject, count * batch // len(asked), clock)
+            for side, new in zip(sides, more, strict=True):
+                side += new
+    return looked, left
+
+
+def _forms(looked: Sequence[tuple[list[Outcome], list[Outcome]]]) -> set[str]:
+    return {outcome.form for sides in looked for side in sides for outcome in side}
 
 
 def _first_look(
-    fresh: Sequence[tuple[list[Outcome], list[Outcome]]], again: Callable[[], list[Outcome]]
+    fresh: Sequence[tuple[list[Outcome], list[Outcome]]],
 ) -> tuple[Layout, list[str]]:
-    """The layout of the releases; raises if there are none to speak of, which is looked at again:
-    some mechanisms give out something once in a hundred times."""
+    """The layout of the releases, and what to tell of them; raises if there are none."""
     everything = [outcome for sides in fresh for side in sides for outcome in side]
-    if all(outcome.form == "None" for outcome in everything):
-        everything += again()
-    forms = {outcome.form for outcome in everything}
+    forms = _forms(fresh)
     if all(form.startswith("raises ") for form in forms):
         example = min(forms)[:300].removeprefix("raises ")
         raise CannotAudit(f"mechanism raises on every data set that was tried: {example}")

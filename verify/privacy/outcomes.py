@@ -12,12 +12,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import cache, partial
 from itertools import islice
-from numbers import Complex, Real
+from numbers import Complex, Integral, Real
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
@@ -165,8 +165,8 @@ def outcome_of(release: Any) -> Outcome:
     if type(release) is float and math.isfinite(release):  # the common cases, fast
         return Outcome((release,), "#")
     if type(release) in (list, tuple) and PLAIN.issuperset(map(type, release)):
-        found = tuple(map(float, release))
-        if math.isfinite(sum(found)):
+        found = tuple(map(_as_float, release))
+        if math.isfinite(sum(found)) and found == tuple(release):
             return Outcome(found, _flat_form(len(found)))
     if type(release) is np.ndarray and release.ndim == 1 and release.dtype == float:
         found = tuple(release.tolist())
@@ -203,15 +203,17 @@ def _read(value: Any, numbers: list[float | None]) -> str:
     """
     kind = type(value)  # the common ones first: this is most of what an audit does
     if kind in PLAIN:
-        return _number(float(value), numbers)
+        return _number(value, numbers)
     if value is None:
         numbers.append(None)
         return "None"
     if kind is list or kind is tuple:
         return "[" + ", ".join([_read(inner, numbers) for inner in value]) + "]"
-    if isinstance(value, (np.bool_, Real, Decimal)):
-        return _number(float(value), numbers)
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+    if isinstance(value, (Integral, np.bool_)):
+        return _number(int(value), numbers)
+    if isinstance(value, (Real, Decimal)):
+        return _number(value, numbers)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and _fit_floats(value):
         return _array(value.astype(float), numbers)
     if isinstance(value, Mapping):
         return _named(list(value.items()), numbers)
@@ -239,10 +241,8 @@ def _object(value: Any, numbers: list[float | None]) -> str:
         return f"{kind} {value.name} {_read(value.value, numbers)}"
     if isinstance(value, Complex):
         return f"{kind} {_read([value.real, value.imag], numbers)}"
-    if isinstance(value, timedelta):
-        return f"{kind} {_read(value.total_seconds(), numbers)}"
-    if isinstance(value, date) and value == value:  # what is no time differs from itself
-        return f"{kind} {_read(_seconds(value), numbers)}"
+    if isinstance(value, (date, time, timedelta)) and value == value:  # not so if it is no time
+        return f"{kind} {_read(_nanoseconds(value), numbers)}{_zone(value, numbers)}"
     if not (isinstance(value, FUNCTIONS) or id(value) in _inside):
         _inside.append(id(value))
         try:
@@ -260,11 +260,31 @@ _inside: list[int] = []
 """The objects that are being read: one that holds itself is not read again."""
 
 
-def _seconds(moment: date) -> float:
-    """Since the first day of the calendar."""
-    names = {"hour": 3600, "minute": 60, "second": 1, "microsecond": 1e-6, "nanosecond": 1e-9}
-    parts = (unit * getattr(moment, name, 0) for name, unit in names.items())
-    return 86400.0 * (moment.toordinal() - 1) + sum(parts)
+UNITS = {
+    "days": 86_400 * 10**9,
+    "hour": 3_600 * 10**9,
+    "minute": 60 * 10**9,
+    "second": 10**9,
+    "seconds": 10**9,
+    "microsecond": 1_000,
+    "microseconds": 1_000,
+    "nanosecond": 1,
+    "nanoseconds": 1,
+}
+"""Parts of a moment or of a span of time, in nanoseconds."""
+
+
+def _nanoseconds(moment: date | time | timedelta) -> int:
+    """Those of a span, of a day, or since the first day of the calendar."""
+    days = moment.toordinal() - 1 if isinstance(moment, date) else 0
+    parts = (unit * int(getattr(moment, name, 0)) for name, unit in UNITS.items())
+    return days * UNITS["days"] + sum(parts)
+
+
+def _zone(moment: date | time | timedelta, numbers: list[float | None]) -> str:
+    """How far the clock of its place is ahead, if that is said."""
+    offset = moment.utcoffset() if isinstance(moment, (datetime, time)) else None
+    return "" if offset is None else f" at {_read(_nanoseconds(offset), numbers)}"
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -291,10 +311,40 @@ def _named(items: Sequence[tuple[Any, Any]], numbers: list[float | None]) -> str
     return f"{{{form}}}{told}"
 
 
-def _number(value: float, numbers: list[float | None]) -> str:
-    finite = math.isfinite(value)
-    numbers.append(value if finite else None)
-    return "#" if finite else repr(value)
+def _number(value: Any, numbers: list[float | None]) -> str:
+    """The nearest float, and what that leaves: of an integer to the last bit."""
+    nearest = _as_float(value)
+    if not math.isfinite(nearest):
+        numbers.append(None)
+        return repr(value)
+    numbers.append(nearest)
+    if nearest == value:
+        return "#"
+    rest = value - type(value)(nearest)
+    return f"# + {_number(rest if isinstance(rest, int) else float(rest), numbers)}"
+
+
+def _as_float(value: Any) -> float:
+    """The nearest; nan for what is beyond all of them."""
+    try:
+        return float(value)
+    except (OverflowError, ValueError):
+        return math.nan
+
+
+WHOLE = 2**53
+"""Up to here floats hold every integer."""
+
+
+def _fit_floats(values: NDArray[Any]) -> bool:
+    """Whether floats hold all of them."""
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if kind in "iu" and size > 4:
+        return bool(np.all((values <= WHOLE) & (values >= -WHOLE)))
+    if kind == "f" and size > 8:
+        with np.errstate(over="ignore"):
+            return bool(np.array_equal(values.astype(float), values, equal_nan=True))
+    return True
 
 
 def _array(values: Array, numbers: list[float | None]) -> str:

@@ -103,6 +103,10 @@ def _wrong_numbers(point: object) -> Iterator[str]:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    """Whether it is finite and real; a truth value is none."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    return real and abs(value) < math.inf  # type: ignore[arg-type]
+    """Whether it is finite and real, as a float too; a truth value is none."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

@@ -385,10 +385,12 @@ class Run:
 
     @property
     def unseen(self) -> list[str]:
-        """Claims all of whose cells were inconclusive or violated: nothing was shown for them."""
-        rows: list[Row | CoverageRow] = [*self.cells, *self.coverage]
-        seen = {row.claim for row in rows if row.verdict is Verdict.CONSISTENT}
-        return sorted({row.claim for row in rows} - seen)
+        """Claims all of whose cells were inconclusive or violated: nothing was shown for them. The
+        coverage of a cell is a claim at each of its levels."""
+        verdicts = [(row.claim, row.verdict) for row in self.cells]
+        verdicts += [(f"{row.claim} at {row.level:.0%}", row.verdict) for row in self.coverage]
+        seen = {claim for claim, verdict in verdicts if verdict is Verdict.CONSISTENT}
+        return sorted({claim for claim, _ in verdicts} - seen)
 
     @property
     def tightness(self) -> list[Tightness]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -268,6 +269,29 @@ def test_composition_of_pure_calls_is_the_binomial_one(step: float, k: int, mech
     # Losses are rounded up to a grid of 1e-4, so the truth lies between two exact values.
     assert found >= randomised_response_delta(step, k, epsilon) * (1 - 1e-9)
     assert found <= randomised_response_delta(step, k, epsilon - 1e-4 * k) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("call", [laplace, gaussian, propose_test_release])
+def test_entries_are_in_double_precision_whoever_asked_first(call: Any) -> None:
+    """They are kept for later calls by their numbers, and 25 = np.float32(25)."""
+    names = {
+        laplace: ("l1_sensitivity", "epsilon"),
+        gaussian: ("l2_sensitivity", "scale"),
+        propose_test_release: ("epsilon", "delta"),
+    }[call]
+    numbers = (25.0, 0.25) if call is propose_test_release else (1.0, 25.0)
+    entries = [
+        call(
+            1.0, rng=np.random.default_rng(0), about=f"{call.__name__}, single first", **given
+        ).entry
+        for kind in (np.float32, float)
+        for given in [dict(zip(names, map(kind, numbers), strict=True))]
+    ]
+    assert entries[0] == entries[1]
+    assert all(type(entry.scale) is float for entry in entries)
+    exact = numbers[0] / numbers[1] if call is laplace else 1 / numbers[0]
+    assert entries[1].scale == (numbers[1] if call is gaussian else exact)
+    assert float(np.float32(exact)) != exact or call is gaussian  # single precision would show
 
 
 def test_the_count_of_a_pure_call_is_charged() -> None:

@@ -24,6 +24,7 @@ from tests.studies import alone
 from verify.rates.grid import PROFILES
 from verify.rates.judge import Verdict, judge_coverage
 from verify.rates.measure import Measurement
+from verify.rates.rows import Run
 from verify.rates.sequential import LOOKS
 from verify.rates.special import coverage
 from verify.rates.special.coverage import (
@@ -31,6 +32,7 @@ from verify.rates.special.coverage import (
     KNOWN,
     TOLD,
     Cell,
+    CoverageRow,
     Trials,
     fitted_trials,
     joined,
@@ -104,6 +106,23 @@ def test_rows_controls_and_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     controls = [c for c in found.controls if isinstance(c, coverage.LevelControl)]
     assert coverage.coverage_figure(found.coverage, controls) is not None
     assert coverage.coverage_figure([], []) is None
+
+
+def test_a_level_that_stays_open_fails_a_run() -> None:
+    """Whatever the other level of the cell shows."""
+
+    def row(level: float, tolerance: float, low: float, high: float) -> CoverageRow:
+        found = Measurement((low + high) / 2, low, high, 100, 0)
+        return CoverageRow("coverage/x", {"n": 1.0}, "E", "pure", level, tolerance, found)
+
+    def ended(ninety_nine: CoverageRow) -> Run:
+        both = [row(0.9, 0.03, 0.89, 0.91), ninety_nine]
+        return Run(PROFILES["quick"], 0, 1e-8, [], [], [], [], coverage=both)
+
+    held, open_ = ended(row(0.99, 0.01, 0.98, 0.995)), ended(row(0.99, 0.01, 0.965, 0.985))
+    assert (held.exit_code, held.unseen) == (0, [])
+    assert (open_.exit_code, open_.unseen) == (1, ["coverage/x at 99%"])
+    assert open_.summary.inconclusive == 1
 
 
 def test_cells_have_names_of_their_own() -> None:

@@ -45,6 +45,7 @@ from minimax.methods.summaries import (
     record_counts,
     sorted_records,
 )
+from tests.signs import packed
 from verify.rates.draws import given
 
 DRAWS = 3000
@@ -263,10 +264,10 @@ def test_a_fit_to_sorted_records_is_that_to_all_of_them(estimator: Any) -> None:
     assert fitted.coef_ == pytest.approx(whole, rel=1e-9)
     assert fitted.n_features_in_ == 3
     assert estimator.fit(Sorted(-rows, counts), y).coef_ != pytest.approx(whole, rel=1e-3)
-    signs = estimator.fit(Signs.of(X), y)
+    signs = estimator.fit(packed(X), y)
     assert signs.coef_ == pytest.approx(whole, rel=1e-9)
     assert signs.n_features_in_ == 3
-    assert estimator.fit(Signs.of(X / 2), y).coef_ != pytest.approx(whole, rel=1e-3)
+    assert estimator.fit(packed(X / 2), y).coef_ != pytest.approx(whole, rel=1e-3)
 
 
 def test_a_descent_on_mean_reports_is_that_on_all_of_them() -> None:

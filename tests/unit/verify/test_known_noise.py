@@ -314,3 +314,13 @@ def test_what_is_left_of_a_convex_loss_is_missed_at_most_twice_as_often() -> Non
         narrower += (3 - less.risk) > (less.ci_high - less.risk) / 2
     assert missed[0] > 0.01 * 4000  # a level is nominal for losses of one coordinate
     assert missed[1] < 2.4 * missed[0] < narrower  # halved, it would be missed more often
+
+
+def test_noise_that_is_skewed_is_not_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mean and mean square as stated, but what is opposed to it has another law."""
+
+    def skewed(value: np.ndarray, scale: float, rng: np.random.Generator) -> object:
+        return value + scale * (rng.standard_exponential(value.shape) - 1)
+
+    monkeypatch.setattr(mechanisms, "with_gaussian", skewed)
+    assert not as_stated(0)

@@ -60,6 +60,8 @@ BAD: dict[str, tuple[Claim, str]] = {
     "n is 0": (at(n=0), "sweeps[0]: base has n = 0, not a whole number of at least 1"),
     "n is broken": (at(n=7.5), "sweeps[0]: base has n = 7.5, not a whole number"),
     "n is nan": (at(n=math.nan), "sweeps[0]: base has n = nan, not a finite number"),
+    "n is beyond floats": (at(n=10**400), "0, not a finite number of at least 0"),
+    "epsilon is beyond floats": (at(epsilon=10**400), "0, not a finite number of at least 0"),
     "n is missing": (at(n=None), "sweeps[0]: base has no n"),
     "n is a text": (at(n="40"), "sweeps[0]: base has n = '40', not a finite number"),
     "base is none": (swept(base=40), "sweeps[0]: base is an int, not numbers by name"),

@@ -16,6 +16,7 @@ from estimators.label_regression import LabelHardThresholding
 from minimax.core.privacy import Pure
 from minimax.methods.priors import LinearInstance, TwoLabelInstance
 from minimax.methods.summaries import sign_bytes
+from tests.signs import packed
 from verify.rates.draws import given
 
 DRAWS = 3000
@@ -30,7 +31,7 @@ def test_products_of_packed_signs_are_those_of_their_rows(d: int) -> None:
     X = np.array(signs.X)
     assert X.shape == signs.shape == (n, d)
     assert set(np.abs(X).ravel()) == {0.7}
-    assert np.array_equal(Signs.of(X).X, X)
+    assert np.array_equal(packed(X).X, X)
     whole = Design(X)
     y, weights = rng.standard_normal(n), rng.uniform(0.1, 1, n)
     assert signs.norms == pytest.approx(whole.norms)
@@ -105,4 +106,4 @@ def test_labels_fitted_to_packed_signs() -> None:
     assert np.flatnonzero(whole).tolist() == [9]
     assert model.fit(X, y).coef_ == pytest.approx(whole, rel=1e-9)
     assert model.n_features_in_ == 12
-    assert model.fit(Signs.of(X.X[:, ::-1]), y).coef_ != pytest.approx(whole, rel=1e-3)
+    assert model.fit(packed(X.X[:, ::-1]), y).coef_ != pytest.approx(whole, rel=1e-3)

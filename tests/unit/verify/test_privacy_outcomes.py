@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -22,6 +22,7 @@ from verify.privacy.stages import MOST_KEPT, Asked
 from verify.privacy.tables import Layout, Pair
 
 Array = np.ndarray
+AHEAD = timezone(timedelta(hours=1))
 
 
 class Slotted:
@@ -62,12 +63,22 @@ class Held:
         (b"ab", (97.0, 98.0), "b'ab'"),
         (deque([1, 2]), (1.0, 2.0), "deque [#, #]"),
         (np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]), (1.0, 2.0), "[[#, #]]"),
-        (timedelta(minutes=1), (60.0,), "timedelta #"),
-        (datetime(1, 1, 2, 0, 0, 1), (86401.0,), "datetime #"),
-        (date(1, 1, 2), (86400.0,), "date #"),
+        (timedelta(minutes=1), (60e9,), "timedelta #"),
+        (datetime(1, 1, 2, 0, 0, 1), (86401e9,), "datetime #"),
+        (datetime(1, 1, 2, tzinfo=AHEAD), (86400e9, 3600e9), "datetime # at #"),
+        (date(1, 1, 2), (86400e9,), "date #"),
+        (time(0, 0, 1, 5), (1e9 + 5e3,), "time #"),
+        (2**53 + 1, (2.0**53, 1.0), "# + #"),
+        (10**400, (None,), "1" + "0" * 400),
+        ([2**53 + 1, 1], (2.0**53, 1.0, 1.0), "[# + #, #]"),
+        (np.array([2**53 + 1]), (2.0**53, 1.0), "[# + #]"),
+        (np.uint64(2**64 - 1), (2.0**64, -1.0), "# + #"),
+        (np.array([2**64 - 1, 2**53], dtype=np.uint64), (2.0**64, -1.0, 2.0**53), "[# + #, #]"),
+        (np.array([2**53]), (2.0**53,), "array(1,)"),
+        (np.float32(0.5), (0.5,), "#"),
         (Slotted(), (2.0, 1.0), "Slotted {_Slotted__hidden: #, kept: #}"),
         (Turned.RIGHT, (2.0,), "Turned RIGHT #"),
-        (pd.Timestamp("0001-01-02 00:00:01.5"), (86401.5,), "Timestamp #"),
+        (pd.Timestamp("0001-01-02 00:00:01.5"), (86401.5e9,), "Timestamp #"),
     ],
 )
 def test_containers_are_read_in_full(release: Any, numbers: tuple[float], form: str) -> None:
@@ -79,9 +90,33 @@ def test_objects_that_hold_themselves_and_moments_of_nanoseconds() -> None:
     assert held == outcome_of(Held())
     assert held.numbers == (1.0, None)
     moment = outcome_of(pd.to_datetime("2020-01-01 01:02:03.123456789"))
-    assert moment.numbers[0] == pytest.approx(63713437323.12346, rel=1e-15)
+    assert sum(map(int, moment.numbers)) == 63_713_437_323_123_456_789
     assert outcome_of("unread unread mails").form == "'unread unread mails'"
     assert {1.0, 2.0} <= set(outcome_of(np.poly1d([1, 2])).numbers)  # it may be called, too
+
+
+def in_nanoseconds(told: float) -> pd.Timestamp:
+    return pd.Timestamp("2020-01-01") + pd.Timedelta(round(told), "ns")
+
+
+def in_another_zone(told: float) -> datetime:
+    return datetime(2020, 1, 1, tzinfo=timezone(timedelta(hours=round(told))))
+
+
+def beyond_floats(told: float) -> int:
+    return 2**60 + round(told)
+
+
+@pytest.mark.parametrize("shown", [in_nanoseconds, in_another_zone, beyond_floats])
+def test_what_is_told_in_the_last_digits_is_seen(shown: Callable[[float], Any]) -> None:
+    """The exact sum refutes; the control has noise that covers it."""
+    asked = {"values": [0.0, 1.0], "data": np.zeros(3), "releases": 4_000}
+    assert audit(lambda x, rng: shown(x.sum()), Pure(1.0), **asked).refuted
+
+    def covered(x: Array, rng: np.random.Generator) -> Any:
+        return shown(np.clip(x.sum() + rng.laplace(), -5, 5))
+
+    assert not audit(covered, Pure(1.0), **asked).refuted
 
 
 def test_where_an_object_is_in_memory_is_not_seen() -> None:
@@ -243,5 +278,12 @@ def test_a_mechanism_that_hardly_ever_gives_out_anything_returns_something() -> 
 
     asked = {"values": [0.0, 1.0], "data": np.zeros(3), "releases": 3_000}
     assert audit(seldom, Pure(1.0), **asked).search.releases > 0
+    calls = 0
+
+    def never(x: Array, rng: np.random.Generator) -> None:
+        nonlocal calls
+        calls += 1
+
     with pytest.raises(CannotAudit, match="returns nothing"):
-        audit(lambda x, rng: None, Pure(1.0), **asked)
+        audit(never, Pure(1.0), **asked)
+    assert 1_000 < calls <= 3_000
