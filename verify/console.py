@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from io import TextIOWrapper
 from typing import NoReturn, TypeVar
 
 from rich.console import Console
@@ -41,6 +42,8 @@ class Terminal(Console):
     """The console of the commands: in a pipe as wide as COLUMNS says, or 150 columns."""
 
     def __init__(self) -> None:
+        if isinstance(sys.stdout, TextIOWrapper):  # letters that its encoding has not become ?
+            sys.stdout.reconfigure(errors="replace")
         wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
         super().__init__(width=wide)
 
@@ -49,10 +52,10 @@ class Terminal(Console):
         self.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
-        """A reader that has seen enough is no failure."""
+        """A reader that has seen enough is no failure, nor does it make one well: what is left to
+        do is done, files and exit code."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0)
 
 
 def leave(main: Callable[[], int]) -> NoReturn:

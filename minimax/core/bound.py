@@ -241,6 +241,9 @@ class Bound:
     def _parts_at(self, point: Point) -> Parts:
         optimum = self._optimum(point)
         terms = self.formula(point, optimum)
+        if not isinstance(terms, Terms):
+            given = type(terms).__name__
+            raise TypeError(f"{self.name}: the formula gives a {given}, not Terms")
         if not math.isfinite(terms.total):
             where = ", ".join(f"{name}={value:g}" for name, value in point.items())
             raise NotFinite(f"{self.name}: the value at {where} is {terms.total}, not a number")

@@ -22,6 +22,11 @@ def load_object(named: str) -> object:
     module_name, _, name = named.partition(":")
     if not (module_name and name):
         raise CannotLoad(f"{named!r} must be of the form MODULE:NAME")
+    if module_name.startswith((".", "/")):
+        raise CannotLoad(
+            f"{module_name!r} is a path, not a module: give {_stem(module_name)}:NAME, from the"
+            " folder in which it lies"
+        )
     module = _imported(module_name)
     if not hasattr(module, name):
         raise CannotLoad(f"module {module_name!r} ({_where(module)}) has no {name!r}")
@@ -54,7 +59,11 @@ def _file_meant(name: str) -> str:
     parts = path.with_suffix("").parts
     if all(part.isidentifier() for part in parts):
         return f": give {'.'.join(parts)}:NAME"
-    return f": give {path.stem}:NAME, from the folder in which it lies"
+    return f": give {_stem(name)}:NAME, from the folder in which it lies"
+
+
+def _stem(path: str) -> str:
+    return PurePath(path).stem.lstrip(".")
 
 
 def _where(module: ModuleType) -> str:

@@ -38,9 +38,8 @@ def flats(n: int = 20_000) -> pd.DataFrame:
     return frame.assign(price=price.clip(10_000, None).round(-2))
 
 
-def run(block: str) -> tuple[dict[str, Any], str]:
-    """The names that a block defines, and what it prints."""
-    names: dict[str, Any] = {}
+def run(block: str, **names: Any) -> tuple[dict[str, Any], str]:
+    """The names that a block defines, besides those it is given, and what it prints."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(block, "README.md", "exec"), names)
@@ -88,9 +87,37 @@ def test_the_example_is_ten_lines() -> None:
     assert len(code) == 10
 
 
+SHOWN = re.compile(r"^print\(.*?\)(?:  # (.*))?$", flags=re.M)
+IN_WORDS = {
+    "1 + 1 + 1 fits, 7 of the search and 6 scores: 97 % spent",
+    "all between 0.26 and 0.35",
+    "statistical 0.198, privacy 1.130",
+    "local exponent of the closed form",
+}
+"""What comments say of a line that is printed, where they are not the line itself."""
+
+
 @pytest.mark.parametrize("block", BLOCKS[1:], ids=lambda block: block.split("\n")[1][:40])
-def test_every_other_example_runs(block: str) -> None:
-    assert run(block)[1]
+def test_every_other_example_prints_what_it_says(block: str) -> None:
+    calls: list[str] = []
+
+    def noted(*values: object) -> None:
+        calls.append(" ".join(map(str, values)))
+        print(*values)
+
+    assert run(block, print=noted)[1]
+    said = SHOWN.findall(block)
+    if set(said) - {""}:
+        assert len(calls) == len(said)
+    for printed, comment in zip(calls, said, strict=False):
+        assert comment in ("", printed, *IN_WORDS)
+
+
+def test_what_is_said_in_words_is_there() -> None:
+    """The control: comments that are lines as printed outnumber the others."""
+    said = [comment for block in BLOCKS[1:] for comment in SHOWN.findall(block) if comment]
+    assert set(said) >= IN_WORDS
+    assert len(said) > 2 * len(IN_WORDS)
 
 
 def test_the_numbers_of_controls_are_those_of_the_auditor() -> None:

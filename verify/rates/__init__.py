@@ -13,7 +13,7 @@ my_module:CLAIMS``) or from code:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,9 +46,9 @@ def check(
 
     `profile` says how much to run ("quick", "standard", "full" or a `Profile`), `results` is a
     folder in which measurements are kept and found again, `plots` one for the figures. Raises
-    `BadClaim` with a sentence for a claim that cannot be checked, `TaskFailed` for a trial that
-    fails, and `UnlikeFits` if an estimator of the package treats records otherwise than what stands
-    for them in trials.
+    `ValueError` for arguments that cannot be meant, `BadClaim` with a sentence for a claim that
+    cannot be checked, `TaskFailed` for a trial that fails, and `UnlikeFits` if an estimator of the
+    package treats records otherwise than what stands for them in trials.
     """
     from verify.rates.grid import PROFILES
     from verify.rates.own import checked_claims
@@ -59,9 +59,26 @@ def check(
     own = checked_claims(claims)
     if not own:
         raise BadClaim("no claim is given: nothing would be checked")
+    for problem in _wrong(profile, seed, jobs, plots):
+        raise ValueError(problem)
     chosen = PROFILES[profile] if isinstance(profile, str) else profile
     known = None if results is None else open_results(Path(results), own)
     found = run(own, chosen, seed=seed, jobs=jobs, results=known, own=True)
     if plots is not None:
         write_plots(Path(plots), found)
     return found
+
+
+def _wrong(profile: object, seed: object, jobs: object, plots: Path | str | None) -> Iterator[str]:
+    """What is wrong with arguments of `check`, in sentences."""
+    from verify.files import folder_problems
+    from verify.rates.grid import PROFILES, Profile
+
+    if not (isinstance(profile, Profile) or profile in PROFILES):
+        yield f"profile must be {', '.join(map(repr, PROFILES))} or a Profile, got {profile!r}"
+    if not isinstance(seed, int) or seed < 0:
+        yield f"seed must be a whole number that is not negative, got {seed!r}"
+    if not isinstance(jobs, int) or jobs == 0 or jobs < -1:
+        yield f"jobs must be a positive whole number, or -1 for all cores; got {jobs!r}"
+    for problem in () if plots is None else folder_problems(Path(plots)):
+        yield f"plots: {problem}"

@@ -15,7 +15,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -45,6 +51,10 @@ class Backend(Protocol):
         """Each item's place and result, as they come; the first items are begun first."""
 
 
+class LostWorkers(RuntimeError):
+    """Workers that ended while they had work to do, in a sentence."""
+
+
 class Processes:
     """Processes of this machine."""
 
@@ -54,6 +64,15 @@ class Processes:
 
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come."""
+        try:
+            yield from self._completed(call, items)
+        except BrokenExecutor as error:
+            raise LostWorkers(
+                "a process ended in the middle of its work without a word: killed, out of memory,"
+                " or by code that it ran"
+            ) from error
+
+    def _completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         # Processes, not threads: the work is many small numpy calls, which would contend for the
         # interpreter.
         jobs = effective_n_jobs(self.jobs)
@@ -167,9 +186,26 @@ class Dask:
     client: Client
     own: tuple[ModuleType, ...] = ()
     """A user's own modules: they travel by value, since workers need not have them."""
+    tell: Callable[[str], None] = print
 
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come."""
+        from dask.distributed import KilledWorker
+
+        try:
+            with self._watched():
+                yield from self._completed(call, items)
+        except KilledWorker as error:
+            raise LostWorkers(
+                "workers ended one after the other in the middle of the same work: out of memory,"
+                " or by code that they ran"
+            ) from error
+        except (CancelledError, OSError) as error:
+            if self.client.status == "running":
+                raise
+            raise LostWorkers("the scheduler is gone") from error
+
+    def _completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         import cloudpickle  # comes with dask
         from dask.distributed import as_completed as completed_in_cluster
 
@@ -189,24 +225,59 @@ class Dask:
             for future in completed_in_cluster(places):
                 yield places[future], future.result()
         finally:
-            self.client.cancel(list(places))
+            if self.client.status == "running":
+                self.client.cancel(list(places))
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Say so when there is nobody to work; dask waits for workers to come, for ever."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(WATCH_SECONDS):
+                if self.client.status == "running" and not self.client.scheduler_info()["workers"]:
+                    self.tell("the scheduler has no workers: waiting for one (Ctrl-C to stop)")
+                    return
+
+        threading.Thread(target=watch, daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
 
     def close(self) -> None:
         """Leave the scheduler, which goes on."""
         self.client.close()
 
 
-def connect(address: str, own: Sequence[ModuleType] = ()) -> Dask:
+def connect(
+    address: str, own: Sequence[ModuleType] = (), tell: Callable[[str], None] = print
+) -> Dask:
     """The workers of the scheduler at an address; raises `BadScheduler`."""
     try:
-        from dask.distributed import Client
+        return Dask(_client(address), tuple(own), tell)
     except ImportError:
         raise BadScheduler("dask is not installed: pip install 'tracebound[dask]'") from None
-    try:
-        client = Client(address, timeout=CONNECT_SECONDS)
+    except TimeoutError:
+        raise BadScheduler(f"what answers at {address} is no dask scheduler, or too slow") from None
     except (OSError, ValueError) as error:
         raise BadScheduler(f"no scheduler answers at {address} ({error})") from None
-    return Dask(client, tuple(own))
+
+
+def _client(address: str) -> Client:
+    """Made in a thread: with another service behind the port it would wait for ever."""
+    from dask.distributed import Client
+
+    made: Future[Client] = Future()
+
+    def make() -> None:
+        try:
+            made.set_result(Client(address, timeout=CONNECT_SECONDS))
+        except BaseException as error:
+            made.set_exception(error)
+
+    threading.Thread(target=make, daemon=True).start()
+    return made.result(2 * CONNECT_SECONDS)
 
 
 @contextmanager

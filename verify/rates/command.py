@@ -29,7 +29,7 @@ from rich.console import Console
 from minimax.core.loading import CannotLoad
 from verify.console import Terminal, command_parser
 from verify.files import folder_problems, write_json, write_problems
-from verify.rates.backends import BadScheduler, OtherSources, connect
+from verify.rates.backends import BadScheduler, LostWorkers, OtherSources, connect
 from verify.rates.claim import BadClaim, Claim
 from verify.rates.claims import all_claims
 from verify.rates.fingerprint import own_modules
@@ -145,16 +145,18 @@ def main(
         parser.error(f"--results: {error}")
     except BadScheduler as error:
         parser.error(f"--scheduler: {error}")
-    except (TaskFailed, OtherSources) as error:
-        parser.error(f"{error}; what was measured is kept in {args.results}/")
+    except (TaskFailed, OtherSources, LostWorkers) as error:
+        parser.exit(2, f"{parser.prog}: {error}; what was measured is kept in {args.results}/\n")
     except UnlikeFits as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"interrupted: what was measured is kept in {args.results}/", file=sys.stderr)
         return INTERRUPTED
-    _report(found, args, console)
-    return found.exit_code
+    unwritten = _report(found, args, console)
+    for problem in unwritten:
+        print(f"{parser.prog}: {problem}", file=sys.stderr)
+    return found.exit_code or (2 if unwritten else 0)
 
 
 def _own_claims(named: str | None, given: Sequence[Claim] | None) -> Sequence[Claim] | None:
@@ -188,12 +190,12 @@ def _measured(
     chosen: list[Claim],
     extras: list[Extra],
     results: Results,
-    console: Console,
+    console: Terminal,
     own: bool,
 ) -> Run:
     modules = own_modules(chosen) if own else ()
     local = args.scheduler is None
-    scheduler = nullcontext() if local else closing(connect(args.scheduler, modules))
+    scheduler = nullcontext() if local else closing(connect(args.scheduler, modules, console.note))
     with scheduler as backend:
         found = run(
             chosen,
@@ -237,10 +239,10 @@ def _check_options(parser: argparse.ArgumentParser, args: argparse.Namespace) ->
         parser.error("--scheduler: the ADDRESS is empty; give one such as tcp://10.0.0.1:8786")
     if args.seed < 0:
         parser.error(f"--seed must not be negative, got {args.seed}")
-    for problem in write_problems(args.json):
-        parser.error(f"--json: {problem}")
     for problem in folder_problems(args.plots):
         parser.error(f"--plots: {problem}")
+    for problem in write_problems(args.json):
+        parser.error(f"--json: {problem}")
 
 
 def _with_ordering(found: Run, jobs: int, results: Results, console: Console) -> Run:
@@ -255,19 +257,37 @@ def _with_ordering(found: Run, jobs: int, results: Results, console: Console) ->
     return replace(found, ordering=ordering)
 
 
-def _report(found: Run, args: argparse.Namespace, console: Terminal) -> None:
-    folder = args.plots
+def _report(found: Run, args: argparse.Namespace, console: Terminal) -> list[str]:
+    """The JSON first, so that it is there whatever becomes of the rest; returns what could not be
+    written, and why."""
+    problems: list[str] = []
+    if args.json:
+        with _writing("--json", args.json, problems):
+            write_json(args.json, found.as_json())
     if args.summary:
         print_summary(found, console)
     else:
         if found.ordering is not None:
             print_ordering(found.ordering, console)
         print_report(found, console)
-    if args.json:
-        write_json(args.json, found.as_json())
+    if args.json and not problems:
         console.note(f"JSON in {args.json}")
+    with _writing("--plots", args.plots, problems):
+        console.note(f"{_write_plots(found, args)} plots in {args.plots}/")
+    return problems
+
+
+@contextmanager
+def _writing(option: str, path: Path, problems: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problems.append(f"{option}: cannot write to {path}: {error.strerror}")
+
+
+def _write_plots(found: Run, args: argparse.Namespace) -> int:
     jobs = args.jobs if args.scheduler is None else 1  # a scheduler's client leaves threads behind
-    plots = write_plots(folder, found, jobs)
+    plots = write_plots(args.plots, found, jobs)
     if found.ordering is not None:
-        plots.append(plot(found.ordering, folder / f"{ORDERING.name}.png"))
-    console.note(f"{len(plots)} plots in {folder}/")
+        plots.append(plot(found.ordering, args.plots / f"{ORDERING.name}.png"))
+    return len(plots)

@@ -34,6 +34,8 @@ PROFILES: dict[str, Profile] = {
 }
 FITTED_FROM = 3
 """A slope is fitted to at least so many cells."""
+LONG = 300
+"""Letters that are told of an error of somebody's own code."""
 WHOLE = ("n", "d", "s", "p")
 """Parameters that are whole numbers."""
 
@@ -49,8 +51,10 @@ def shown_point(point: Point, between: str = " ") -> str:
 
 
 def told(error: BaseException) -> str:
-    """An error of somebody's own code, in a line."""
-    return f"{type(error).__name__}: {error}"
+    """An error of somebody's own code, in a line that is not too long."""
+    said = " ".join(str(error).split())
+    short = said if len(said) <= LONG else said[:LONG] + " ..."
+    return f"{type(error).__name__}: {short}" if short else type(error).__name__
 
 
 @contextmanager
@@ -154,19 +158,25 @@ def _claim_grid(claim: Claim, profile: Profile) -> Grid:
             row = []
             if variable and variable not in sweep.base:
                 raise BadClaim(f"claim {claim.name!r}: a sweep in {variable} has no {variable}")
-            for point in _points(claim, sweep, variable, profile):
+            points = _points(claim, sweep, variable, profile)
+            outside = []
+            for point in points:
                 weights = sweep.weight_at(point), sweep.loud_weight
                 cell = Cell(claim, sweep.regime, point, *weights, sweep.fits)
                 with telling(claim, "the regime of the lower bound", point):
                     broken = claim.lower.broken(**point)
                 if broken:
-                    dropped[cell.label] = Dropped(claim.name, point, "; ".join(broken))
+                    outside.append((cell.label, point, "; ".join(broken)))
                 else:
                     row.append(cells.setdefault(cell.label, cell))
             if variable and len(row) >= FITTED_FROM:
                 series.append(
                     Series(claim, sweep.regime, variable, tuple(row), sweep.asymptotic_point)
                 )
+            lost = variable and len(row) < FITTED_FROM <= len(points)
+            so = f": too few are left for an exponent in {variable}" if lost else ""
+            for label, point, why in outside:
+                dropped[label] = Dropped(claim.name, point, why + so)
     grid = Grid(list(cells.values()), series, list(dropped.values()))
     _require_checked(claim, grid)
     return grid

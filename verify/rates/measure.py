@@ -39,6 +39,14 @@ class Measurement:
     seed: int
 
 
+class TrialError(RuntimeError):
+    """The trial of this number failed, and why."""
+
+    def __init__(self, number: int, why: BaseException) -> None:
+        super().__init__(number, why)
+        self.number, self.why = number, why
+
+
 def losses(
     make: Callable[[Point], BaseEstimator],
     prior: Prior,
@@ -73,17 +81,20 @@ def losses_with_noise(
     noise of the one before turned round, which leaves the mean as it is if noise is symmetric."""
     out = np.zeros((trials, 1 + CALLS + 1))
     for t, rng in enumerate(streams(seed, first, first + trials)):
-        instance, estimator = prior.draw(rng), make(point)
-        arguments = given(estimator, instance, int(point["n"]), rng)
-        out[t, -1] = sampling_surplus(instance, arguments)
-        noise = NoiseSeen(paired=paired)
-        with seen_by(noise) if _adds_noise(estimator) else nullcontext():
-            for k in range(fits):
-                noise.begin_fit()
-                if hasattr(estimator, "random_state"):
-                    estimator.random_state = stream(seed, first + t, k)
-                out[t, 0] += instance.loss(released(estimator.fit(*arguments))) / fits
-        out[t, 1:-1] = noise.surpluses
+        try:
+            instance, estimator = prior.draw(rng), make(point)
+            arguments = given(estimator, instance, int(point["n"]), rng)
+            out[t, -1] = sampling_surplus(instance, arguments)
+            noise = NoiseSeen(paired=paired)
+            with seen_by(noise) if _adds_noise(estimator) else nullcontext():
+                for k in range(fits):
+                    noise.begin_fit()
+                    if hasattr(estimator, "random_state"):
+                        estimator.random_state = stream(seed, first + t, k)
+                    out[t, 0] += instance.loss(released(estimator.fit(*arguments))) / fits
+            out[t, 1:-1] = noise.surpluses
+        except (Exception, SystemExit) as error:  # a user's own code may raise anything, or exit()
+            raise TrialError(first + t, error) from error
     return out
 
 
@@ -111,6 +122,8 @@ def zero_losses(prior: Prior, trials: int, seed: int) -> NDArray[np.float64]:
 def released(estimator: BaseEstimator) -> NDArray[np.float64]:
     """What a fitted estimator gives out: its `mean_` or its `coef_`, flat."""
     release = estimator.coef_ if hasattr(estimator, "coef_") else estimator.mean_
+    if np.iscomplexobj(release):
+        raise TypeError("it releases complex numbers")
     return np.asarray(release, dtype=float).ravel()
 
 

@@ -52,12 +52,13 @@ def rehearse(claims: Sequence[Claim], grid: Grid) -> None:
     """Raise `BadClaim` for the first claim of which a part cannot be used."""
     for claim in claims:
         own = [cell for cell in grid.cells if cell.claim is claim]
-        _rehearse_slopes(claim, grid)
         for cell in own:
             _rehearse_bounds(cell)
+        _rehearse_slopes(claim, grid)
         for base in {shown_point(sweep.base): sweep.base for sweep in claim.sweeps}.values():
             if not claim.lower.broken(**base):
-                _rehearse_trial(claim, base, "estimator_at", claim.estimator_at)
+                again = any(sweep.fits > 1 for sweep in claim.sweeps)
+                _rehearse_trial(claim, base, "estimator_at", claim.estimator_at, again=again)
         if claim.control_point is not None:
             _rehearse_trial(claim, claim.control_point, "non_private", claim.non_private)
 
@@ -73,8 +74,8 @@ def _rehearse_bounds(cell: Cell) -> None:
         )
     with telling(claim, "the upper bound", point):
         ceiling = claim.ceiling(point)
-        if ceiling is not None and not math.isfinite(ceiling.value):
-            raise ValueError(f"its value is {ceiling.value}")
+        if ceiling is not None and not (math.isfinite(ceiling.value) and ceiling.value >= 0):
+            raise ValueError(f"its value is {ceiling.value:g}, which is no risk")
     with telling(claim, f"the prior of {claim.lower.name!r}", point):
         claim.lower.prior(**point)
     with telling(claim, "the problem", point):
@@ -101,8 +102,10 @@ def _lacking(claim: Claim, point: Point) -> list[str]:
     return [k for k in claim.lower.parameters if k not in {**claim.lower.defaults, **point}]
 
 
-def _rehearse_trial(claim: Claim, point: Point, part: str, factory: Factory) -> None:
-    """One draw of the prior, one fit, one loss."""
+def _rehearse_trial(
+    claim: Claim, point: Point, part: str, factory: Factory, *, again: bool = False
+) -> None:
+    """One draw of the prior, one fit, one loss; `again`: records are fitted more than once."""
     rng = np.random.default_rng(0)
     with telling(claim, f"{part}", point):
         estimator = factory(point)
@@ -119,9 +122,12 @@ def _rehearse_trial(claim: Claim, point: Point, part: str, factory: Factory) -> 
         if len(sample[0]) != int(point["n"]):
             raise ValueError(f"it samples {len(sample[0])} records where n = {point['n']:g}")
     with telling(claim, f"the fit of {part}", point):
+        before = [np.array(each) for each in sample]
         estimator.fit(*sample)
         release = released(estimator)
         _require_size(release, instance.target)
+        if again and not all(map(np.array_equal, before, sample)):
+            raise ValueError("it changes the records, which other fits are given too: copy them")
     with telling(claim, f"the loss of {prior}", point):
         loss = instance.loss(release)
         if not (math.isfinite(loss) and loss >= 0):

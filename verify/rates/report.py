@@ -14,6 +14,7 @@ from rich.table import Table
 
 from verify.rates.claim import Ceiling, Claim
 from verify.rates.grid import shown_point
+from verify.rates.grouped import Grouped
 from verify.rates.judge import SLOPE_TOLERANCE, Verdict
 from verify.rates.measure import Measurement
 from verify.rates.rows import Control, LevelControl, Row, Run, SlopeRow
@@ -92,7 +93,7 @@ def print_report(found: Run, console: Console) -> None:
 def print_summary(found: Run, console: Console) -> None:
     """Ten lines, what a reader should know of them, and what failed."""
     s, unseen = found.summary, found.unseen
-    least = min((each.noticed_from for each in found.tightness), default=None)
+    least = min((t.noticed_from for t in found.tightness if t.noticed_from >= 1), default=None)
     lines = [
         f"profile {s.profile}, seed {s.seed}, error budget {s.alpha:g} for the whole run",
         f"{s.cells} cells, {s.slopes} slopes, {s.coverage} coverages",
@@ -186,23 +187,24 @@ def over_lower(row: Row) -> str:
     """Risk over lower bound, and from which factor on an inflated bound would be noticed."""
     if row.ratio is None or row.noticed_from is None:
         return "-"
-    return f"{row.ratio:.3g} ({row.noticed_from:.3g})"
+    return f"{_times(row.ratio)} ({_times(row.noticed_from)})"
 
 
-def _cell_table(rows: Sequence[Row]) -> Table:
-    table = new_table(
+def _times(factor: float) -> str:
+    """A factor, to three places; up to a million it has no exponent, which takes more room."""
+    return f"{factor:.3g}" if factor < 1e3 or factor >= 1e6 else f"{float(f'{factor:.3g}'):.0f}"
+
+
+def _cell_table(rows: Sequence[Row]) -> Grouped:
+    table = Grouped(
         "measured Bayes risk under the prior of the lower bound's proof;\n"
         "in brackets: from which factor on an inflated lower bound would be noticed",
-        ("claim / estimator / point",),
-        ("lower", "risk", "upper", "× lower", "verdict"),
+        ("claim, estimator / point", "lower", "risk", "upper", "× lower", "verdict"),
     )
-    previous = None
     for row in rows:
-        point = f"  {numbers(row.point)}"
-        name = point if row.claim == previous else _named(row.claim, row.estimator, point)
-        previous = row.claim
-        table.add_row(
-            name,
+        table.add(
+            _heading(row),
+            numbers(row.point),
             f"{row.lower:.3g}",
             percent(row.measured),
             ceiling_text(row.upper),
@@ -210,6 +212,10 @@ def _cell_table(rows: Sequence[Row]) -> Table:
             _verdict_text(row) + _zero_text(row),
         )
     return table
+
+
+def _heading(row: Row | CoverageRow) -> str:
+    return f"{escape(row.claim)}  [dim]{escape(row.estimator)}[/dim]"
 
 
 def _zero_text(row: Row) -> str:
@@ -229,15 +235,14 @@ def _verdict_text(row: Row | SlopeRow | CoverageRow) -> str:
     return f"[{STYLE[row.verdict]}]{row.verdict.value}[/]{why}"
 
 
-def _slope_table(rows: Sequence[SlopeRow]) -> Table:
-    table = new_table(
+def _slope_table(rows: Sequence[SlopeRow]) -> Grouped:
+    table = Grouped(
         "exponents: fitted to the measured risk, and the bound's deep in the regime",
-        ("claim", "in"),
-        ("fitted", "bound", "verdict"),
+        ("claim / in", "fitted", "bound", "verdict"),
     )
     for row in rows:
         half = (row.slope.ci_high - row.slope.ci_low) / 2
-        table.add_row(
+        table.add(
             escape(row.claim),
             f"{row.variable} ({row.regime})",
             f"{row.slope.fitted:+.2f} ±{half:.2f}",
@@ -247,19 +252,15 @@ def _slope_table(rows: Sequence[SlopeRow]) -> Table:
     return table
 
 
-def _coverage_table(rows: Sequence[CoverageRow]) -> Table:
-    table = new_table(
+def _coverage_table(rows: Sequence[CoverageRow]) -> Grouped:
+    table = Grouped(
         "coverage of confidence intervals, one coordinate of each fit",
-        ("claim / estimator",),
-        ("level", "coverage", "exact interval", "fits", "verdict"),
+        ("cell, estimator / level", "coverage", "exact interval", "fits", "verdict"),
     )
-    previous = None
     for row in rows:
-        name = "" if row.claim == previous else _named(row.claim, row.estimator)
-        previous = row.claim
         found = row.measured
-        table.add_row(
-            name,
+        table.add(
+            _heading(row),
             f"{row.level:g} ±{row.tolerance:g}",
             f"{found.risk:.4f}",
             f"{found.ci_low:.4f} to {found.ci_high:.4f}",
@@ -269,14 +270,12 @@ def _coverage_table(rows: Sequence[CoverageRow]) -> Table:
     return table
 
 
-def _control_table(controls: Sequence[Control]) -> Table:
-    table = new_table(
-        "controls: each must break its bound",
-        ("claim", "control"),
-        ("measured", "must be", "broke"),
+def _control_table(controls: Sequence[Control]) -> Grouped:
+    table = Grouped(
+        "controls: each must break its bound", ("claim / control", "measured", "must be", "broke")
     )
     for control in controls:
-        table.add_row(
+        table.add(
             escape(control.claim),
             escape(control.kind),
             f"{control.shown:.3g}",

@@ -43,9 +43,10 @@ from threadpoolctl import ThreadpoolController
 from attacks.intervals import student_half_width
 from verify.console import track
 from verify.rates.backends import Backend
+from verify.rates.grid import told
 from verify.rates.judge import Verdict
 from verify.rates.known_noise import LEAST, STATES, adjusted
-from verify.rates.measure import Measurement, interval, proportion
+from verify.rates.measure import Measurement, TrialError, interval, proportion
 from verify.rates.results import Key, Results
 from verify.rates.rows import Control, LevelControl, Row, SlopeControl, SlopeRow
 from verify.seeds import cell_seed
@@ -185,9 +186,14 @@ def _named(task: Task, what: str) -> Iterator[None]:
     """Errors as sentences that name the task. Code that calls exit() ends no run."""
     try:
         yield
+    except TrialError as error:
+        raise _failed(task, f"trial {error.number}", error.why) from error
     except (Exception, SystemExit) as error:
-        told = f"{task.label}: {what} failed: {type(error).__name__}: {error}"
-        raise TaskFailed(told) from error
+        raise _failed(task, what, error) from error
+
+
+def _failed(task: Task, what: str, error: BaseException) -> TaskFailed:
+    return TaskFailed(f"{task.label}: {what} failed: {told(error)}")
 
 
 @cache

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dask import config
 from dask.distributed import LocalCluster
 
 from tests.commands import usage_error
 from tests.effort import part
 from verify.rates import main
-from verify.rates.backends import OtherSources, _unpacked
+from verify.rates.backends import WATCH_SECONDS, OtherSources, _unpacked
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 90.0
@@ -46,6 +47,20 @@ class Fragile(LaplaceMean):
 SWEEPS = tuple(replace(sweep, weight=WEIGHT) for sweep in CLAIM.sweeps)
 MINE = replace(CLAIM, estimator_at=lambda p: Fragile(SHARE * p["epsilon"]), sweeps=SWEEPS)
 """
+DEADLY = """
+import multiprocessing
+import os
+from dataclasses import replace
+from own_theorem import CLAIM, LaplaceMean
+
+class Deadly(LaplaceMean):
+    def fit(self, X):
+        if multiprocessing.parent_process() is not None:
+            os._exit(3)
+        return super().fit(X)
+
+MINE = replace(CLAIM, estimator_at=lambda p: Deadly(p["epsilon"]))
+"""
 OPTIONS = ["--claims", "fragile:MINE", "--seed", "2"]
 
 
@@ -66,7 +81,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
-    for name in ("own_theorem", "numbers_of_mine", "fragile"):
+    for name in ("own_theorem", "numbers_of_mine", "fragile", "deadly"):
         sys.modules.pop(name, None)
 
 
@@ -110,6 +125,41 @@ def test_a_scheduler_that_is_not_there(
     spread = ["--backend", "dask", "--scheduler", address]
     message = usage_error(main, [*OPTIONS, *spread], capsys)
     assert f"--scheduler: no scheduler answers at {address}" in message
+
+
+def test_another_service_is_no_scheduler(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It takes the connection and says nothing."""
+    monkeypatch.setattr("verify.rates.backends.CONNECT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        spread = ["--backend", "dask", "--scheduler", address]
+        message = usage_error(main, [*OPTIONS, *spread], capsys)
+    assert f"--scheduler: what answers at {address} is no dask scheduler, or too slow" in message
+
+
+def test_nobody_to_work_and_work_that_nobody_survives(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sentence for each. The cluster has no worker at first, and then one that dies of it."""
+    (folder / "deadly.py").write_text(DEADLY)
+    one = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with (
+        config.set({"distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(n_workers=0, **one) as empty,
+    ):
+        come = threading.Timer(4 * WATCH_SECONDS, empty.scale, [1])
+        come.start()
+        spread = ["--backend", "dask", "--scheduler", empty.scheduler_address]
+        with pytest.raises(SystemExit) as stopped:
+            main(["--claims", "deadly:MINE", *spread])
+        come.join()
+    printed = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert "the scheduler has no workers: waiting for one" in printed.out
+    assert "workers ended one after the other in the middle of the same work" in printed.err
+    assert "what was measured is kept in .tracebound/" in printed.err
 
 
 @pytest.mark.parametrize(

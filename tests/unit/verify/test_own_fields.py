@@ -6,12 +6,14 @@ The control is the claim itself: with good fields nothing is refused.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
+from minimax.core.bound import Optimum, Point, Terms
 from minimax.core.privacy import ZeroConcentrated
 from minimax.core.problem import Problem
 from tests.commands import usage_error
@@ -37,6 +39,12 @@ def swept(**changed: Any) -> Claim:
 def at(**changed: Any) -> Claim:
     """The claim with its base changed; what is None is left out."""
     return swept(base={k: v for k, v in {**BASE, **changed}.items() if v is not None})
+
+
+def bounded(formula: Callable[[Point, Optimum], Terms]) -> Claim:
+    """The claim with another lower bound."""
+    own = claim()
+    return replace(own, lower=replace(own.lower, formula=formula))
 
 
 def test_only_the_packages_priors_decide_unasked() -> None:
@@ -101,6 +109,15 @@ BAD: dict[str, tuple[Claim, str]] = {
     ),
     "fits is 0": (swept(fits=0), "fits is 0, not a whole number of at least 1"),
     "fits is broken": (swept(fits=1.5), "fits is 1.5, not a whole number of at least 1"),
+    "lower is negative": (bounded(lambda p, _: Terms(None, -1.0)), "the lower bound is -1 at n=20"),
+    "lower is a number": (
+        bounded(lambda p, _: 1.0),  # type: ignore[arg-type,return-value]
+        "the lower bound fails at n=20 epsilon=0.05: TypeError: coins: the formula gives a float,",
+    ),
+    "upper is negative": (
+        replace(claim(), upper=lambda p: -1.0),
+        "the upper bound fails at n=20 epsilon=0.05: ValueError: its value is -1, which is no risk",
+    ),
     "lower": (replace(claim(), lower=lambda p: 1.0), "lower is a function, not a LowerBound"),  # type: ignore[arg-type]
     "upper": (replace(claim(), upper=1.0), "upper is a float, neither a function of a point"),  # type: ignore[arg-type]
     "estimator_at": (

@@ -5,11 +5,15 @@ The controls are the same claims with trials that go right.
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +22,13 @@ from minimax.core.bound import Point
 from tests.commands import usage_error
 from tests.statistical.test_own_claims import Coins, NoisyCoin, claim
 from verify.rates import BadClaim, Claim, check, main
+from verify.rates.backends import FORKS
 from verify.rates.grid import Profile
 from verify.rates.sequential import TaskFailed
+from verify.seeds import cell_seed, stream
 
 FEW = Profile("few", (0,), 40, 10, 2)
-LATE = "a trial failed: "
+LATE = " failed: "
 Told = Callable[[np.ndarray], float]
 
 
@@ -154,3 +160,85 @@ def test_a_loss_that_fails_at_0_is_told() -> None:
     zeros = iter([1.0, 1.0])  # one for the estimator, one for its twin
     with pytest.raises(BadClaim, match=r"the loss of releasing 0 fails at n=40 .* StopIteration"):
         check(with_loss(lambda e: next(zeros) if e[0] == 0 else 1.0), profile=FEW)
+
+
+class Complex(NoisyCoin):
+    """Releases a number with an imaginary part, which a loss would leave out."""
+
+    def fit(self, X: np.ndarray) -> Complex:
+        super().fit(X)
+        self.mean_ = self.mean_ + 1j
+        return self
+
+
+class Centres(NoisyCoin):
+    """Centres the records where they are: another fit is given others."""
+
+    def fit(self, X: np.ndarray) -> NoisyCoin:
+        X -= 0.5
+        super().fit(X)
+        self.mean_ = self.mean_ + 0.5
+        return self
+
+
+class Dies(NoisyCoin):
+    """Ends its process for some data; the rehearsal's are others."""
+
+    def fit(self, X: np.ndarray) -> NoisyCoin:
+        if X.sum() < 14 and multiprocessing.parent_process() is not None:
+            os._exit(3)
+        return super().fit(X)
+
+
+def test_a_complex_release_is_refused() -> None:
+    with pytest.raises(BadClaim, match="TypeError: it releases complex numbers"):
+        check(with_estimator(Complex), profile=FEW)
+
+
+def test_records_that_are_changed_are_refused_where_they_are_fitted_again() -> None:
+    once = with_estimator(Centres)
+    assert len(check(once, profile=FEW).cells) == 1
+    twice = replace(once, sweeps=tuple(replace(sweep, fits=2) for sweep in once.sweeps))
+    with pytest.raises(BadClaim, match="it changes the records, which other fits are given too"):
+        check(twice, profile=FEW)
+    kept = replace(twice, estimator_at=claim().estimator_at)
+    assert len(check(kept, profile=FEW).cells) == 1
+
+
+@pytest.mark.skipif(not FORKS, reason="workers are known by their parent here")
+def test_a_process_that_ends_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    message = usage_error(
+        partial(main, claims=[with_estimator(Dies)]), ["--jobs", "2", "--summary"], capsys
+    )
+    assert "a process ended in the middle of its work without a word" in message
+    assert "what was measured is kept in .tracebound/" in message
+
+
+def test_the_trial_that_failed_is_numbered() -> None:
+    """The same one whatever was tried before it."""
+    with pytest.raises(TaskFailed) as failed:
+        check(with_estimator(LeavesAtSome), profile=FEW)
+    label, _, rest = str(failed.value).partition(": trial ")
+    number, _, why = rest.partition(" failed: ")
+    assert why == "SystemExit: 0"
+    own, point = claim(), {"n": 40, "epsilon": 0.05}
+    assert label == "my/coin|n=40,epsilon=0.05"
+    rng = stream(cell_seed(0, own.name), int(number))
+    assert Coins().sample(40, rng).sum() < 14
+    assert own.lower.value(**point) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"profile": "nope"}, "profile must be 'quick', 'standard', 'full' or a Profile, got 'n"),
+        ({"jobs": 0}, "jobs must be a positive whole number, or -1 for all cores; got 0"),
+        ({"jobs": "a"}, "jobs must be a positive whole number, or -1 for all cores; got 'a'"),
+        ({"seed": -1}, "seed must be a whole number that is not negative, got -1"),
+        ({"plots": "there"}, "plots: cannot make there: File exists"),
+    ],
+)
+def test_arguments_that_cannot_be_meant(options: dict[str, Any], told: str) -> None:
+    Path("there").touch()
+    with pytest.raises(ValueError, match=f"^{re.escape(told)}"):
+        check(claim(), **options)
