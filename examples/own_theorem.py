@@ -4,6 +4,7 @@
 **Proof.** theta = a or -a, with equal chance. Drawn together, signs of both laws differ with chance
 a each, and move the release's law by at most t in total variation, n a t in all: the mean posterior
 variance is at least a^2 (1 - n a t), which is largest at a = 2/(3 n t).
+**Reference.** An example of this work's own.
 **Estimator.** Laplace noise has risk 8/(n eps)^2 + 1/n: at most 10/(n eps)^2 where n eps^2 <= 2.
 """
 

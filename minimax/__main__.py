@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from minimax.plan import plan
 from minimax.plan_for import LEVELS, plan_for
 from minimax.printed import (
     print_closed_forms,
+    print_json,
     print_number_plan,
     print_plan,
     print_table,
@@ -58,6 +58,8 @@ def main(argv: list[str] | None = None, prog: str | None = None) -> int:
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told in words
             return _answered(args, problem, privacy)
+    except OSError as error:
+        parser.error(f"--plot: cannot write to {args.plot}: {error.strerror}")
     except ArithmeticError as error:  # an overflow, a division by 0, or what is not finite
         told = "these numbers are too far apart to compute with"
         if own is not None and isinstance(error, NotFinite):  # whose bound it is, it says
@@ -81,11 +83,12 @@ def _answered(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> i
         return _print_certificates(problem, privacy, args.upper, args.json)
     if args.plot:
         write_bounds_figure(args.plot, problem, privacy, title_of(problem, privacy))
+        print(f"plot in {args.plot}", file=sys.stderr)
     table = (upper_rows if args.upper else rows)(problem, privacy)
-    if args.latex:
-        print_closed_forms(table, _bounds(problem, privacy, args.upper), args.json)
-    elif args.json:
-        print(json.dumps([asdict(row) for row in table], indent=2))
+    if args.json:
+        print_json(table, _bounds(problem, privacy, args.upper))
+    elif args.latex:
+        print_closed_forms(_bounds(problem, privacy, args.upper))
     else:
         ceilings = [] if args.upper else _ceilings(problem, privacy)  # which may fail: first
         print_table(table, title_of(problem, privacy))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from minimax.core.bound import Bound, Kind, OutsideRegime
@@ -34,9 +34,9 @@ class ClosedForm:
     latex: str
 
 
-def closed_forms(bounds: Sequence[Bound]) -> list[ClosedForm]:
-    """One for each bound."""
-    return [ClosedForm(bound.name, str(bound.expr), bound.latex()) for bound in bounds]
+def closed_form(bound: Bound) -> ClosedForm:
+    """That of a bound."""
+    return ClosedForm(bound.name, str(bound.expr), bound.latex())
 
 
 def rows(problem: Problem, privacy: Privacy) -> list[Row]:

@@ -6,13 +6,12 @@ No problem of the catalogue: with the data fixed there is no class of laws, and 
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict, fields
+from dataclasses import fields
 
 from minimax.calculator import bound_row
 from minimax.core.privacy import from_parameters
 from minimax.options import OWN_NAME, positive
-from minimax.printed import print_closed_forms, print_table
+from minimax.printed import print_closed_forms, print_json, print_table
 from minimax.problems.erm.fixed_data import FixedData, fixed_data_bounds
 
 NAME = "fixed-data"
@@ -48,10 +47,10 @@ def main(argv: list[str], prog: str | None = None) -> int:
         parser.error(f"--{str(error).removeprefix('--')}")
     except ArithmeticError:
         parser.error("these numbers are too far apart to compute with")
-    if args.latex:
-        print_closed_forms(table, bounds, args.json)
-    elif args.json:
-        print(json.dumps([asdict(row) for row in table], indent=2))
+    if args.json:
+        print_json(table, bounds)
+    elif args.latex:
+        print_closed_forms(bounds)
     else:
         numbers = ", ".join(f"{name} = {value:g}" for name, value in given.items())
         print_table(table, f"{NAME}: noisy hard thresholding, any loss; {privacy}\n{numbers}")

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from minimax.calculator import Row, closed_forms
+from minimax.calculator import Row, closed_form
 from minimax.core.bound import Bound
 from minimax.core.privacy import Privacy
 from minimax.core.problem import Problem
@@ -85,18 +85,31 @@ def _print_blocks(table: list[Row], title: str) -> None:
             print_wrapped(f"- {note}", "  ")
 
 
-def print_closed_forms(table: list[Row], bounds: Sequence[Bound], as_json: bool) -> None:
-    """The closed forms, alone or beside the rows; the best proven risk is no formula."""
-    forms = closed_forms(bounds)
-    if not as_json:
-        for form in forms:
-            print(f"{form.name}\n  {form.latex}")
-        return
-    first = len(table) - len(forms)
-    beside: list[dict[str, str | None]] = [{"closed_form": None, "latex": None}] * first
-    beside += [{"closed_form": form.closed_form, "latex": form.latex} for form in forms]
-    both = [{**asdict(row), **form} for row, form in zip(table, beside, strict=True)]
+def print_closed_forms(bounds: Sequence[Bound]) -> None:
+    """As LaTeX."""
+    for bound in bounds:
+        form = closed_form(bound)
+        print(f"{form.name}\n  {form.latex}")
+
+
+def print_json(table: list[Row], bounds: Sequence[Bound]) -> None:
+    """The rows with their closed forms; the best proven risk, the first of upper rows, has none."""
+    first = len(table) - len(bounds)
+    forms = [*[(None, None)] * first, *map(_form, bounds)]
+    both = [
+        {**asdict(row), "closed_form": form, "latex": latex}
+        for row, (form, latex) in zip(table, forms, strict=True)
+    ]
     print(json.dumps(both, indent=2))
+
+
+def _form(bound: Bound) -> tuple[str | None, str | None]:
+    """Of a formula of one's own that only takes numbers there is none."""
+    try:
+        found = closed_form(bound)
+    except (TypeError, ValueError, AttributeError):
+        return None, None
+    return found.closed_form, found.latex
 
 
 def _number(value: float | None) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from rich import box
 from rich.table import Table
 from scipy import special
 
@@ -186,12 +187,11 @@ def loose(found: list[Slack]) -> list[str]:
 
 def _table(found: list[Slack], title: str) -> Table:
     """Slacks of one privacy definition, a column for each budget."""
-    table = Table(title=title)
-    table.add_column("constant")
-    table.add_column("at")
-    budgets = [_budget(row) for row in found]
-    for budget in dict.fromkeys(budgets):
-        table.add_column(f"slack, {budget}", justify="right")
+    table = Table(title=f"{title}: slack", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("constant", overflow="fold")
+    table.add_column("at", overflow="fold")
+    for budget in dict.fromkeys(map(_budget, found)):
+        table.add_column(budget, justify="right", no_wrap=True)
     by_row: dict[tuple[str, str], list[str]] = {}
     for row in found:
         shown = f"{row.ratio:.4f}" if row.holds else f"[bold red]{row.ratio:.4f}[/]"

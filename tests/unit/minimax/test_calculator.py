@@ -23,7 +23,8 @@ from minimax.problems.sparse_regression.problem import SparseRegressionProblem
 from tests.commands import usage_error
 from tests.effort import part
 
-KEYS = {"name", "source", "kind", "statistical", "privacy", "total", "assumptions"}
+NUMBERS = {"statistical", "privacy", "total"}
+KEYS = {"name", "source", "kind", "assumptions", "closed_form", "latex", *NUMBERS}
 APPROXIMATE = ["--epsilon", ".5", "--delta", str(10 / 10_000**1.1)]
 MEAN = ["mean", "--n", "10000", "--d", "20"]
 SPARSE = ["sparse-mean", "--n", "10000", "--d", "1000", "--s", "10"]

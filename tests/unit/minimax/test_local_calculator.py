@@ -18,7 +18,8 @@ from tests.commands import usage_error
 
 RECORDS = ["local-regression", "--n", "10000", "--p", "20"]
 LABELS = ["label-regression", "--n", "10000", "--p", "20", "--s", "1"]
-KEYS = {"name", "source", "kind", "statistical", "privacy", "total", "assumptions"}
+NUMBERS = {"statistical", "privacy", "total"}
+KEYS = {"name", "source", "kind", "assumptions", "closed_form", "latex", *NUMBERS}
 SUM = ["--interactive", "--loss", "sum"]
 
 

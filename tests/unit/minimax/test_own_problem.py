@@ -13,6 +13,7 @@ from minimax.__main__ import main
 from tests.commands import usage_error
 
 OWN = """
+import math
 from dataclasses import dataclass, replace
 from minimax import LowerBound, Problem, Pure, Terms
 from minimax.problems.bounded_mean import BoundedMeanProblem
@@ -39,6 +40,10 @@ class Wrong(Mine):
 class NoNumber(Mine):
     def lower(self, privacy):
         return [*super().lower(privacy), replace(THEOREM, formula=lambda p, _: Terms(None, NAN))]
+
+class NumbersAlone(Mine):
+    def lower(self, privacy):
+        return [replace(THEOREM, formula=lambda p, _: Terms(None, math.tanh(p["k"]) / p["n"]))]
 
 class Half(Problem):
     name = "half"
@@ -84,3 +89,15 @@ def test_it_is_shown_with_its_own_bound_and_number(capsys: pytest.CaptureFixture
 )
 def test_bad_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert message in usage_error(main, [*arguments, *NUMBERS], capsys)
+
+
+def test_a_formula_that_takes_numbers_alone_has_no_closed_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = {}
+    for name in ("NumbersAlone", "Mine"):
+        assert main(["--from", f"own_problem:{name}", *NUMBERS, "--json"]) == 0
+        found[name] = json.loads(capsys.readouterr().out)[-1]
+    assert found["NumbersAlone"]["closed_form"] is found["NumbersAlone"]["latex"] is None
+    assert found["NumbersAlone"]["total"] > 0
+    assert (found["Mine"]["closed_form"], found["Mine"]["latex"]) == ("k/n", "\\frac{k}{n}")

@@ -106,11 +106,12 @@ def test_closed_forms(capsys: pytest.CaptureFixture[str]) -> None:
     numbers = "mean --n 10000 --d 20 --rho .1"
     shown = answer(f"{numbers} --latex", capsys)
     assert "van Trees: Gaussian data\n  \\frac{d^{2}}" in shown
-    rows = json.loads(answer(f"{numbers} --latex --json", capsys))
+    rows = json.loads(answer(f"{numbers} --json", capsys))
     assert rows[0]["name"] == "van Trees: Gaussian data"
     assert "\\sigma^{2}" in rows[0]["latex"]
     assert "sigma**2" in rows[0]["closed_form"]
-    upper = json.loads(answer(f"{numbers} --latex --json --upper", capsys))
+    assert rows == json.loads(answer(f"{numbers} --latex --json", capsys))
+    upper = json.loads(answer(f"{numbers} --json --upper", capsys))
     assert upper[0]["latex"] is None  # the least over estimators is no formula
     assert upper[1]["latex"]
 
