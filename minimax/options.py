@@ -126,8 +126,8 @@ def calculator_parser(
     )
     parser = argparse.ArgumentParser(
         prog=prog or OWN_NAME,
-        description="Certified minimax lower bounds on the risk under privacy; with --plan, how many\n"
-        "records, which budget or which dimension a risk takes.\n\n"
+        description="Certified minimax lower bounds on the risk under privacy; with --plan,\n"
+        "how many records, which budget or which dimension a risk takes.\n\n"
         f"problems:\n{problems}\n  {'fixed-data':18s} no problem, but an algorithm on given data,"
         " for any loss:\n                     see fixed-data --help",
         epilog=_examples(prog or OWN_NAME),
