@@ -51,8 +51,8 @@ MUTANTS = (
     Mutant(
         "scale: Laplace noise without its sensitivity",
         MECHANISMS,
-        "    scale = l1_sensitivity / epsilon\n",
-        "    scale = 1 / epsilon\n",
+        "    scale = float(l1_sensitivity) / float(epsilon)\n",
+        "    scale = 1 / float(epsilon)\n",
         (LAWS, "-k", "laplace"),
     ),
     Mutant(

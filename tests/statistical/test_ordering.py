@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from estimators.controls.regression import IterativeHardThresholding
+from verify.rates.special.ordering import measure as measuring
 from verify.rates.special.ordering.experiments import (
     DP_IGHT,
     FRANK_WOLFE,
@@ -286,3 +287,17 @@ def test_plot_is_written_whole(found: Ordering, tmp_path: Path) -> None:
     with pytest.raises(AttributeError):
         plot(Ordering(broken, [], []), tmp_path / "broken.png")
     assert [p.name for p in tmp_path.iterdir()] == ["ordering.png"]
+
+
+def test_no_trial_is_drawn_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options are tuned in trials of their own: those of the test would flatter them."""
+    names: list[str] = []
+
+    def noted(experiment: Any, fits: Any, seed: int, name: str) -> Any:
+        names.append(name)
+        return trial(experiment, fits, seed, name)
+
+    monkeypatch.setattr(measuring, "trial", noted)
+    measure(20, 5, 1, 1e-3, [small()])
+    assert len(names) > 20
+    assert len(set(names)) == len(names)

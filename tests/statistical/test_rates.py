@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from sklearn.base import BaseEstimator
 from minimax.core.bound import Point, Terms, UpperBound
 from minimax.problems.bounded_mean import BoundedMeanProblem
 from tests.commands import usage_error
-from verify.rates import main
+from verify.rates import claim_study, main
 from verify.rates.claim import Claim, Sweep
 from verify.rates.claims import all_claims
 from verify.rates.grid import PROFILES, Profile, build
@@ -30,14 +31,14 @@ from verify.rates.judge import (
     judge_slope,
     may_be_worse,
 )
-from verify.rates.known_noise import FEWEST, as_stated
+from verify.rates.known_noise import FEWEST, STATES, as_stated
 from verify.rates.measure import Measurement, interval, losses, zero_losses
 from verify.rates.report import print_report
-from verify.rates.rows import Run
+from verify.rates.rows import ALPHA, Run
 from verify.rates.run import run
-from verify.rates.sequential import LOOKS
+from verify.rates.sequential import LOOKS, Seen
 from verify.rates.special import worst_case_log_d
-from verify.rates.tasks import FEWEST_TRIALS, weakened
+from verify.rates.tasks import FEWEST_TRIALS, tasks_of, weakened
 from verify.seeds import cell_seed
 
 
@@ -406,3 +407,31 @@ def test_bad_usage_is_refused_before_anything_runs(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in usage_error(main, arguments, capsys)
+
+
+def test_the_error_of_a_run_is_divided_over_its_intervals_and_their_looks() -> None:
+    claim = CLAIMS["bounded-mean/tracing/GDP"]
+    grid = build([claim], BASE_ONLY)
+    intervals = len(tasks_of(grid.cells, BASE_ONLY)) + len(grid.cells) + 2 * len(grid.series)
+    assert run([claim], BASE_ONLY, seed=1).alpha <= ALPHA / (intervals * len(LOOKS))
+
+
+def test_losses_that_are_plain_or_adjusted_have_half_of_the_error_each() -> None:
+    values = np.random.default_rng(0).exponential(size=100)
+    found = Seen({"task": values}, 0, 0.1).risk("task")
+    assert found.ci_high == pytest.approx(interval(values, 0.1 / STATES, 0).ci_high)
+    assert found.ci_high > interval(values, 0.1, 0).ci_high
+
+
+def test_exponents_have_the_error_of_all_combinations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """m cells end at any of the looks each, plain or adjusted: see `sequential`."""
+    seen: list[tuple[int, float]] = []
+
+    def noted(x: Any, found: Any, alpha: float, states: float = 1, *more: Any) -> Any:
+        seen.append((len(found), states))
+        return fit_slope(x, found, alpha, states, *more)
+
+    monkeypatch.setattr(claim_study, "fit_slope", noted)
+    run([CLAIMS["bounded-mean/tracing/GDP"]], SWEPT, seed=2)
+    assert seen
+    assert all(states >= (STATES * len(LOOKS)) ** (cells - 1) for cells, states in seen)

@@ -26,13 +26,12 @@ WITHOUT_WHAT_IS_SLOW = (
     FITTED + "estimators.NoisyMean(R=1.0).fit(X)",
     CALCULATOR.format("mean", ""),
     CALCULATOR.format("mean", " --upper"),
-    CALCULATOR.format("regression", " --json"),
+    CALCULATOR.format("regression", ""),
     "import verify.statements; verify.statements.entries()",
     "import verify.proofs.figures",
 )
 USES = {
-    "sympy": "from minimax.problems.mean.lower import statistical_gaussian\n"
-    "statistical_gaussian().latex()",
+    "sympy": CALCULATOR.format("regression", " --json"),
     "matplotlib": "from attacks.roc import blank_figure; blank_figure(1, 1)",
     "dp_accounting": FITTED + "estimators.NoisyMean(R=1.0).fit(X).ledger_[0].event",
     "sklearn.linear_model": FITTED + "estimators.LabelLasso(penalty=1e-3).fit(X, X[:, 0])",

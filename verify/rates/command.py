@@ -4,8 +4,9 @@ Draws theta from the prior of each lower bound's proof, fits the private estimat
 risk with the certified lower bound and the proven upper bound; fits exponents; runs the controls
 that must break. Exit code 0: nothing violated, every control broke, every claim has a cell that
 could be seen, and no estimator does worse than releasing 0. 1: a violation, a control that did not
-break, a claim with nothing but inconclusive cells, a cell in which releasing 0 does better, or an
-estimator that treats records otherwise than what stands for them in trials.
+break, a claim with nothing but inconclusive cells, a cell in which releasing 0 does better, an
+estimator that treats records otherwise than what stands for them in trials, or a mechanism that
+draws other noise than it states.
 2: bad usage, a claim that has no cell or no control to be checked in, or a trial that fails. For
 claims of your own releasing 0 counts over the class; under the prior of the lower bound it is told.
 Measurements are kept as they come, and a run that was interrupted goes on where it was.

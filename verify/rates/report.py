@@ -34,6 +34,7 @@ ZERO_TEXT = {
     "worse": "\n[bold red]worse than releasing 0[/]",
     "worse under the prior": "\nworse than releasing 0 under the prior",
 }
+NOISE = "a mechanism does not draw the noise that it states: losses were taken as they are"
 SAME_EVERYWHERE = ("sigma", "radius", "signal")
 
 
@@ -85,6 +86,8 @@ def print_report(found: Run, console: Console) -> None:
                 f" large; its cells notice from {each.noticed_from:.3g} times",
                 highlight=False,
             )
+    if found.noise_as_stated is False:
+        console.print(f"[bold red]FAILED[/]: {NOISE}")
     for line in remarks(found):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(str(found.summary), highlight=False)
@@ -144,7 +147,8 @@ def failures(found: Run) -> list[str]:
     ]
     controls = [f"{c.claim}: {c.kind}: {c.reason}" for c in found.controls if not c.broke]
     unseen = [f"{claim}: no cell is consistent" for claim in found.unseen]
-    return [*cells, *zero, *slopes, *coverage, *controls, *unseen]
+    noise = [] if found.noise_as_stated is not False else [NOISE]
+    return [*noise, *cells, *zero, *slopes, *coverage, *controls, *unseen]
 
 
 def _violated(row: Row | SlopeRow | CoverageRow) -> bool:

@@ -374,6 +374,8 @@ class Run:
     ordering: Ordering | None = None
     """Orderings that papers report, as measured; they do not touch the exit code."""
     coverage: Sequence[CoverageRow] = ()
+    noise_as_stated: bool | None = None
+    """Whether mechanisms draw the noise that they state; None where they were not asked."""
 
     def __repr__(self) -> str:
         return f"<run, exit code {self.exit_code}: {self.summary}>"
@@ -427,11 +429,11 @@ class Run:
 
     @property
     def exit_code(self) -> int:
-        """0 only if nothing is violated, every control broke, every claim was really seen, and no
-        cell has an estimator that releasing 0 outdoes."""
+        """0 only if nothing is violated, every control broke, every claim was really seen, no cell
+        has an estimator that releasing 0 outdoes, and noise is as mechanisms state."""
         found = self.summary
         failed = found.violated or found.controls_unbroken or self.unseen or found.worse_than_zero
-        return 1 if failed else 0
+        return 1 if failed or self.noise_as_stated is False else 0
 
     def as_json(self) -> JSON:
         """The run as the JSON file has it."""
@@ -444,4 +446,5 @@ class Run:
             "coverage": [row.as_json() for row in self.coverage],
             "ordering": self.ordering.as_json() if self.ordering else None,
             "tightness": [row.as_json() for row in self.tightness],
+            "noise_as_stated": self.noise_as_stated,
         }

@@ -46,7 +46,9 @@ def run(
     if own:
         rehearse(claims, grid)
     known = results or Results(None)
-    noise_known = not own and _is_noise_known(seed, console)
+    # Claims of one's own may draw their noise by any other mechanism, of which nobody knows.
+    noise_as_stated = None if own else as_stated(seed)
+    noise_known = bool(noise_as_stated)
     tasks = tasks_of(grid.cells, profile, paired=noise_known)
     alone = [each for each in specials if isinstance(each, Special)]
     measured = [each for each in specials if isinstance(each, Measured)]
@@ -73,16 +75,8 @@ def run(
         controls=[control for part in found for control in part.controls],
         dropped=grid.dropped,
         coverage=[row for part in found for row in part.coverage],
+        noise_as_stated=noise_as_stated,
     )
-
-
-def _is_noise_known(seed: int, console: Console | None) -> bool:
-    """Whether mechanisms draw what they state; of one's own claims, which may draw noise by any
-    others, nobody knows."""
-    known = as_stated(seed)
-    if not known and console is not None:
-        console.print("noise is not as its mechanisms state: losses are taken as they are")
-    return known
 
 
 def _special(

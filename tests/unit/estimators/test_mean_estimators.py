@@ -437,3 +437,14 @@ def test_wrong_bounds_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         estimator.fit(AGES)
     assert not hasattr(estimator, "mean_")
+
+
+@pytest.mark.parametrize("last", [0, 1, 3, 8, 9, 20, 40])
+def test_records_are_in_their_bins(last: int) -> None:
+    """However the counts are made: by the ends of few bins, in an array of all, or one by one."""
+    column = np.random.default_rng(0).normal(0.3, last + 1, 60)
+    numbers = np.clip(np.rint(column / 1.5), -last, last).astype(int)
+    found = bin_counts(column, 1.5, last)
+    assert [each.tolist() for each in found] == [
+        each.tolist() for each in np.unique(numbers, return_counts=True)
+    ]

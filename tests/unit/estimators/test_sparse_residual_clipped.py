@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from estimators import PrivateHardThresholding, SparseResidualClippedRegression
+from estimators import PrivateHardThresholding, SparseResidualClippedRegression, sparse_phases
 from estimators.core import mechanisms
 from estimators.core.accounting import compose
 from estimators.core.base import PlanWarning
@@ -207,3 +208,34 @@ def test_columns_and_responses_without_information(privacy: SpendablePrivacy) ->
     assert np.isfinite(fitted.coef_).all()
     assert np.linalg.norm(fitted.coef_) <= 1 + 1e-12
     assert np.count_nonzero(fitted.coef_) <= S
+
+
+def test_the_second_moment_is_that_of_the_columns_that_are_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of two that are nearly the same first, and then of two that have nothing to do with them."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (4_000, 6))
+    X[:, 1] = np.where(rng.random(4_000) < 0.9, X[:, 0], -X[:, 0])
+    choices = []
+
+    def fitted(first: list[int]) -> SparseResidualClippedRegression:
+        turns = itertools.chain([first], itertools.repeat([2, 3]))
+
+        def chosen(self: Any, total: Any, phase: Any) -> np.ndarray:
+            original(self, total, phase)
+            choices.append(next(turns))
+            return np.array(choices[-1])
+
+        monkeypatch.setattr(sparse_phases.SparseRun, "_chosen", chosen)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlanWarning)
+            return made(ZeroConcentrated(1e3), s=2).fit(X, 0.1 * rng.standard_normal(4_000))
+
+    original = sparse_phases.SparseRun._chosen
+    monkeypatch.setattr(sparse_phases.SparseRun, "_settle", lambda self, phase: None)
+    moved, stayed = fitted([0, 1]), fitted([2, 3])
+    assert choices.count([2, 3]) >= 3
+    for model in (moved, stayed):
+        assert model.support_.tolist() == [2, 3]
+        assert abs(model.second_moment_[0, 1]) < 0.2 < abs(np.mean(X[:, 0] * X[:, 1]))

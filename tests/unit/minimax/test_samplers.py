@@ -7,7 +7,14 @@ import pytest
 from scipy import stats
 
 from minimax.methods.normals import FEW, PAIRS, on_circle, standard_normals
-from minimax.methods.priors import DilutedInstance, SignInstance, biased_bits, random_signs
+from minimax.methods.priors import (
+    DilutedInstance,
+    SignInstance,
+    UniformNoiseInstance,
+    biased_bits,
+    random_signs,
+)
+from minimax.methods.summaries import sign_bytes
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (7, 3), (1003, 5)])
@@ -109,3 +116,33 @@ def test_normal_numbers_fill_what_they_are_given() -> None:
     ):
         with pytest.raises(ValueError, match="out must hold doubles of shape"):
             standard_normals(shape, np.random.default_rng(9), wrong)
+
+
+def test_the_mean_square_of_normal_numbers_is_1() -> None:
+    """To a thousandth, which no test of the law by ranks would see; the control is off by one."""
+    drawn = standard_normals(1 << 22, np.random.default_rng(8))
+    error = np.sqrt(2 / drawn.size)
+    assert abs(np.mean(drawn**2) - 1) < 5 * error < 0.004
+    assert abs(np.mean((1.003 * drawn) ** 2) - 1) > 5 * error
+
+
+@pytest.mark.parametrize("size", [FEW - 1, FEW + 1, 2 * PAIRS + 1, 4 * PAIRS + 3])
+def test_every_place_is_filled(size: int) -> None:
+    """Also the last one of an odd number, which has half a pair."""
+    room = np.full(size, np.nan)
+    assert np.isfinite(standard_normals(size, np.random.default_rng(8), room)).all()
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_every_bit_of_packed_signs_is_fair(place: int) -> None:
+    bits = (sign_bytes(20_000, 16, np.random.default_rng(3)) >> place) & 1
+    assert abs(bits.mean() - 0.5) < 3 / np.sqrt(bits.size)
+    assert abs(np.maximum(bits, np.arange(20_000) % 20 == 0).mean() - 0.5) > 3 / np.sqrt(bits.size)
+
+
+def test_uniform_noise_has_its_width() -> None:
+    law = UniformNoiseInstance(np.array([0.5, -0.2]), C=2.0, slope=3.0)
+    X, y = law.sample(20_000, np.random.default_rng(0))
+    noise = (y - 3 * (X @ law.target)) / 2
+    assert stats.kstest(noise, stats.uniform(-1, 2).cdf).pvalue > 1e-6
+    assert stats.kstest(noise / 2, stats.uniform(-1, 2).cdf).pvalue < 1e-6

@@ -167,3 +167,13 @@ def test_a_fit_without_an_interval_holds_nothing() -> None:
     single = replace(known, noise=BallNoise((1.0,), 2), bias=0.1)  # of any kind
     assert Trials(np.zeros(1), np.zeros(1), [single]).held(0.9, noise=True).all()
     assert not Trials(np.zeros(2), np.zeros(2), [NoLaw("for a test")]).held(0.9, noise=True).any()
+
+
+def test_what_is_clear_is_within_the_tolerance_and_not_twice() -> None:
+    def is_clear(low: float, high: float) -> bool:
+        found = Measurement((low + high) / 2, low, high, 100, 0)
+        return CoverageRow("coverage/x", {"n": 1.0}, "E", "pure", 0.9, 0.03, found).is_clear
+
+    assert is_clear(0.88, 0.92)
+    assert not is_clear(0.86, 0.92)
+    assert not is_clear(0.88, 0.94)

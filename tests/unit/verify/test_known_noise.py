@@ -21,6 +21,7 @@ from verify.rates.grid import Profile
 from verify.rates.judge import Verdict
 from verify.rates.known_noise import CALLS, LEAST, NoiseSeen, adjusted, as_stated
 from verify.rates.measure import interval, losses_with_noise
+from verify.rates.report import NOISE, failures
 from verify.rates.run import run
 from verify.rates.sequential import Seen
 
@@ -163,9 +164,13 @@ def test_a_run_notices_noise_that_is_not_as_stated(
     sweep = replace(claim().sweeps[0], base=base, variables=(), asymptotic_point={})
     short = Profile("short", (0,), 60, 200, 2)
     asked = replace(claim(), sweeps=(sweep,))
-    before = run([asked], short, seed=1).cells[0]
+    whole = run([asked], short, seed=1)
     monkeypatch.setattr(mechanisms, "with_gaussian", scaled(factor))
-    after = run([asked], short, seed=1).cells[0]
+    changed = run([asked], short, seed=1)
+    before, after = whole.cells[0], changed.cells[0]
+    assert (whole.noise_as_stated, changed.noise_as_stated) == (True, False)
+    assert (whole.exit_code, changed.exit_code) == (0, 1)
+    assert (failures(whole), failures(changed)[0]) == ([], NOISE)
     assert before.verdict is Verdict.CONSISTENT
     assert after.measured.risk == pytest.approx(factor**2 * before.measured.risk, rel=0.1)
     if factor > 1:
@@ -324,3 +329,14 @@ def test_noise_that_is_skewed_is_not_as_stated(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(mechanisms, "with_gaussian", skewed)
     assert not as_stated(0)
+
+
+def test_what_is_taken_from_a_loss_is_learnt_from_the_other_half() -> None:
+    rng = np.random.default_rng(0)
+    surplus = rng.chisquare(4, 200) / 4 - 1
+    values = np.column_stack([2 + surplus + 0.1 * rng.standard_normal(200), surplus])
+    other = values.copy()
+    other[0::2, 0] *= 1.5
+    taken = [each[:, 0] - adjusted(each) for each in (values, other)]
+    assert taken[0][0::2] == pytest.approx(taken[1][0::2])
+    assert taken[0][1::2] != pytest.approx(taken[1][1::2])

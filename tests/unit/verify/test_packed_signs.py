@@ -107,3 +107,16 @@ def test_labels_fitted_to_packed_signs() -> None:
     assert model.fit(X, y).coef_ == pytest.approx(whole, rel=1e-9)
     assert model.n_features_in_ == 12
     assert model.fit(packed(X.X[:, ::-1]), y).coef_ != pytest.approx(whole, rel=1e-3)
+
+
+def test_labels_of_two_kinds_have_the_mean_that_the_link_says() -> None:
+    def link(t: Any) -> Any:
+        return 8 * t + np.cos(t)
+
+    law = TwoLabelInstance(np.array([0.3]), height=9.0, link=link)
+    X, y = law.sample(40_000, np.random.default_rng(0))
+    for sign in (-1.0, 1.0):
+        seen = y[X[:, 0] == sign]
+        error = seen.std() / np.sqrt(len(seen))
+        assert abs(seen.mean() - link(0.3 * sign)) < 6 * error
+        assert abs(seen.mean() - 0.3 * sign) > 6 * error

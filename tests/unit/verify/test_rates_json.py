@@ -51,7 +51,7 @@ RECORDED = {
 CELL_ADDED = {"upper_vacuous", "zero_release", "zero_release_under_prior", "against_zero"}
 CELL_ADDED |= {"noticed_from", "reason"}
 ADDED = {
-    "run": {"coverage", "tightness"},
+    "run": {"coverage", "tightness", "noise_as_stated"},
     "summary": {"coverage", "worse_than_zero", "not_tight_enough"},
     "cell": CELL_ADDED,
     "worst case": CELL_ADDED,

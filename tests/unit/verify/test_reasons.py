@@ -146,3 +146,8 @@ def test_the_factor_is_where_a_cell_begins_to_notice() -> None:
         inflated = replace(cell, lower=0.5 * factor)
         assert (inflated.reason is Reason.LOWER_BROKEN) is broken
     assert row("c", 3.0, lower=0.0).noticed_from is None
+
+
+def test_how_far_an_exponent_may_be_off() -> None:
+    assert slope_reason(Slope(0.0, 0.28, 0.29, 0.0), 0.0) is Reason.EXPONENT
+    assert slope_reason(Slope(0.0, 0.31, 0.32, 0.0), 0.0) is Reason.NO_EXPONENT

@@ -408,3 +408,23 @@ def test_a_fingerprint_needs_sources(folder: Path) -> None:
             fingerprint([replace(own, estimator_at=typed["make"])])  # type: ignore[arg-type]
     finally:
         del sys.modules["typed"]
+
+
+def test_a_result_under_anothers_name_is_not_used(tmp_path: Path) -> None:
+    told: list[str] = []
+    kept = Results(tmp_path, "sources", tell=told.append)
+    kept.keep({"task": "a"}, [1.0])
+    (a,) = tmp_path.glob("*.json")
+    kept.keep({"task": "b"}, [2.0])
+    (b,) = set(tmp_path.glob("*.json")) - {a}
+    assert kept.get({"task": "b"}, list) == [2.0]
+    a.replace(b)
+    assert kept.get({"task": "b"}, list) is None
+    assert len(told) == 1
+
+
+def test_results_of_two_seeds_stand_side_by_side(tmp_path: Path) -> None:
+    kept = Results(tmp_path, "sources")
+    for seed in (0, 1):
+        kept.keep({"task": "a", "seed": seed}, [float(seed)])
+    assert [kept.get({"task": "a", "seed": seed}, list) for seed in (0, 1)] == [[0.0], [1.0]]
