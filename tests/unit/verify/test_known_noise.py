@@ -170,6 +170,8 @@ def test_a_run_notices_noise_that_is_not_as_stated(
     before, after = whole.cells[0], changed.cells[0]
     assert (whole.noise_as_stated, changed.noise_as_stated) == (True, False)
     assert (whole.exit_code, changed.exit_code) == (0, 1)
+    assert replace(whole, noise_as_stated=False).exit_code == 1
+    assert replace(whole, noise_as_stated=None).exit_code == 0
     assert (failures(whole), failures(changed)[0]) == ([], NOISE)
     assert before.verdict is Verdict.CONSISTENT
     assert after.measured.risk == pytest.approx(factor**2 * before.measured.risk, rel=0.1)
