@@ -180,7 +180,7 @@ def test_the_bench_of_scaling_waits_for_the_last_piece_of_a_look() -> None:
     assert bench.times_as_fast(looks, 2) == pytest.approx(5 / 3)
     assert bench.times_as_fast(looks, 64) == pytest.approx(5 / 3)
     assert bench.times_as_fast([[1.0, 1.0, 2.0]], 2) == pytest.approx(4 / 3)  # not longest first
-    found = bench.pieces("bounded-mean/tracing/GDP")
+    found = bench.pieces("quick", "bounded-mean/tracing/GDP")
     assert len(found.looks) > 1
     assert min(map(min, found.looks)) > 0
     assert found.besides > 0

@@ -61,8 +61,9 @@ LOOKS = tuple(2 ** (k / 2) for k in range(-4, 7))
 FEWEST = 32
 """Trials of a first look, at least, where the full number is not smaller."""
 PIECE = 3e7
-"""Numbers that a piece of work draws at the most: about a second."""
-OVERHEAD = 5e4
+"""Numbers that a piece of work draws at the most: a fifth of a second. Smaller ones would keep more
+workers busy (`bench/scaling.py`), and cost everybody a few milliseconds each."""
+OVERHEAD = 2e5
 """What a trial costs besides its numbers, in numbers."""
 
 
