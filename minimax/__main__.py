@@ -34,6 +34,10 @@ from minimax.problems.local_regression.problem import LOSSES
 from minimax.rigorous import best_certificate, certificates, shown
 
 
+class CannotWrite(Exception):
+    """A file that cannot be written, in a sentence."""
+
+
 def main(argv: list[str] | None = None, prog: str | None = None) -> int:
     """Run the calculator; returns the exit code."""
     given = sys.argv[1:] if argv is None else argv
@@ -58,8 +62,8 @@ def main(argv: list[str] | None = None, prog: str | None = None) -> int:
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told in words
             return _answered(args, problem, privacy)
-    except OSError as error:
-        parser.error(f"--plot: cannot write to {args.plot}: {error.strerror}")
+    except CannotWrite as error:
+        parser.error(f"--plot: {error}")
     except ArithmeticError as error:  # an overflow, a division by 0, or what is not finite
         told = "these numbers are too far apart to compute with"
         if own is not None and isinstance(error, NotFinite):  # whose bound it is, it says
@@ -82,8 +86,7 @@ def _answered(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> i
     if args.rigorous:
         return _print_certificates(problem, privacy, args.upper, args.json)
     if args.plot:
-        write_bounds_figure(args.plot, problem, privacy, title_of(problem, privacy))
-        print(f"plot in {args.plot}", file=sys.stderr)
+        _write_plot(args, problem, privacy)
     table = (upper_rows if args.upper else rows)(problem, privacy)
     if args.json:
         print_json(table, _bounds(problem, privacy, args.upper))
@@ -95,6 +98,14 @@ def _answered(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> i
         for line in ceilings:
             print_wrapped(line)
     return 0
+
+
+def _write_plot(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> None:
+    try:
+        write_bounds_figure(args.plot, problem, privacy, title_of(problem, privacy))
+    except OSError as error:
+        raise CannotWrite(f"cannot write to {args.plot}: {error.strerror}") from error
+    print(f"plot in {args.plot}", file=sys.stderr)
 
 
 def _ceilings(problem: Problem, privacy: Privacy) -> list[str]:

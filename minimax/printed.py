@@ -104,10 +104,10 @@ def print_json(table: list[Row], bounds: Sequence[Bound]) -> None:
 
 
 def _form(bound: Bound) -> tuple[str | None, str | None]:
-    """Of a formula of one's own that only takes numbers there is none."""
+    """Of a formula of one's own that only takes numbers there is none: it may fail anyhow."""
     try:
         found = closed_form(bound)
-    except (TypeError, ValueError, AttributeError):
+    except Exception:
         return None, None
     return found.closed_form, found.latex
 

@@ -165,9 +165,12 @@ def outcome_of(release: Any) -> Outcome:
     if type(release) is float and math.isfinite(release):  # the common cases, fast
         return Outcome((release,), "#")
     if type(release) in (list, tuple) and PLAIN.issuperset(map(type, release)):
-        found = tuple(map(_as_float, release))
-        if math.isfinite(sum(found)) and found == tuple(release):
-            return Outcome(found, _flat_form(len(found)))
+        try:
+            found = tuple(map(float, release))
+            if math.isfinite(sum(found)) and found == tuple(release):
+                return Outcome(found, _flat_form(len(found)))
+        except OverflowError:
+            pass  # a whole number beyond floats
     if type(release) is np.ndarray and release.ndim == 1 and release.dtype == float:
         found = tuple(release.tolist())
         if math.isfinite(sum(found)):
@@ -209,6 +212,8 @@ def _read(value: Any, numbers: list[float | None]) -> str:
         return "None"
     if kind is list or kind is tuple:
         return "[" + ", ".join([_read(inner, numbers) for inner in value]) + "]"
+    if isinstance(value, (np.timedelta64, np.clongdouble)):  # which numpy takes for plain numbers
+        return _object(value, numbers)
     if isinstance(value, (Integral, np.bool_)):
         return _number(int(value), numbers)
     if isinstance(value, (Real, Decimal)):
@@ -239,6 +244,9 @@ def _object(value: Any, numbers: list[float | None]) -> str:
     kind = type(value).__name__
     if isinstance(value, Enum):
         return f"{kind} {value.name} {_read(value.value, numbers)}"
+    if isinstance(value, np.timedelta64):
+        ticks = "" if np.isnat(value) else _read(int(value.astype(np.int64)), numbers)
+        return f"{value.dtype} {ticks}"
     if isinstance(value, Complex):
         return f"{kind} {_read([value.real, value.imag], numbers)}"
     if isinstance(value, (date, time, timedelta)) and value == value:  # not so if it is no time
@@ -314,9 +322,12 @@ def _named(items: Sequence[tuple[Any, Any]], numbers: list[float | None]) -> str
 def _number(value: Any, numbers: list[float | None]) -> str:
     """The nearest float, and what that leaves: of an integer to the last bit."""
     nearest = _as_float(value)
+    if nearest is None:  # in letters that have no limit
+        numbers.append(None)
+        return hex(value) if isinstance(value, int) else str(value)
     if not math.isfinite(nearest):
         numbers.append(None)
-        return repr(value)
+        return repr(nearest)
     numbers.append(nearest)
     if nearest == value:
         return "#"
@@ -324,12 +335,13 @@ def _number(value: Any, numbers: list[float | None]) -> str:
     return f"# + {_number(rest if isinstance(rest, int) else float(rest), numbers)}"
 
 
-def _as_float(value: Any) -> float:
-    """The nearest; nan for what is beyond all of them."""
+def _as_float(value: Any) -> float | None:
+    """The nearest; None for what is beyond all of them, or none."""
     try:
-        return float(value)
+        found = float(value)
     except (OverflowError, ValueError):
-        return math.nan
+        return None
+    return found if math.isfinite(found) or value in (found, -found) or value != value else None
 
 
 WHOLE = 2**53
@@ -340,7 +352,7 @@ def _fit_floats(values: NDArray[Any]) -> bool:
     """Whether floats hold all of them."""
     kind, size = values.dtype.kind, values.dtype.itemsize
     if kind in "iu" and size > 4:
-        return bool(np.all((values <= WHOLE) & (values >= -WHOLE)))
+        return not values.size or bool(values.min() >= -WHOLE and values.max() <= WHOLE)
     if kind == "f" and size > 8:
         with np.errstate(over="ignore"):
             return bool(np.array_equal(values.astype(float), values, equal_nan=True))

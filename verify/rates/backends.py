@@ -63,16 +63,11 @@ class Processes:
         self._copies: Copies | None = None
 
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
-        """Each item's place and result, as they come."""
-        try:
-            yield from self._completed(call, items)
-        except BrokenExecutor as error:
-            raise LostWorkers(
-                "a process ended in the middle of its work without a word: killed, out of memory,"
-                " or by code that it ran"
-            ) from error
+        """Each item's place and result, as they come. Workers begin now, and not with the first
+        result: there may be threads by then."""
+        return _told_of_lost(self._begun(call, items))
 
-    def _completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+    def _begun(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         # Processes, not threads: the work is many small numpy calls, which would contend for the
         # interpreter.
         jobs = effective_n_jobs(self.jobs)
@@ -92,6 +87,16 @@ class Processes:
         if self._copies is not None:
             self._copies.end()
             self._copies = None
+
+
+def _told_of_lost(results: Iterator[R]) -> Iterator[R]:
+    try:
+        yield from results
+    except BrokenExecutor as error:
+        raise LostWorkers(
+            "a process ended in the middle of its work without a word: killed, out of memory,"
+            " or by code that it ran"
+        ) from error
 
 
 def _placed(call: Callable[[T], R], place: int, item: T, main: int) -> tuple[int, R]:

@@ -13,6 +13,8 @@ from rich.text import Text
 
 LEAST = 24
 """Columns of the page that the first column has at the least, if that breaks no figure."""
+NARROW = 12
+"""Where it would have less, what it holds stands on lines of its own."""
 INDENT = 2
 """Of what stands under a heading."""
 
@@ -35,11 +37,12 @@ class Grouped:
         widths = self._widths(options.max_width)
         yield Text(self.title, style="italic")
         yield Text()
-        yield _rows([self.columns], widths, indent=0)
-        yield Text(("-" if options.ascii_only else "─") * (sum(widths) + len(widths) - 1))
+        yield from _rows([self.columns], widths, indent=0)
+        wide = min(sum(widths) + len(widths) - 1, options.max_width)
+        yield Text(("-" if options.ascii_only else "─") * wide)
         for heading, rows in self.groups.items():
             yield Text.from_markup(heading)
-            yield _rows(rows, widths, indent=INDENT)
+            yield from _rows(rows, widths, indent=INDENT)
         yield Text()
 
     def _widths(self, page: int) -> list[int]:
@@ -55,7 +58,8 @@ class Grouped:
             if not foldable:
                 break
             figures[max(foldable)[1]] -= 1
-        return [max(min(first, room - sum(figures)), 1), *figures]
+        left = min(first, room - sum(figures))
+        return [left if left >= NARROW else 0, *figures]
 
 
 def _longest_line(cell: str) -> int:
@@ -66,12 +70,28 @@ def _longest_word(cell: str) -> int:
     return max((cell_len(word) for word in Text.from_markup(cell).plain.split()), default=0)
 
 
-def _rows(rows: Sequence[Sequence[str]], widths: Sequence[int], indent: int) -> Table:
+def _rows(
+    rows: Sequence[Sequence[str]], widths: Sequence[int], indent: int
+) -> Iterator[RenderableType]:
+    """One table, or a line and a table for each row where there is no room for the first column."""
+    first, *figures = widths
+    if first:
+        table = _grid(widths)
+        for name, *cells in rows:
+            table.add_row(Padding(name, (0, 0, 0, indent)), *cells)
+        yield table
+        return
+    for name, *cells in rows:
+        yield Padding(name, (0, 0, 0, indent))
+        table = _grid([indent, *figures])
+        table.add_row("", *cells)
+        yield table
+
+
+def _grid(widths: Sequence[int]) -> Table:
     table = Table.grid(padding=(0, 1, 0, 0))
     first, *others = widths
     table.add_column(width=first, overflow="fold")
     for width in others:
         table.add_column(width=width, justify="right", overflow="fold", vertical="bottom")
-    for name, *cells in rows:
-        table.add_row(Padding(name, (0, 0, 0, indent)), *cells)
     return table

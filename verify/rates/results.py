@@ -94,7 +94,8 @@ class Results:
 
     def _whole(self, key: Key) -> dict[str, object]:
         whole = {**key, "fingerprint": self.fingerprint}
-        plain: dict[str, object] = json.loads(json.dumps(whole))
+        text = json.dumps(whole, default=float)  # numbers of numpy are numbers
+        plain: dict[str, object] = json.loads(text)
         return plain
 
     def _path_of(self, whole: Mapping[str, object]) -> Path:

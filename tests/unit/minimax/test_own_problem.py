@@ -45,6 +45,14 @@ class NumbersAlone(Mine):
     def lower(self, privacy):
         return [replace(THEOREM, formula=lambda p, _: Terms(None, math.tanh(p["k"]) / p["n"]))]
 
+class Looked(Mine):
+    def lower(self, privacy):
+        return [replace(THEOREM, formula=lambda p, _: Terms(None, {100.0: 0.02}[p["n"]]))]
+
+class Missing(Mine):
+    def lower(self, privacy):
+        return [replace(THEOREM, formula=lambda p, _: open("no such file"))]
+
 class Half(Problem):
     name = "half"
 """
@@ -95,9 +103,30 @@ def test_a_formula_that_takes_numbers_alone_has_no_closed_form(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = {}
-    for name in ("NumbersAlone", "Mine"):
+    for name in ("NumbersAlone", "Looked", "Mine"):
         assert main(["--from", f"own_problem:{name}", *NUMBERS, "--json"]) == 0
         found[name] = json.loads(capsys.readouterr().out)[-1]
-    assert found["NumbersAlone"]["closed_form"] is found["NumbersAlone"]["latex"] is None
-    assert found["NumbersAlone"]["total"] > 0
+    for name in ("NumbersAlone", "Looked"):
+        assert found[name]["closed_form"] is found[name]["latex"] is None
+        assert found[name]["total"] > 0
     assert (found["Mine"]["closed_form"], found["Mine"]["latex"]) == ("k/n", "\\frac{k}{n}")
+
+
+def test_a_file_that_is_not_there_is_told_as_what_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One of the problem's own, and the figure's."""
+    message = usage_error(main, ["--from", "own_problem:Missing", *NUMBERS], capsys)
+    assert "--from: own_problem:Missing fails: FileNotFoundError" in message
+
+
+def test_a_figure_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("minimax.__main__.write_bounds_figure", full)
+    plot = ["bounded-mean", *NUMBERS, "--plot", "found.png"]
+    message = usage_error(main, plot, capsys)
+    assert "--plot: cannot write to found.png: No space left on device" in message

@@ -113,3 +113,11 @@ def test_an_error_is_that_of_the_call() -> None:
         pytest.raises(ZeroDivisionError, match="division"),
     ):
         list(workers.completed(lambda place: 1 // divisors[place], range(3)))
+
+
+def test_workers_begin_before_the_first_result_is_asked_for() -> None:
+    """A progress bar's threads begin in between, and a copy would not have them."""
+    with closing(Processes(2)) as workers:
+        results = workers.completed(waited, [0.0])
+        assert workers._copies is not None
+        assert list(results) == [(0, 0.0)]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from minimax.core.bound import Optimum, Point, Terms
@@ -175,3 +176,10 @@ def test_an_empty_option_is_not_taken_for_none(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in usage_error(main, arguments, capsys)
+
+
+def test_numbers_of_numpy_are_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = swept(base={"n": np.int64(40), "epsilon": np.float32(0.0625)}, variables=(), weight=1)
+    assert main(["--jobs", "1", "--json", "found.json"], [own]) in (0, 1)
+    assert (tmp_path / "found.json").exists()

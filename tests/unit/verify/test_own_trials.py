@@ -205,6 +205,40 @@ def test_records_that_are_changed_are_refused_where_they_are_fitted_again() -> N
     assert len(check(kept, profile=FEW).cells) == 1
 
 
+class Patient(NoisyCoin):
+    """Reads the records, some of which are missing, and leaves them as they are."""
+
+    def fit(self, X: np.ndarray) -> NoisyCoin:
+        return super().fit(np.nan_to_num(X))
+
+
+def test_records_that_are_missing_are_not_taken_for_changed() -> None:
+    class Some(Coins):
+        def draw(self, rng: np.random.Generator) -> Some:
+            return self
+
+        def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+            return np.where(rng.random((n, 1)) < 0.1, np.nan, super().sample(n, rng))
+
+    own = with_estimator(Patient)
+    own = replace(own, lower=replace(own.lower, prior_at=lambda p, parts: Some()))
+    own = replace(own, non_private=own.estimator_at)
+    sweeps = tuple(replace(sweep, fits=2) for sweep in own.sweeps)
+    assert len(check(replace(own, sweeps=sweeps), profile=FEW).cells) == 1
+
+
+class Silent(NoisyCoin):
+    """Its fit returns nothing."""
+
+    def fit(self, X: np.ndarray) -> None:  # type: ignore[override]
+        super().fit(X)
+
+
+def test_a_fit_that_returns_nothing_is_refused_before_anything_is_measured() -> None:
+    with pytest.raises(BadClaim, match="the fit of estimator_at fails"):
+        check(with_estimator(Silent), profile=FEW)
+
+
 @pytest.mark.skipif(not FORKS, reason="workers are known by their parent here")
 def test_a_process_that_ends_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     message = usage_error(

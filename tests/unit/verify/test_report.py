@@ -68,6 +68,17 @@ def test_nothing_is_cut(width: int) -> None:
     for words in ("broken lower bound", "broken upper bound", "exponent not matched"):
         assert words.split()[-1] in text
     assert "sub-Gaussian" in together
+    assert f"\n{LONG}" in text  # in one piece
+
+
+@pytest.mark.parametrize("width", [40, 55])
+def test_points_are_there_on_a_narrow_page(width: int) -> None:
+    """Where figures leave no room for them, on lines of their own."""
+    text = printed(print_report, failing(), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    words = text.split()
+    assert words.count("n=1e+06") == len(failing().cells)
+    assert "epsilon" in "".join(words)
 
 
 def test_claims_are_listed_whole() -> None:
