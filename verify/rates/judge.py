@@ -191,39 +191,41 @@ def fit_slope(
     states: int = 1,
     correlations: NDArray[np.float64] | None = None,
 ) -> Slope:
-    """Weighted least squares of log risk on log x; the interval propagates the cells' intervals.
+    """Least squares of log risk on log x; the interval propagates the cells' intervals.
 
-    Those have the level 1 - alpha. Where each cell may have been measured to one of several
-    numbers of trials, `states` is how many combinations of them there are for each of its own:
-    the level is that of all of them together. The fitted exponent is the sum of c_k log risk_k, and
-    has the variance c' V c: with `correlations` of the measured risks, whose trials may share their
-    draws, V has a part `TRUSTED` of the covariances that these give.
+    All cells weigh the same, however well they are known: where the risk is no power of x, weights
+    by precision would let the numbers of trials decide which exponent is meant. Cells have the
+    level 1 - alpha. Where each cell may have been measured to one of several numbers of trials,
+    `states` is how many combinations of them there are for each of its own: the level is that of
+    all of them together. The fitted exponent is the sum of c_k log risk_k, and has the variance
+    c' V c: with `correlations` of the measured risks, whose trials may share their draws, V has a
+    part `TRUSTED` of the covariances that these give.
     """
     log_x = np.log(x)
     log_y = np.log([m.risk for m in measured])
-    variances = _log_variances(measured, alpha)
-    weights = 1 / variances
-    centre = float(np.average(log_x, weights=weights))
-    parts = weights * (log_x - centre)
-    shares = parts / float(np.sum(parts * (log_x - centre)))
-    fitted = float(np.sum(shares * log_y))
-    scaled = shares * np.sqrt(variances)
+    shares = _leverage(log_x)
+    fitted = float(shares @ log_y)
+    scaled = shares * np.sqrt(_log_variances(measured, alpha))
     variance = float(scaled @ scaled)
     if correlations is not None:
         variance += TRUSTED * (float(scaled @ correlations @ scaled) - variance)
     # Of which the deviations are estimated: Welch's and Satterthwaite's degrees of freedom.
     freedom = np.sum(scaled**2) ** 2 / np.sum(scaled**4 / [m.trials - 1 for m in measured])
     half = student_quantile(1 + freedom, alpha / states) * math.sqrt(variance)
-    intercept = float(np.average(log_y, weights=weights)) - fitted * centre
+    intercept = float(log_y.mean()) - fitted * float(log_x.mean())
     return Slope(fitted, fitted - half, fitted + half, intercept)
 
 
 def slope_shares(x: list[float], measured: list[Measurement], alpha: float) -> NDArray[np.float64]:
     """Each cell's share in the variance of a fitted exponent."""
-    log_x = np.log(x)
-    weights = 1 / _log_variances(measured, alpha)
-    parts = weights * (log_x - np.average(log_x, weights=weights)) ** 2
+    parts = _leverage(np.log(x)) ** 2 * _log_variances(measured, alpha)
     return np.asarray(parts / np.sum(parts))
+
+
+def _leverage(log_x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the logarithm of each risk counts in the exponent."""
+    centred = log_x - log_x.mean()
+    return np.asarray(centred / (centred @ centred))
 
 
 def _log_variances(measured: list[Measurement], alpha: float) -> NDArray[np.float64]:

@@ -8,7 +8,16 @@ import pytest
 
 from verify.rates.claim import Ceiling
 from verify.rates.grid import PROFILES
-from verify.rates.judge import Reason, Slope, Verdict, coverage_reason, level_reason, slope_reason
+from verify.rates.judge import (
+    Reason,
+    Slope,
+    Verdict,
+    coverage_reason,
+    fit_slope,
+    level_reason,
+    slope_reason,
+    slope_shares,
+)
 from verify.rates.measure import Measurement
 from verify.rates.rows import LevelControl, Row, Run, SlopeControl, SlopeRow
 from verify.rates.tightness import INFLATION, NOT_TIGHT
@@ -151,3 +160,24 @@ def test_the_factor_is_where_a_cell_begins_to_notice() -> None:
 def test_how_far_an_exponent_may_be_off() -> None:
     assert slope_reason(Slope(0.0, 0.28, 0.29, 0.0), 0.0) is Reason.EXPONENT
     assert slope_reason(Slope(0.0, 0.31, 0.32, 0.0), 0.0) is Reason.NO_EXPONENT
+
+
+def test_an_exponent_does_not_depend_on_which_cells_are_known_best() -> None:
+    """Of a risk that is no power: once weights by precision left out the cell that was known least,
+    which then got no more trials either."""
+
+    def fitted(*halves: float) -> tuple[float, list[float]]:
+        risks = (24.6, 4.2, 1.3)
+        cells = [
+            Measurement(risk, risk * (1 - half), risk * (1 + half), 200, 0)
+            for risk, half in zip(risks, halves, strict=True)
+        ]
+        x = [0.007, 0.014, 0.028]
+        return fit_slope(x, cells, 1e-6).fitted, slope_shares(x, cells, 1e-6).tolist()
+
+    alike, shares = fitted(0.05, 0.05, 0.05)
+    assert alike == pytest.approx(-2.12, abs=0.01)
+    assert shares == pytest.approx([0.5, 0, 0.5])
+    rough, shares = fitted(0.3, 0.01, 0.02)
+    assert rough == pytest.approx(alike)
+    assert shares[0] > 0.99
