@@ -56,7 +56,9 @@ def clock(jobs: int, profile: str, only: str) -> float:
 
 
 class Timed:
-    """One process, which notes what each piece takes, look by look."""
+    """One process, which notes what each piece takes, look by look; of those for many workers."""
+
+    is_large = True
 
     def __init__(self) -> None:
         self.looks: list[list[float]] = []
