@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ TRUSTED = 0.9
 """How much of the measured covariance of two risks counts: a tenth of the variance of independent
 ones stays whatever the correlation, for what so few trials may not have shown."""
 
+NO_LOGARITHM = 50.0
+"""Of a risk whose interval reaches down to 0: so far may its logarithm be off, which is as good as
+knowing nothing of it."""
 ROOM = 10.0
 """How far the risk of releasing 0 under a prior must be above the lower bound for a comparison
 there to say something: see `judge_against_zero`."""
@@ -199,26 +202,37 @@ def fit_slope(
     `states` is how many combinations of them there are for each of its own: the level is that of
     all of them together. The fitted exponent is the sum of c_k log risk_k, and has the variance
     c' V c: with `correlations` of the measured risks, whose trials may share their draws, V has a
-    part `TRUSTED` of the covariances that these give.
+    part `TRUSTED` of the covariances that these give. Logarithms reach farther down than up: either
+    end of the exponent's interval has the ends of the cells' that lead there. Its level is nominal,
+    as that of Student's intervals is. Of a risk of 0 there is no exponent.
     """
+    if any(m.risk <= 0 for m in measured):
+        return Slope(math.nan, -math.inf, math.inf, math.nan)
     log_x = np.log(x)
     log_y = np.log([m.risk for m in measured])
     shares = _leverage(log_x)
     fitted = float(shares @ log_y)
-    scaled = shares * np.sqrt(_log_variances(measured, alpha))
-    variance = float(scaled @ scaled)
-    if correlations is not None:
-        variance += TRUSTED * (float(scaled @ correlations @ scaled) - variance)
-    # Of which the deviations are estimated: Welch's and Satterthwaite's degrees of freedom.
-    freedom = np.sum(scaled**2) ** 2 / np.sum(scaled**4 / [m.trials - 1 for m in measured])
-    half = student_quantile(1 + freedom, alpha / states) * math.sqrt(variance)
+    trials, level = np.array([m.trials for m in measured]), alpha / states
+
+    def half(deviations: NDArray[np.float64]) -> float:
+        scaled = shares * deviations
+        variance = float(scaled @ scaled)
+        if correlations is not None:
+            variance += TRUSTED * (float(scaled @ correlations @ scaled) - variance)
+        # Of which the deviations are estimated: Welch's and Satterthwaite's degrees of freedom.
+        freedom = np.sum(scaled**2) ** 2 / np.sum(scaled**4 / (trials - 1))
+        return student_quantile(1 + freedom, level) * math.sqrt(variance)
+
+    below, above = _log_deviations(measured, alpha)
+    low = fitted - half(np.where(shares > 0, below, above))
+    high = fitted + half(np.where(shares > 0, above, below))
     intercept = float(log_y.mean()) - fitted * float(log_x.mean())
-    return Slope(fitted, fitted - half, fitted + half, intercept)
+    return Slope(fitted, low, high, intercept)
 
 
 def slope_shares(x: list[float], measured: list[Measurement], alpha: float) -> NDArray[np.float64]:
-    """Each cell's share in the variance of a fitted exponent."""
-    parts = _leverage(np.log(x)) ** 2 * _log_variances(measured, alpha)
+    """Each cell's share in the variance of a fitted exponent, as if risks were independent."""
+    parts = (_leverage(np.log(x)) * _log_deviations(measured, alpha).below) ** 2
     return np.asarray(parts / np.sum(parts))
 
 
@@ -228,11 +242,26 @@ def _leverage(log_x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(centred / (centred @ centred))
 
 
-def _log_variances(measured: list[Measurement], alpha: float) -> NDArray[np.float64]:
-    """Of the logarithms of measured risks; no cell is known to better than 0.1 %."""
+class Deviations(NamedTuple):
+    """Of the logarithms of measured risks, by either end of their intervals."""
+
+    below: NDArray[np.float64]
+    above: NDArray[np.float64]
+
+
+def _log_deviations(measured: list[Measurement], alpha: float) -> Deviations:
+    """No cell is known to better than 0.1 %."""
     z_cell = np.array([student_quantile(m.trials, alpha) for m in measured])
-    spread = np.array([(m.ci_high - m.risk) / m.risk for m in measured]) / z_cell
-    return np.asarray(np.maximum(spread, 1e-3) ** 2)
+    reach = np.array([_log_reach(m) for m in measured]).T
+    return Deviations(*np.maximum(reach / z_cell, 1e-3))
+
+
+def _log_reach(measured: Measurement) -> tuple[float, float]:
+    """How far the logarithm of a risk may be below and above the measured one."""
+    if measured.ci_low <= 0:
+        return NO_LOGARITHM, NO_LOGARITHM
+    below = math.log(measured.risk / measured.ci_low)
+    return min(below, NO_LOGARITHM), math.log(measured.ci_high / measured.risk)
 
 
 def slope_reason(slope: Slope, expected: float) -> Reason:

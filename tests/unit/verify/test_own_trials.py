@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from minimax.core.bound import Point
 from tests.commands import usage_error
@@ -24,6 +25,9 @@ from tests.statistical.test_own_claims import Coins, NoisyCoin, claim
 from verify.rates import BadClaim, Claim, check, main
 from verify.rates.backends import FORKS
 from verify.rates.grid import Profile
+from verify.rates.judge import Verdict
+from verify.rates.plots import write_plots
+from verify.rates.report import print_report
 from verify.rates.sequential import TaskFailed
 from verify.seeds import cell_seed, stream
 
@@ -276,3 +280,13 @@ def test_arguments_that_cannot_be_meant(options: dict[str, Any], told: str) -> N
     Path("there").touch()
     with pytest.raises(ValueError, match=f"^{re.escape(told)}"):
         check(claim(), **options)
+
+
+def test_losses_of_nothing_are_measured_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """No exponent is fitted to risks of 0, and the broken bound is what is said."""
+    found = check(with_loss(lambda e: 0.0), profile=replace(FEW, steps=(-1, 0, 1)))
+    assert {row.verdict for row in found.cells} == {Verdict.VIOLATED}
+    assert {row.verdict for row in found.slopes} == {Verdict.INCONCLUSIVE}
+    print_report(found, Console())
+    assert "broken lower bound" in capsys.readouterr().out
+    assert write_plots(Path("out"), found)

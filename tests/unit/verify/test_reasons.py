@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -181,3 +182,25 @@ def test_an_exponent_does_not_depend_on_which_cells_are_known_best() -> None:
     rough, shares = fitted(0.3, 0.01, 0.02)
     assert rough == pytest.approx(alike)
     assert shares[0] > 0.99
+
+
+@pytest.mark.parametrize("ends", [(0.6, 1.4), (0.1, 1.9)])
+def test_an_exponent_holds_what_the_interval_of_an_end_holds(ends: tuple[float, float]) -> None:
+    """Also its lower end, whose logarithm is farther away than that of the upper one."""
+    x = [0.5, 1.0, 2.0]
+    rough = Measurement(1.0, *ends, 200, 0)
+    exact = Measurement(1.0, 1.0, 1.0, 200, 0)
+    found = fit_slope(x, [rough, exact, exact], 1e-6)
+    for end in ends:
+        assert found.ci_low < -math.log(end) / math.log(4) < found.ci_high
+    assert found.ci_high < -math.log(ends[0] / 2) / math.log(4)
+
+
+def test_a_risk_whose_interval_reaches_0_has_no_exponent() -> None:
+    x, usual = [0.5, 1.0, 2.0], Measurement(1.0, 0.9, 1.1, 200, 0)
+    for low, risk in ((0.0, 0.5), (0.0, 0.0)):
+        cells = [Measurement(risk, low, 1.0, 200, 0), usual, usual]
+        assert slope_reason(fit_slope(x, cells, 1e-6), 0.0) is Reason.EXPONENT_UNSURE
+        assert slope_shares(x, cells, 1e-6)[0] > 0.99
+    middle = [usual, Measurement(1.0, 0.0, 2.0, 200, 0), usual]
+    assert slope_reason(fit_slope(x, middle, 1e-6), 0.0) is Reason.EXPONENT
