@@ -176,10 +176,11 @@ def test_the_bench_runs_every_theorem() -> None:
 def test_the_bench_of_scaling_waits_for_the_last_piece_of_a_look() -> None:
     bench = loaded("scaling")
     looks = [[2.0, 1.0, 1.0], [1.0]]
-    assert bench.times_as_fast(looks, 1) == 1
-    assert bench.times_as_fast(looks, 2) == pytest.approx(5 / 3)
-    assert bench.times_as_fast(looks, 64) == pytest.approx(5 / 3)
-    assert bench.times_as_fast([[1.0, 1.0, 2.0]], 2) == pytest.approx(4 / 3)  # not longest first
+    assert bench.spread(looks, 1, 0.0) == 5
+    assert bench.spread(looks, 2, 0.0) == 3
+    assert bench.spread(looks, 64, 0.0) == 3
+    assert bench.spread([[1.0, 1.0, 2.0]], 2, 0.0) == 3  # not longest first
+    assert bench.spread([[1.0] * 4], 4, 1.0) == 5  # the last is handed out after four seconds
     found = bench.pieces("quick", "bounded-mean/tracing/GDP")
     assert len(found.looks) > 1
     assert min(map(min, found.looks)) > 0

@@ -47,16 +47,8 @@ CONNECT_SECONDS = 10
 class Backend(Protocol):
     """Runs a function on items, wherever that is."""
 
-    @property
-    def is_large(self) -> bool:
-        """Whether there may be so many workers that they need small pieces of work."""
-
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come; the first items are begun first."""
-
-
-FEW = 8
-"""Processes that are kept busy by large pieces of work."""
 
 
 class LostWorkers(RuntimeError):
@@ -69,11 +61,6 @@ class Processes:
     def __init__(self, jobs: int = 1) -> None:
         self.jobs = jobs
         self._copies: Copies | None = None
-
-    @property
-    def is_large(self) -> bool:
-        """Whether there are more than `FEW` of them."""
-        return bool(effective_n_jobs(self.jobs) > FEW)
 
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come. Workers begin now, and not with the first
@@ -205,11 +192,6 @@ class Dask:
     own: tuple[ModuleType, ...] = ()
     """A user's own modules: they travel by value, since workers need not have them."""
     tell: Callable[[str], None] = print
-
-    @property
-    def is_large(self) -> bool:
-        """However many workers there are just now: more may come, and the pieces stay the same."""
-        return True
 
     def completed(self, call: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Each item's place and result, as they come."""

@@ -60,11 +60,11 @@ LOOKS = tuple(2 ** (k / 2) for k in range(-4, 7))
 """When it is looked at, in units of a task's full number of trials."""
 FEWEST = 32
 """Trials of a first look, at least, where the full number is not smaller."""
-PIECE = 3e7
-"""Numbers that a piece of work draws at the most: a fifth of a second."""
-SMALL_PIECE = PIECE / 8
-"""The same where there may be many workers: 64 of them are kept busy by such ones alone
-(`bench/scaling.py`), each of which costs a few milliseconds itself."""
+PIECE = 8e6
+"""Numbers that are drawn in the time of a short piece of work, a twentieth of a second. The trials
+that a task gets at a look are cut into (numbers/PIECE)^(2/3) pieces: many workers share what little
+is left at the last looks, and a long run does not hand out pieces faster than one process can
+(`bench/scaling.py`). Who works does not matter, so what is kept is found again by anyone."""
 OVERHEAD = 2e5
 """What a trial costs besides its numbers, in numbers."""
 
@@ -205,11 +205,11 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def pieces(task: Task, first: int, last: int, most: float = PIECE) -> list[Piece]:
+def pieces(task: Task, first: int, last: int) -> list[Piece]:
     """The trials of a task in pieces of about the same size, so that many workers can share."""
     if first >= last:
         return []
-    count = math.ceil((last - first) * (task.size + OVERHEAD) / most)
+    count = math.ceil(((last - first) * (task.size + OVERHEAD) / PIECE) ** (2 / 3))
     ends = np.linspace(first, last, min(count, last - first) + 1).round().astype(int).tolist()
     return [Piece(task, a, b) for a, b in itertools.pairwise(ends)]
 
@@ -260,13 +260,10 @@ class Simulation:
 
     def _grow(self, tasks: Sequence[Task], look: float) -> bool:
         """Bring tasks to a look; whether there was anything to do."""
-        most = SMALL_PIECE if self.backend.is_large else PIECE
         wanted = [
             piece
             for task in tasks
-            for piece in pieces(
-                task, len(self.values.get(task.label, ())), number(task, look), most
-            )
+            for piece in pieces(task, len(self.values.get(task.label, ())), number(task, look))
         ]
         if not wanted:
             return False

@@ -46,11 +46,14 @@ class ClaimTask:
     fits: int = 1
     paired: bool = False
     """Whether the second of two fits has the noise of the first turned round."""
+    reports: bool = False
+    """Whether every user randomises a record: reports take twice the time that records do."""
 
     @property
     def size(self) -> float:
         """Numbers that a trial draws, about."""
-        return self.point["n"] * self.point.get("d", self.point.get("p", 1.0))
+        records = self.point["n"] * self.point.get("d", self.point.get("p", 1.0))
+        return 3 * records if self.reports else records
 
     def values(self, seed: int, first: int, last: int) -> NDArray[np.float64]:
         """The losses of some trials, and how long their noise was; raises `ValueError` for what is
@@ -115,7 +118,8 @@ def _cell_tasks(cell: Cell, profile: Profile, paired: bool) -> Iterator[ClaimTas
     full = _trials(cell, profile.trials, cell.weight)
     make = claim.estimator_at
     fits, paired = cell.fits, paired and cell.fits == PAIR
-    yield ClaimTask(cell.label, drawn_as, make, prior, point, point, full, fits, paired)
+    how = fits, paired, claim.problem.scope == "local"
+    yield ClaimTask(cell.label, drawn_as, make, prior, point, point, full, *how)
     if not cell.has_controls:
         return
     trials = max(profile.trials // 2, LEAST_CONTROL_TRIALS)
@@ -127,7 +131,7 @@ def _cell_tasks(cell: Cell, profile: Profile, paired: bool) -> Iterator[ClaimTas
         noisier = weakened(point, claim.noise_factor)
         many = _trials(cell, trials, cell.loud_weight)
         label = noisier_label(cell)
-        yield ClaimTask(label, drawn_as, make, prior, point, noisier, many, fits, paired)
+        yield ClaimTask(label, drawn_as, make, prior, point, noisier, many, *how)
 
 
 def _trials(cell: Cell, whole: int, weight: float) -> int:

@@ -111,7 +111,8 @@ def test_a_killed_worker_changes_nothing(cluster: LocalCluster, folder: Path) ->
     assert main([*OPTIONS, "--jobs", "1", "--results", "near", "--json", "near.json"]) == code
     assert (folder / "far.json").read_bytes() == (folder / "near.json").read_bytes()
     far, near = ({p.name for p in (folder / k).glob("[0-9a-f]*.json")} for k in ("far", "near"))
-    assert len(far) > len(near) >= 7  # in smaller pieces, since there may be many workers
+    assert far == near
+    assert len(far) >= 7
 
 
 def test_a_scheduler_that_is_not_there(

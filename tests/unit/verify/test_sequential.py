@@ -17,11 +17,11 @@ from verify.rates.rows import LevelControl, Row
 from verify.rates.sequential import (
     FEWEST,
     LOOKS,
+    OVERHEAD,
     PIECE,
     Check,
     Seen,
     Simulation,
-    Task,
     TaskFailed,
     number,
     pieces,
@@ -124,15 +124,17 @@ def test_the_numbers_of_trials_are_fixed_in_advance() -> None:
     assert (few[0], few[-1]) == (3, 24)
 
 
-def test_pieces_are_all_trials_once_and_none_is_long() -> None:
-    large: Task = Draws("a", size=PIECE / 7)
-    cut = pieces(large, 10, 47)
+def test_pieces_are_all_trials_once_and_grow_with_the_work() -> None:
+    """Eight times the work makes four times the pieces, which are twice as long."""
+    alone, large = (Draws("a", size=size - OVERHEAD) for size in (PIECE, 8 * PIECE))
+    cut = pieces(alone, 10, 74)
     assert [p.first for p in cut[1:]] == [p.last for p in cut[:-1]]
-    assert (cut[0].first, cut[-1].last) == (10, 47)
-    assert max(p.last - p.first for p in cut) <= 7
+    assert (cut[0].first, cut[-1].last) == (10, 74)
+    assert [p.last - p.first for p in cut] == 16 * [4]
+    assert len(pieces(alone, 0, 512)) == 64
     assert pieces(large, 5, 5) == []
-    assert len(pieces(Draws("a"), 0, 50)) == 1
-    assert len(pieces(Draws("a", size=10 * PIECE), 0, 3)) == 3
+    assert len(pieces(Draws("a"), 0, 30)) == 1
+    assert len(pieces(large, 0, 3)) == 3
 
 
 def test_looking_often_costs_no_more_than_the_budget() -> None:
