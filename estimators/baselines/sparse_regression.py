@@ -36,7 +36,7 @@ from estimators.core.checks import (
     check_whole,
 )
 from estimators.core.design import Design, clipped_entries
-from estimators.core.lasso import lasso
+from estimators.core.lasso import screened_lasso
 from estimators.core.losses import accepted_responses, chosen_loss
 from estimators.core.mechanisms import Release, gumbel_top_k
 from estimators.core.spending import GivenPrivacy
@@ -193,7 +193,7 @@ def lasso_support(X: Any, y: Array, s: int, penalty: float) -> NDArray[np.intp]:
     zero_from = float(np.abs(X.T @ y).max()) / len(y)
     if zero_from == 0:
         return np.empty(0, dtype=np.intp)
-    magnitudes = np.abs(lasso(X, y, penalty * zero_from, most_sweeps=300, tol=1e-3))
+    magnitudes = np.abs(screened_lasso(X, y, penalty * zero_from, most_sweeps=300, tol=1e-3))
     top = np.argsort(-magnitudes, kind="stable")[:s]
     return top[magnitudes[top] > 0]
 

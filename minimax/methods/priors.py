@@ -47,7 +47,8 @@ class GaussianInstance:
     def sample_columns(self, n: int, rng: np.random.Generator) -> Array:
         """n records, the entries of each coordinate close together."""
         columns = standard_normals((len(self.target), n), rng)
-        columns *= self.sigma
+        if self.sigma != 1:
+            columns *= self.sigma
         columns += self.target[:, None]
         return columns.T
 

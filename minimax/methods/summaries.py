@@ -27,6 +27,8 @@ from minimax.methods.priors import (
 Array = NDArray[np.float64]
 FORGONE = 1e-20
 """The chance with which a normal number may be clipped that is taken not to be."""
+IN_CACHE = 1 << 15
+"""Normal numbers that are added up together."""
 
 
 Summed = SignInstance | DilutedInstance | GaussianInstance
@@ -58,9 +60,14 @@ def column_sums(instance: Summed, n: int, level: float, rng: np.random.Generator
         return np.asarray(rng.multinomial(others, np.full(len(points), 1 / len(points))) @ points)
     total = n * mean + sigma * math.sqrt(n) * rng.standard_normal(len(mean))
     reach = sigma * math.sqrt(2 * math.log(n * len(mean) / FORGONE))
-    for j in np.flatnonzero(np.abs(mean) + reach > level):
-        numbers = mean[j] + sigma * standard_normals(n, rng)
-        total[j] = np.clip(numbers, -level, level, out=numbers).sum()
+    near = np.flatnonzero(np.abs(mean) + reach > level)
+    each = max(1, IN_CACHE // n)
+    for first in range(0, len(near), each):
+        columns = near[first : first + each]
+        numbers = standard_normals((len(columns), n), rng)
+        numbers *= sigma
+        numbers += mean[columns, None]
+        total[columns] = np.clip(numbers, -level, level, out=numbers).sum(axis=1)
     return np.asarray(total)
 
 

@@ -351,6 +351,9 @@ SPECIAL = Measured(
 
 # --- The figure ----------------------------------------------------------------------------------
 
+APART = 0.14
+"""How far above a line what is measured is drawn, and its control below."""
+
 
 def coverage_figure(rows: Sequence[CoverageRow], controls: Sequence[LevelControl]) -> Figure | None:
     """Measured coverage by cell, a panel for each level, with the controls beside it."""
@@ -377,7 +380,7 @@ def coverage_figure(rows: Sequence[CoverageRow], controls: Sequence[LevelControl
 
 def _short(row: CoverageRow) -> str:
     """The kind of cell, and its size."""
-    kind = row.claim.partition("/")[2].partition(",")[0]
+    kind = row.claim.partition("/")[2].rpartition(",")[0]
     return f"{kind}, n = {row.point['n']:,}, d = {row.point['d']}"
 
 
@@ -392,14 +395,14 @@ def _panel(
     bare = {c.claim: c.measured for c in controls if c.kind.startswith(f"{level:.0%} ")}
     found = [row.measured for row in rows]
     left_out = [bare[row.claim] for row in rows if row.claim in bare]
-    _draw(axis, found, label="measured, with exact interval", color="tab:blue")
-    _draw(axis, left_out, label=f"control: {LEFT_OUT}", color="tab:red", mfc="white")
+    _draw(axis, found, -APART, label="measured, with exact interval", color="tab:blue")
+    _draw(axis, left_out, APART, label=f"control: {LEFT_OUT}", color="tab:red", mfc="white")
     axis.set_xlabel(f"coverage of {level:.0%} intervals")
     axis.set_xlim(right=1.005)
     axis.grid(alpha=0.3, axis="x")
 
 
-def _draw(axis: Axes, found: Sequence[Measurement], **style: Any) -> None:
+def _draw(axis: Axes, found: Sequence[Measurement], below: float, **style: Any) -> None:
     shares = np.array([m.risk for m in found])
     ends = np.abs(np.array([(m.ci_low, m.ci_high) for m in found]).T - shares)
-    axis.errorbar(shares, np.arange(len(found)), xerr=ends, fmt="o", capsize=2, **style)
+    axis.errorbar(shares, np.arange(len(found)) + below, xerr=ends, fmt="o", capsize=2, **style)
