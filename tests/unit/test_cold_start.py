@@ -22,6 +22,7 @@ X = np.random.default_rng(0).choice([-1.0, 1.0], size=(50, 3))
 
 WITHOUT_WHAT_IS_SLOW = (
     "import estimators",
+    "import verify.rates, verify.console",
     "from estimators import NoisyMean",
     FITTED + "estimators.NoisyMean(R=1.0).fit(X)",
     CALCULATOR.format("mean", ""),
@@ -66,9 +67,11 @@ def test_nothing_slow_is_imported_before_it_is_used(code):
     assert not slow_after(code)
 
 
-def test_the_package_alone_loads_no_scientific_library():
-    alone, used, *_ = loaded_after_each(*WITHOUT_WHAT_IS_SLOW, *USES.values())
-    assert not {"numpy", "scipy", "sklearn"} & alone
+def test_the_packages_alone_load_no_scientific_library():
+    """Nor what ``python -m verify.rates`` loads before it heeds Ctrl-C."""
+    alone, begun, used, *_ = loaded_after_each(*WITHOUT_WHAT_IS_SLOW, *USES.values())
+    assert not {"numpy", "scipy", "sklearn"} & (alone | begun)
+    assert "verify.console" in begun
     assert "sklearn.base" in used
 
 

@@ -17,13 +17,22 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verify.rates.claim import BadClaim, Claim, Sweep
-
 if TYPE_CHECKING:
+    from verify.rates.claim import BadClaim, Claim, Sweep
     from verify.rates.grid import Profile
     from verify.rates.rows import Run
 
 __all__ = ["BadClaim", "Claim", "Sweep", "check", "main"]
+
+
+def __getattr__(name: str) -> object:
+    """What claims are made of, loaded when it is asked for: ``python -m verify.rates`` loads this
+    module first, when nobody heeds Ctrl-C yet, and `claim` loads half a second of libraries."""
+    if name not in ("BadClaim", "Claim", "Sweep"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from verify.rates import claim
+
+    return getattr(claim, name)
 
 
 def main(argv: list[str] | None = None, claims: Sequence[Claim] | None = None) -> int:
@@ -50,6 +59,7 @@ def check(
     cannot be checked, `TaskFailed` for a trial that fails, and `UnlikeFits` if an estimator of the
     package treats records otherwise than what stands for them in trials.
     """
+    from verify.rates.claim import BadClaim
     from verify.rates.grid import PROFILES
     from verify.rates.own import checked_claims
     from verify.rates.plots import write_plots
