@@ -27,9 +27,9 @@ from verify.rates.judge import (
     ZeroRelease,
     fit_slope,
     judge_against_zero,
-    judge_level,
-    judge_slope,
+    level_reason,
     may_be_worse,
+    slope_reason,
 )
 from verify.rates.known_noise import FEWEST, STATES, as_stated
 from verify.rates.measure import Measurement, interval, losses, zero_losses
@@ -296,8 +296,8 @@ def test_a_claim_that_was_never_seen_is_a_failure() -> None:
 def test_the_worst_case_risk_grows_like_log_d_not_its_square() -> None:
     cases = [worst_case_log_d.worst_case(log_d, 800, 3, 1e-6) for log_d in (1e5, 1e6)]
     slope = fit_slope([c.log_d for c in cases], [c.measured for c in cases], 1e-6)
-    assert judge_slope(slope, 1.0) is Verdict.CONSISTENT
-    assert judge_slope(slope, 2.0) is Verdict.VIOLATED
+    assert slope_reason(slope, 1.0).verdict is Verdict.CONSISTENT
+    assert slope_reason(slope, 2.0).verdict is Verdict.VIOLATED
     for case in cases:
         assert case.measured.ci_high < case.claimed / 3
         assert case.measured.ci_low > case.lower
@@ -336,7 +336,7 @@ def measurement(low: float, high: float) -> Measurement:
 def test_level_verdicts(
     low: float, high: float, lower: float, upper: float | None, verdict: Verdict
 ) -> None:
-    assert judge_level(measurement(low, high), lower, upper) is verdict
+    assert level_reason(measurement(low, high), lower, upper).verdict is verdict
 
 
 def test_slope_of_an_exact_power_is_recovered() -> None:
@@ -345,7 +345,7 @@ def test_slope_of_an_exact_power_is_recovered() -> None:
     slope = fit_slope(x, cells, 1e-3)
     assert slope.fitted == pytest.approx(-1.5)
     assert slope.ci_low < -1.5 < slope.ci_high
-    assert judge_slope(slope, -0.5) is Verdict.VIOLATED
+    assert slope_reason(slope, -0.5).verdict is Verdict.VIOLATED
 
 
 def test_interval_covers_and_seeds_depend_on_the_label_only() -> None:
@@ -426,12 +426,15 @@ def test_losses_that_are_plain_or_adjusted_have_half_of_the_error_each() -> None
 def test_exponents_have_the_error_of_all_combinations(monkeypatch: pytest.MonkeyPatch) -> None:
     """m cells end at any of the looks each, plain or adjusted: see `sequential`."""
     seen: list[tuple[int, float]] = []
+    levels: set[float] = set()
 
     def noted(x: Any, found: Any, alpha: float, states: float = 1, *more: Any) -> Any:
         seen.append((len(found), states))
+        levels.add(alpha)
         return fit_slope(x, found, alpha, states, *more)
 
     monkeypatch.setattr(claim_study, "fit_slope", noted)
-    run([CLAIMS["bounded-mean/tracing/GDP"]], SWEPT, seed=2)
+    found = run([CLAIMS["bounded-mean/tracing/GDP"]], SWEPT, seed=2)
     assert seen
+    assert levels == {found.alpha / STATES}  # the level that its cells have
     assert all(states >= (STATES * len(LOOKS)) ** (cells - 1) for cells, states in seen)

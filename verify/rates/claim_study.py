@@ -100,7 +100,7 @@ class ClaimStudy:
             expected_source=series.claim.lower.source,
             rows=fitted,
         )
-        shares = slope_shares(x, measured, seen.alpha / STATES)
+        shares = slope_shares(x, measured, seen.alpha / STATES, states)
         wide = shares >= LEVERAGE * shares.max()
         return slope, tuple(row.label for row, grow in zip(fitted, wide, strict=True) if grow)
 

@@ -175,7 +175,6 @@ def _heeded_interrupt() -> Iterator[None]:
         STOPPED.set()
         raise KeyboardInterrupt
 
-    STOPPED.clear()
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -184,6 +183,7 @@ def _heeded_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+        STOPPED.clear()
 
 
 def _measured(

@@ -104,7 +104,9 @@ def _modules(claim: Claim) -> Iterator[ModuleType]:
             part = part.func
         name = getattr(part, "__module__", None)
         root = (name or "").split(".")[0]
-        if name in sys.modules and (root == "__main__" or root not in NOT_OWN):
+        if name and (root == "__main__" or root not in NOT_OWN):
+            if name not in sys.modules:
+                raise NoSource(f"{name} is no module that is imported")
             yield sys.modules[name]
 
 

@@ -23,8 +23,8 @@ TRUSTED = 0.9
 ones stays whatever the correlation, for what so few trials may not have shown."""
 
 NO_LOGARITHM = 50.0
-"""Of a risk whose interval reaches down to 0: so far may its logarithm be off, which is as good as
-knowing nothing of it."""
+"""So far may the logarithm of a risk be off whose interval reaches down to 0: as good as knowing
+nothing of it."""
 ROOM = 10.0
 """How far the risk of releasing 0 under a prior must be above the lower bound for a comparison
 there to say something: see `judge_against_zero`."""
@@ -81,11 +81,6 @@ def level_reason(measured: Measurement, lower: float | None, upper: float | None
     return Reason.BOUNDED  # and nothing that is not a number is
 
 
-def judge_level(measured: Measurement, lower: float | None, upper: float | None) -> Verdict:
-    """The verdict of `level_reason`."""
-    return level_reason(measured, lower, upper).verdict
-
-
 def noticed_from(measured: Measurement, lower: float) -> float | None:
     """By how much the lower bound would have to be inflated for the cell to notice: from there on
     the whole interval is below it."""
@@ -104,11 +99,6 @@ def coverage_reason(measured: Measurement, level: float, tolerance: float) -> Re
         return Reason.TOO_MUCH
     reach = max(level - measured.ci_low, measured.ci_high - level)
     return Reason.COVERED if reach <= 2 * tolerance else Reason.COVERAGE_UNSURE
-
-
-def judge_coverage(measured: Measurement, level: float, tolerance: float) -> Verdict:
-    """The verdict of `coverage_reason`."""
-    return coverage_reason(measured, level, tolerance).verdict
 
 
 @dataclass(frozen=True)
@@ -202,9 +192,11 @@ def fit_slope(
     `states` is how many combinations of them there are for each of its own: the level is that of
     all of them together. The fitted exponent is the sum of c_k log risk_k, and has the variance
     c' V c: with `correlations` of the measured risks, whose trials may share their draws, V has a
-    part `TRUSTED` of the covariances that these give. Logarithms reach farther down than up: either
-    end of the exponent's interval has the ends of the cells' that lead there. Its level is nominal,
-    as that of Student's intervals is. Of a risk of 0 there is no exponent.
+    part `TRUSTED` of the covariances that these give. (Where numbers of trials differ they may not
+    fit together: a variance that came out negative counts as none.) Logarithms reach farther down
+    than up, and the more so the farther: either end of the exponent's interval has the ends that
+    lead there, of the cells' intervals at its own level. It is nominal, as that of Student's
+    intervals is. Of a risk of 0 there is no exponent.
     """
     if any(m.risk <= 0 for m in measured):
         return Slope(math.nan, -math.inf, math.inf, math.nan)
@@ -212,27 +204,28 @@ def fit_slope(
     log_y = np.log([m.risk for m in measured])
     shares = _leverage(log_x)
     fitted = float(shares @ log_y)
-    trials, level = np.array([m.trials for m in measured]), alpha / states
 
-    def half(deviations: NDArray[np.float64]) -> float:
-        scaled = shares * deviations
-        variance = float(scaled @ scaled)
-        if correlations is not None:
-            variance += TRUSTED * (float(scaled @ correlations @ scaled) - variance)
-        # Of which the deviations are estimated: Welch's and Satterthwaite's degrees of freedom.
-        freedom = np.sum(scaled**2) ** 2 / np.sum(scaled**4 / (trials - 1))
-        return student_quantile(1 + freedom, level) * math.sqrt(variance)
+    def half(reach: NDArray[np.float64]) -> float:
+        scaled = shares * reach
+        alone = float(scaled @ scaled)
+        if correlations is None:
+            return math.sqrt(alone)
+        together = max(float(scaled @ correlations @ scaled), 0.0)
+        return math.sqrt((1 - TRUSTED) * alone + TRUSTED * together)
 
-    below, above = _log_deviations(measured, alpha)
+    below, above = _log_reach(measured, shares, alpha, states)
     low = fitted - half(np.where(shares > 0, below, above))
     high = fitted + half(np.where(shares > 0, above, below))
     intercept = float(log_y.mean()) - fitted * float(log_x.mean())
     return Slope(fitted, low, high, intercept)
 
 
-def slope_shares(x: list[float], measured: list[Measurement], alpha: float) -> NDArray[np.float64]:
+def slope_shares(
+    x: list[float], measured: list[Measurement], alpha: float, states: int = 1
+) -> NDArray[np.float64]:
     """Each cell's share in the variance of a fitted exponent, as if risks were independent."""
-    parts = (_leverage(np.log(x)) * _log_deviations(measured, alpha).below) ** 2
+    leverage = _leverage(np.log(x))
+    parts = (leverage * _log_reach(measured, leverage, alpha, states).below) ** 2
     return np.asarray(parts / np.sum(parts))
 
 
@@ -242,26 +235,28 @@ def _leverage(log_x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(centred / (centred @ centred))
 
 
-class Deviations(NamedTuple):
-    """Of the logarithms of measured risks, by either end of their intervals."""
+class Reach(NamedTuple):
+    """How far the logarithms of risks may be below and above the measured ones."""
 
     below: NDArray[np.float64]
     above: NDArray[np.float64]
 
 
-def _log_deviations(measured: list[Measurement], alpha: float) -> Deviations:
-    """No cell is known to better than 0.1 %."""
+def _log_reach(
+    measured: list[Measurement], leverage: NDArray[np.float64], alpha: float, states: int
+) -> Reach:
+    """By intervals of the level 1 - alpha/states, where those of the cells have 1 - alpha, with the
+    degrees of freedom of the cell with the fewest trials of those that count. No deviation is taken
+    to be less than 0.1 %."""
+    counts = np.abs(leverage) > 1e-9
+    fewest = min(m.trials for m, counted in zip(measured, counts, strict=True) if counted)
+    quantile = student_quantile(fewest, alpha / states)
     z_cell = np.array([student_quantile(m.trials, alpha) for m in measured])
-    reach = np.array([_log_reach(m) for m in measured]).T
-    return Deviations(*np.maximum(reach / z_cell, 1e-3))
-
-
-def _log_reach(measured: Measurement) -> tuple[float, float]:
-    """How far the logarithm of a risk may be below and above the measured one."""
-    if measured.ci_low <= 0:
-        return NO_LOGARITHM, NO_LOGARITHM
-    below = math.log(measured.risk / measured.ci_low)
-    return min(below, NO_LOGARITHM), math.log(measured.ci_high / measured.risk)
+    off = [(m.ci_high - m.risk) / m.risk if m.risk > 0 else math.inf for m in measured]
+    far = quantile / z_cell * np.array(off)
+    below = np.full(len(far), NO_LOGARITHM)
+    below[far < 1] = -np.log1p(-far[far < 1])
+    return Reach(*np.clip((below, np.log1p(far)), 1e-3 * quantile, NO_LOGARITHM))
 
 
 def slope_reason(slope: Slope, expected: float) -> Reason:
@@ -272,13 +267,5 @@ def slope_reason(slope: Slope, expected: float) -> Reason:
     low, high = expected - SLOPE_TOLERANCE, expected + SLOPE_TOLERANCE
     if slope.ci_low > high or slope.ci_high < low:
         return Reason.NO_EXPONENT
-    return (
-        Reason.EXPONENT
-        if low <= slope.ci_low <= slope.ci_high <= high
-        else (Reason.EXPONENT_UNSURE)
-    )
-
-
-def judge_slope(slope: Slope, expected: float) -> Verdict:
-    """The verdict of `slope_reason`."""
-    return slope_reason(slope, expected).verdict
+    is_within = low <= slope.ci_low <= slope.ci_high <= high
+    return Reason.EXPONENT if is_within else Reason.EXPONENT_UNSURE

@@ -2,13 +2,15 @@
 
 A rehearsal goes through everything that a run will need of a claim: the bounds at every cell, the
 estimators, one whole trial at every base. What fails is told in a sentence that names the claim.
+What the trials gave is known by a digest: results that are kept belong to parts that give the same.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,19 +51,34 @@ def checked_claims(found: object, name: str = "claims") -> list[Claim]:
     return claims
 
 
-def rehearse(claims: Sequence[Claim], grid: Grid) -> None:
-    """Raise `BadClaim` for the first claim of which a part cannot be used."""
+def rehearse(claims: Sequence[Claim], grid: Grid) -> dict[str, str]:
+    """What each claim's trials gave, as a digest; raises `BadClaim` for the first claim of which a
+    part cannot be used."""
+    found = {}
     for claim in claims:
         own = [cell for cell in grid.cells if cell.claim is claim]
         for cell in own:
             _rehearse_bounds(cell)
         _rehearse_slopes(claim, grid)
-        for base in {shown_point(sweep.base): sweep.base for sweep in claim.sweeps}.values():
-            if not claim.lower.broken(**base):
-                again = any(sweep.fits > 1 for sweep in claim.sweeps)
-                _rehearse_trial(claim, base, "estimator_at", claim.estimator_at, again=again)
-        if claim.control_point is not None:
-            _rehearse_trial(claim, claim.control_point, "non_private", claim.non_private)
+        found[claim.name] = _rehearsed(claim)
+    return found
+
+
+def _rehearsed(claim: Claim) -> str:
+    """A digest of what the claim's trials gave, twice; of trials that give something else each time
+    there is none."""
+    once, again = (list(_rehearse_trials(claim)) for _ in range(2))
+    return hashlib.sha256(repr(once).encode()).hexdigest() if once == again else ""
+
+
+def _rehearse_trials(claim: Claim) -> Iterator[list[float]]:
+    """A trial at every base, and one of the twin."""
+    for base in {shown_point(sweep.base): sweep.base for sweep in claim.sweeps}.values():
+        if not claim.lower.broken(**base):
+            again = any(sweep.fits > 1 for sweep in claim.sweeps)
+            yield _rehearse_trial(claim, base, "estimator_at", claim.estimator_at, again=again)
+    if claim.control_point is not None:
+        yield _rehearse_trial(claim, claim.control_point, "non_private", claim.non_private)
 
 
 def _rehearse_bounds(cell: Cell) -> None:
@@ -105,8 +122,9 @@ def _lacking(claim: Claim, point: Point) -> list[str]:
 
 def _rehearse_trial(
     claim: Claim, point: Point, part: str, factory: Factory, *, again: bool = False
-) -> None:
-    """One draw of the prior, one fit, one loss; `again`: records are fitted more than once."""
+) -> list[float]:
+    """The loss and the release of one draw of the prior and one fit; `again`: records are fitted
+    more than once."""
     rng = np.random.default_rng(0)
     with telling(claim, f"{part}", point):
         estimator = factory(point)
@@ -133,6 +151,7 @@ def _rehearse_trial(
         if not (math.isfinite(loss) and loss >= 0):
             raise ValueError(f"it is {loss!r}, which is no loss")
         instance.loss(np.zeros_like(instance.target))  # of which the study asks as well
+    return [float(loss), *map(float, release)]
 
 
 def _require(found: object, names: Iterable[str], which: str) -> None:

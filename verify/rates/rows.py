@@ -246,10 +246,10 @@ class LevelControl:
 class SlopeControl:
     """An exponent off by one, on either side: the check must reject it.
 
-    Two things are asked, and neither by where the fitted exponent happens to lie. A risk whose
-    exponent is one off the expected one, measured as precisely as this one, must be rejected: this
-    depends on the width of the interval alone. And unless the expected exponent itself is rejected
-    (a violation, which says all), those one off must be: otherwise the data fit both.
+    A risk whose exponent is one off the expected one, measured as precisely as this one, must be
+    rejected: this depends on the width of the interval alone, and not on where the fitted exponent
+    happens to lie. (If that is near one that is one off, the check itself is violated, or
+    inconclusive. Where it is consistent, the data reject those one off.)
     """
 
     of: SlopeRow
@@ -276,37 +276,18 @@ class SlopeControl:
         return self.of.expected + 1
 
     @property
-    def _shifted(self) -> tuple[float, float]:
-        return self.bound, self.of.expected - 1
-
-    @property
-    def _sharp(self) -> bool:
-        """Whether a risk with an exponent one off would be rejected."""
-        slope, expected = self.of.slope, self.of.expected
-        moved = (slope.moved_to(exponent) for exponent in self._shifted)
-        return all(slope_reason(each, expected) is Reason.NO_EXPONENT for each in moved)
-
-    @property
-    def _fits_both(self) -> bool:
-        """Whether the data fit the expected exponent and one that is one off."""
-        if self.of.reason is Reason.NO_EXPONENT:
-            return False
-        reasons = [slope_reason(self.of.slope, exponent) for exponent in self._shifted]
-        return any(reason is not Reason.NO_EXPONENT for reason in reasons)
-
-    @property
     def broke(self) -> bool:
-        """Whether both shifted exponents are rejected."""
-        return self._sharp and not self._fits_both
+        """Whether a risk with an exponent one off, on either side, would be rejected."""
+        slope, expected = self.of.slope, self.of.expected
+        moved = (slope.moved_to(exponent) for exponent in (self.bound, expected - 1))
+        return all(slope_reason(each, expected) is Reason.NO_EXPONENT for each in moved)
 
     @property
     def reason(self) -> str:
         """What happened, in words."""
         if self.broke:
-            return "an exponent one off is rejected, as it must be"
-        if not self._sharp:
-            return "interval too wide to reject an exponent one off"
-        return "an exponent one off fits as well"
+            return "an exponent one off would be rejected, as it must be"
+        return "interval too wide to reject an exponent one off"
 
     def as_json(self) -> JSON:
         """The row as the JSON file has it."""

@@ -43,13 +43,12 @@ def run(
     they are. What `results` has is not run again. A `backend` takes the place of `jobs` processes.
     """
     grid = build(claims, profile)
-    if own:
-        rehearse(claims, grid)
+    rehearsed = rehearse(claims, grid) if own else {}
     known = results or Results(None)
     # Claims of one's own may draw their noise by any other mechanism, of which nobody knows.
     noise_as_stated = None if own else as_stated(seed)
     noise_known = bool(noise_as_stated)
-    tasks = tasks_of(grid.cells, profile, paired=noise_known)
+    tasks = tasks_of(grid.cells, profile, paired=noise_known, rehearsed=rehearsed)
     alone = [each for each in specials if isinstance(each, Special)]
     measured = [each for each in specials if isinstance(each, Measured)]
     intervals = len(tasks) + len(grid.cells) + 2 * len(grid.series) + 2

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class ClaimTask:
     """Whether the second of two fits has the noise of the first turned round."""
     reports: bool = False
     """Whether every user randomises a record: reports take twice the time that records do."""
+    rehearsed: str = ""
+    """Of one's own claims: a digest of what their parts gave in the rehearsal."""
 
     @property
     def size(self) -> float:
@@ -78,7 +81,8 @@ class ClaimTask:
 
     def key(self, written: bool) -> Key:
         """What decides the losses. Of one's own claims, whose parts may come from anywhere, the
-        estimator and the prior are written out as well."""
+        estimator and the prior are written out as well, and what they gave in the rehearsal: what
+        a closure, a library or a file that they read has changed stands in no source."""
         key: dict[str, object] = {
             "task": self.label,
             "drawn_as": self.drawn_as,
@@ -90,7 +94,8 @@ class ClaimTask:
         if written:
             estimator = self.make(self.estimator_point)
             made = [source_digest(type(part)) for part in (estimator, self.prior)]
-            parts = (type(estimator).__qualname__, estimator.get_params(), self.prior, made)
+            written_out = type(estimator).__qualname__, estimator.get_params(), self.prior
+            parts = (*written_out, made, self.rehearsed)
             key["parts"] = hashlib.sha256(_written(parts).encode()).hexdigest()
         return key
 
@@ -107,9 +112,20 @@ def weakened(point: Point, factor: float) -> dict[str, float]:
     return {k: v / factor ** powers[k] if k in powers else v for k, v in point.items()}
 
 
-def tasks_of(cells: Sequence[Cell], profile: Profile, *, paired: bool = False) -> list[ClaimTask]:
-    """The cells, and their controls where they have them; `paired` if their noise is known."""
-    return [task for cell in cells for task in _cell_tasks(cell, profile, paired)]
+def tasks_of(
+    cells: Sequence[Cell],
+    profile: Profile,
+    *,
+    paired: bool = False,
+    rehearsed: Mapping[str, str] = MappingProxyType({}),
+) -> list[ClaimTask]:
+    """The cells, and their controls where they have them; `paired` if their noise is known;
+    `rehearsed`: what claims gave in the rehearsal."""
+    return [
+        replace(task, rehearsed=rehearsed.get(cell.claim.name, ""))
+        for cell in cells
+        for task in _cell_tasks(cell, profile, paired)
+    ]
 
 
 def _cell_tasks(cell: Cell, profile: Profile, paired: bool) -> Iterator[ClaimTask]:

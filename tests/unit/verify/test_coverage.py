@@ -22,7 +22,7 @@ from estimators.mean import NoisyMean
 from minimax.core.privacy import Pure, ZeroConcentrated
 from tests.studies import alone
 from verify.rates.grid import PROFILES
-from verify.rates.judge import Verdict, judge_coverage
+from verify.rates.judge import Verdict, coverage_reason
 from verify.rates.measure import Measurement
 from verify.rates.rows import Run
 from verify.rates.sequential import LOOKS
@@ -73,7 +73,7 @@ def test_the_interval_of_a_share_is_scipys(successes: int, trials: int) -> None:
 )
 def test_verdicts(low: float, high: float, verdict: Verdict) -> None:
     found = Measurement((low + high) / 2, low, high, 100, 0)
-    assert judge_coverage(found, 0.9, 0.03) is verdict
+    assert coverage_reason(found, 0.9, 0.03).verdict is verdict
 
 
 @pytest.mark.parametrize("cell", SMALL, ids=lambda cell: cell.name)

@@ -221,6 +221,6 @@ def test_a_trial_that_fails_is_named(claim: Claim, capsys: pytest.CaptureFixture
 
     late = replace(claim, non_private=fails_later)
     message = usage_error(lambda given: main(given, claims=[late]), ["--jobs", "1"], capsys)
-    assert "control|signs/coupling/pure|n=100,epsilon=0.04: trial 16 failed: Val" in message
+    assert "control|signs/coupling/pure|n=100,epsilon=0.04: trial 15 failed: Val" in message
     assert "what was measured is kept in .tracebound/" in message
     assert len(list(Path(".tracebound").glob("*.json"))) > 1

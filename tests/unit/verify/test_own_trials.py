@@ -154,14 +154,14 @@ def test_a_release_of_another_size_is_refused() -> None:
 
 
 def test_a_loss_that_fails_at_0_is_told() -> None:
-    """Releasing 0 is measured too, at first by the rehearsal and then in a hundred draws."""
+    """Releasing 0 is measured too, at first by the rehearsals and then in a hundred draws."""
 
     def fails(estimate: np.ndarray) -> float:
         return 1 / 0 if estimate[0] == 0 else 1.0
 
     with pytest.raises(BadClaim, match=r"'my/coin': the loss of .* fails at n=40"):
         check(with_loss(fails), profile=FEW)
-    zeros = iter([1.0, 1.0])  # one for the estimator, one for its twin
+    zeros = iter(4 * [1.0])  # twice for the estimator, twice for its twin
     with pytest.raises(BadClaim, match=r"the loss of releasing 0 fails at n=40 .* StopIteration"):
         check(with_loss(lambda e: next(zeros) if e[0] == 0 else 1.0), profile=FEW)
 

@@ -17,19 +17,21 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import verify
+from minimax.methods.priors import SignInstance
 from tests.commands import usage_error
 from tests.effort import part
 from tests.unit.verify.test_rates_json import example
 from verify.files import TEMPORARY
 from verify.rates import Claim, check, command, main
 from verify.rates import results as kept_results
-from verify.rates.fingerprint import NoSource, fingerprint, own_modules
+from verify.rates.fingerprint import NoSource, fingerprint, own_modules, packages_digest
 from verify.rates.grid import Profile
 from verify.rates.records import from_plain, to_plain
 from verify.rates.results import MARK, BadFolder, Results, prepare
@@ -177,7 +179,9 @@ def test_only_what_is_the_same_is_used_again(folder: Path) -> None:
     first = measured(folder)
     assert first[0] >= 12  # a piece for each of 12 tasks, and more where a verdict needed them
     assert measured(folder) == (0, first[1])
-    assert measured(folder, "--only", "signs/other") == (0, first[1][5:])
+    alone = measured(folder, "--only", "signs/other")
+    assert alone[0] < 6  # with fewer claims levels are others, and at a look another task may go on
+    assert alone[1] == first[1][5:]
     again = measured(folder, "--fresh", "--only", "signs/other")
     assert again[0] >= 6
     assert again[1] == first[1][5:]
@@ -214,6 +218,55 @@ def test_a_claim_whose_parts_come_from_elsewhere_is_known_by_them(folder: Path) 
         for times in (1.0, 3.0, 1.0)
     ]
     assert risks[0] == risks[2] < risks[1]
+
+
+def test_a_prior_that_comes_from_elsewhere_is_known_by_what_it_draws(folder: Path) -> None:
+    """Another number in its closure, which stands in no text of it."""
+    (own, _) = importlib.import_module("slow_claims").CLAIMS
+    profile, results = Profile("base", (0,), 40, 10, 2), folder / "results"
+
+    def with_mean(mean: float) -> Claim:
+        prior = SimpleNamespace(draw=lambda rng: SignInstance(np.array([mean]), sigma=1.0))
+        return replace(own, lower=replace(own.lower, prior_at=lambda p, parts: prior))
+
+    def risk(mean: float, kept_in: Path | None) -> float:
+        return check(with_mean(mean), profile=profile, results=kept_in).cells[0].measured.risk
+
+    assert risk(0.1, results) == risk(0.1, None) != risk(0.9, None) == risk(0.9, results)
+    assert risk(0.1, results) == risk(0.1, None)
+
+
+def test_what_a_fit_imports_or_reads_is_known_by_what_it_gives(folder: Path) -> None:
+    """A module that no claim's module imports, and a claim whose source is the same."""
+    (own, _) = importlib.import_module("slow_claims").CLAIMS
+    profile, results = Profile("base", (0,), 40, 10, 2), folder / "results"
+    written = folder / "factor.txt"
+
+    def factored(p: Any) -> Any:
+        return own.estimator_at({**p, "epsilon": p["epsilon"] * float(written.read_text())})
+
+    risks = []
+    for factor in ("1.0", "3.0", "1.0"):
+        written.write_text(factor)
+        found = check(replace(own, estimator_at=factored), profile=profile, results=results)
+        risks.append(found.cells[0].measured.risk)
+    assert risks[0] == risks[2] > risks[1]
+
+
+def test_an_estimator_that_heeds_no_seed_is_resumed_all_the_same(folder: Path) -> None:
+    """Its rehearsals differ, and say nothing of what it is made of."""
+    (own, _) = importlib.import_module("slow_claims").CLAIMS
+    profile, results = Profile("base", (0,), 40, 10, 2), folder / "results"
+    seeds = iter(range(1000))
+
+    def restless(p: Any) -> Any:
+        made = own.estimator_at(p)
+        made.fit = lambda X: type(made).fit(made.set_params(random_state=next(seeds)), X)
+        return made
+
+    claim = replace(own, estimator_at=restless)
+    once, again = (check(claim, profile=profile, results=results) for _ in range(2))
+    assert once.cells[0].measured == again.cells[0].measured
 
 
 def test_an_estimator_from_a_library_is_known_by_its_source(folder: Path) -> None:
@@ -398,11 +451,23 @@ def test_a_helper_beside_a_claims_module_counts_wherever_the_run_begins(
     assert fingerprint([own]) != before
 
 
+@pytest.mark.parametrize("library", ["numpy", "scipy", "sklearn"])
+def test_another_version_of_a_library_is_another_fingerprint(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = packages_digest.__wrapped__()
+    assert packages_digest.__wrapped__() == before
+    monkeypatch.setattr(importlib.import_module(library), "__version__", "0.0")
+    assert packages_digest.__wrapped__() != before
+
+
 def test_a_fingerprint_needs_sources(folder: Path) -> None:
     (own, _) = importlib.import_module("slow_claims").CLAIMS
     assert fingerprint([own]) != fingerprint()
     typed: dict[str, object] = {"__name__": "typed"}
     exec("def make(p): return None", typed)
+    with pytest.raises(NoSource, match="typed is no module that is imported"):
+        fingerprint([replace(own, estimator_at=typed["make"])])  # type: ignore[arg-type]
     sys.modules["typed"] = type(sys)("typed")
     try:
         with pytest.raises(NoSource, match="typed has no source file"):

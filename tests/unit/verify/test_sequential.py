@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from attacks.intervals import student_half_width
 from verify.rates.backends import Processes
@@ -222,6 +223,15 @@ def test_an_exponent_of_common_draws_keeps_its_level() -> None:
         assert missed < repeats * alpha + 3 * deviation
         assert (missed_without > repeats * alpha + 3 * deviation) == missed_if_left_out
         assert (max(widths) < 0.6) != missed_if_left_out
+
+
+def test_shares_have_the_level_of_one_look() -> None:
+    held = np.column_stack([np.arange(50) % 2 == 0, np.ones(50)])
+    seen = Seen({"task": held}, 0, 0.01)
+    ends = stats.beta.ppf([0.005, 0.995], [25, 26], [26, 25])
+    found = seen.share("task", 0)
+    assert (found.ci_low, found.ci_high) == pytest.approx(tuple(ends))
+    assert seen.share("task", 1).risk == 1
 
 
 def test_correlations_of_means() -> None:
