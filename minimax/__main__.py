@@ -89,7 +89,8 @@ def _answered(args: argparse.Namespace, problem: Problem, privacy: Privacy) -> i
         _write_plot(args, problem, privacy)
     table = (upper_rows if args.upper else rows)(problem, privacy)
     if args.json:
-        print_json(table, _bounds(problem, privacy, args.upper))
+        bounds = _bounds(problem, privacy, args.upper)
+        print_json(table, bounds, {**problem.point, **privacy.parameters})
     elif args.latex:
         print_closed_forms(_bounds(problem, privacy, args.upper))
     else:

@@ -48,7 +48,7 @@ def main(argv: list[str], prog: str | None = None) -> int:
     except ArithmeticError:
         parser.error("these numbers are too far apart to compute with")
     if args.json:
-        print_json(table, bounds)
+        print_json(table, bounds, bounds[0].defaults)
     elif args.latex:
         print_closed_forms(bounds)
     else:
@@ -75,5 +75,5 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     for name in LEVELS:
         privacy.add_argument(f"--{name}", type=positive(float))
     parser.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.add_argument("--latex", action="store_true", help="closed forms, in LaTeX")
+    parser.add_argument("--latex", action="store_true", help="closed forms, on the safe side")
     return parser

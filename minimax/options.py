@@ -183,7 +183,7 @@ def calculator_parser(
     parser.add_argument("--risk", type=positive(float), help="target risk for --plan")
     parser.add_argument("--upper", action="store_true", help="show upper bounds instead")
     parser.add_argument("--json", action="store_true", help="machine-readable, with closed forms")
-    parser.add_argument("--latex", action="store_true", help="closed forms, in LaTeX")
+    parser.add_argument("--latex", action="store_true", help="closed forms, on the safe side")
     parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw the bounds around n (png, pdf or svg)"
     )

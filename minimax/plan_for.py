@@ -16,8 +16,8 @@ SIZES = ("d", "p", "s")
 LARGEST_SIZE = 2**20
 LEVEL_GRID = tuple(4.0**k for k in range(-10, 4))
 """Levels that are tried first; those of rho are half their squares, as for Gaussian noise."""
-STEPS = 14
-"""Of a bisection between two levels of the grid: to four digits."""
+STEPS = 20
+"""Of a bisection: of levels between two of the grid, to six digits; of sizes, to the last one."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class NumberPlan:
 
 
 Asked = Callable[[float], bool]
+Middle = Callable[[float, float], float]
 
 
 def plan_for(problem: Problem, privacy: Privacy, risk: float, number: str) -> NumberPlan:
@@ -62,10 +63,10 @@ def plan_for(problem: Problem, privacy: Privacy, risk: float, number: str) -> Nu
 
     if number in LEVELS:
         grid = [level**2 / 2 if number == "rho" else level for level in LEVEL_GRID]
-        impossible, enough = _last(excluded, grid), _first(proven, grid)
+        impossible, enough = _last(excluded, grid, _between), _first(proven, grid, _between)
     else:
         sizes = _sizes(problem, number)
-        impossible, enough = _first(excluded, sizes), _last(proven, sizes)
+        impossible, enough = _first(excluded, sizes, _halfway), _last(proven, sizes, _halfway)
     lower = "" if impossible is None else at(impossible)[0].best_lower(at(impossible)[1]).name
     upper = "" if enough is None else str(at(enough)[0].best_upper(at(enough)[1]))
     return NumberPlan(risk, number, impossible, lower, enough, upper)
@@ -82,15 +83,15 @@ def _sizes(problem: Problem, number: str) -> list[float]:
     return [*map(float, doubled), float(largest)]
 
 
-def _first(asked: Asked, grid: Sequence[float]) -> float | None:
+def _first(asked: Asked, grid: Sequence[float], middle: Middle) -> float | None:
     """The first value at which the answer is yes, made smaller while it stays so."""
     for below, value in zip([None, *grid], grid, strict=False):
         if asked(value):
-            return value if below is None else _bisected(asked, below, value)
+            return value if below is None else _bisected(asked, below, value, middle)
     return None
 
 
-def _last(asked: Asked, grid: Sequence[float]) -> float | None:
+def _last(asked: Asked, grid: Sequence[float], middle: Middle) -> float | None:
     """The last value of the first run of those at which the answer is yes, made larger while it
     stays so."""
     found = None
@@ -98,16 +99,25 @@ def _last(asked: Asked, grid: Sequence[float]) -> float | None:
         if asked(value):
             found = value
         elif found is not None:
-            return _bisected(asked, value, found)
+            return _bisected(asked, value, found, middle)
     return found
 
 
-def _bisected(asked: Asked, no: float, yes: float) -> float:
+def _bisected(asked: Asked, no: float, yes: float, middle: Middle) -> float:
     """A value near the border at which the answer is yes."""
-    whole = float(no).is_integer() and float(yes).is_integer() and min(no, yes) >= 1
-    for _ in range(64 if whole else STEPS):
-        middle = (no + yes) // 2 if whole else math.sqrt(no * yes)
-        if middle in (no, yes):
+    for _ in range(STEPS):
+        tried = middle(no, yes)
+        if tried in (no, yes):
             break
-        no, yes = (no, middle) if asked(middle) else (middle, yes)
+        no, yes = (no, tried) if asked(tried) else (tried, yes)
     return yes
+
+
+def _between(no: float, yes: float) -> float:
+    """Of levels."""
+    return math.sqrt(no * yes)
+
+
+def _halfway(no: float, yes: float) -> float:
+    """Of sizes, which are whole numbers."""
+    return (no + yes) // 2

@@ -15,12 +15,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from minimax.calculator import Row, closed_form
-from minimax.core.bound import Bound
+from minimax.core.bound import Bound, OutsideRegime, Point
 from minimax.core.privacy import Privacy
 from minimax.core.problem import Problem
+from minimax.core.symbolic import PLAIN_LETTERS, symbol
 from minimax.plan import LARGEST_N, Plan
 from minimax.plan_for import LEVELS, NumberPlan
 
+JSON = dict[str, object]
 PIPE_WIDTH = 80
 """Columns in a pipe, unless COLUMNS says otherwise."""
 TABLE_WIDTH = 110
@@ -85,31 +87,56 @@ def _print_blocks(table: list[Row], title: str) -> None:
             print_wrapped(f"- {note}", "  ")
 
 
+CLOSED_FORMS = (
+    "Closed forms are valid wherever the bounds are, and on the safe side of the totals in the"
+    " table, which are optimised and may be much better."
+)
+
+
 def print_closed_forms(bounds: Sequence[Bound]) -> None:
-    """As LaTeX."""
+    """As LaTeX, with what they are."""
     for bound in bounds:
         form = closed_form(bound)
         print(f"{form.name}\n  {form.latex}")
+    letters = [f"{symbol(name)} = {name}" for name in PLAIN_LETTERS if _has(bounds, name)]
+    print_wrapped(" ".join([CLOSED_FORMS, *(f"({each})" for each in letters)]))
 
 
-def print_json(table: list[Row], bounds: Sequence[Bound]) -> None:
+def _has(bounds: Sequence[Bound], name: str) -> bool:
+    return any(name in bound.parameters for bound in bounds)
+
+
+def print_json(table: list[Row], bounds: Sequence[Bound], point: Point) -> None:
     """The rows with their closed forms; the best proven risk, the first of upper rows, has none."""
     first = len(table) - len(bounds)
-    forms = [*[(None, None)] * first, *map(_form, bounds)]
-    both = [
-        {**asdict(row), "closed_form": form, "latex": latex}
-        for row, (form, latex) in zip(table, forms, strict=True)
-    ]
+    forms = [*[_form_json()] * first, *(_form(bound, point) for bound in bounds)]
+    both = [{**asdict(row), **form} for row, form in zip(table, forms, strict=True)]
     print(json.dumps(both, indent=2))
 
 
-def _form(bound: Bound) -> tuple[str | None, str | None]:
+def _form(bound: Bound, point: Point) -> JSON:
     """Of a formula of one's own that only takes numbers there is none: it may fail anyhow."""
     try:
         found = closed_form(bound)
     except Exception:
-        return None, None
-    return found.closed_form, found.latex
+        return _form_json()
+    return _form_json(found.closed_form, found.latex, _form_value(bound, point))
+
+
+def _form_value(bound: Bound, point: Point) -> float | None:
+    """The closed form that is printed, at the point: it is not as near as the total. None outside
+    the regime, and where the numbers are too far apart to compute it."""
+    known = {k: v for k, v in point.items() if k in bound.parameters}
+    try:
+        return Bound.closed_form(bound, **known)  # some upper bounds have a nearer one there
+    except (OutsideRegime, ArithmeticError):
+        return None
+
+
+def _form_json(
+    text: str | None = None, latex: str | None = None, value: float | None = None
+) -> JSON:
+    return {"closed_form": text, "closed_form_value": value, "latex": latex}
 
 
 def _number(value: float | None) -> str:

@@ -6,13 +6,15 @@ import argparse
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import NoReturn, TypeVar
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 T = TypeVar("T")
 HELP_WIDTH = 80
@@ -56,6 +58,18 @@ class Terminal(Console):
         do is done, files and exit code."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def new_table(title: str, words: Sequence[str], figures: Sequence[str] = ()) -> Table:
+    """A table with columns of words, which are folded, and then of figures, which are not."""
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+    )
+    for column in words:
+        table.add_column(column, overflow="fold")
+    for column in figures:
+        table.add_column(column, justify="right", overflow="fold", vertical="bottom")
+    return table
 
 
 def leave(main: Callable[[], int]) -> NoReturn:

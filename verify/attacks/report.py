@@ -13,7 +13,7 @@ from attacks.intervals import student_quantile
 from minimax.core.privacy import Privacy
 from verify.attacks.judge import Row
 from verify.attacks.tails import DELTA, D, N, Tails
-from verify.rates.report import new_table
+from verify.console import new_table
 
 LEGEND = (
     "sum: what members score in all; forced: what the attack's identity says it is, whatever the"

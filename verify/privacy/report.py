@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.markup import escape
 
+from verify.console import new_table
 from verify.privacy.auditing import Audit
 from verify.privacy.budget import letter, stated
 from verify.privacy.cases import Case
-from verify.rates.report import new_table
 
 
 @dataclass(frozen=True)

@@ -267,6 +267,9 @@ def connect(
         raise BadScheduler(f"what answers at {address} is no dask scheduler, or too slow") from None
     except (OSError, ValueError) as error:
         raise BadScheduler(f"no scheduler answers at {address} ({error})") from None
+    except Exception as error:  # of what dask makes of another service's words
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise BadScheduler(f"what answers at {address} is no dask scheduler ({why})") from None
 
 
 def _client(address: str) -> Client:

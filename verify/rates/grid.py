@@ -121,6 +121,8 @@ class Dropped:
     claim: str
     point: Point
     reason: str
+    unfitted: str = ""
+    """The variable in which no exponent is fitted for want of it."""
 
     def as_json(self) -> JSON:
         """The point as the JSON file has it."""
@@ -173,10 +175,10 @@ def _claim_grid(claim: Claim, profile: Profile) -> Grid:
                 series.append(
                     Series(claim, sweep.regime, variable, tuple(row), sweep.asymptotic_point)
                 )
-            lost = variable and len(row) < FITTED_FROM <= len(points)
-            so = f": too few are left for an exponent in {variable}" if lost else ""
+            lost = variable if variable and len(row) < FITTED_FROM <= len(points) else ""
+            so = f": too few are left for an exponent in {lost}" if lost else ""
             for label, point, why in outside:
-                dropped[label] = Dropped(claim.name, point, why + so)
+                dropped[label] = Dropped(claim.name, point, why + so, lost)
     grid = Grid(list(cells.values()), series, list(dropped.values()))
     _require_checked(claim, grid)
     return grid

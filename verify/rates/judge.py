@@ -171,6 +171,11 @@ class Slope:
     ci_high: float
     intercept: float
 
+    @property
+    def half_width(self) -> float:
+        """Half the length of the interval, whose ends need not be equally far."""
+        return (self.ci_high - self.ci_low) / 2
+
     def moved_to(self, exponent: float) -> Slope:
         """What would have been fitted to a risk with this exponent, measured as precisely."""
         by = exponent - self.fitted

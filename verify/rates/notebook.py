@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from minimax.core.html import html_table
-from verify.rates.report import RELATION, ceiling_text, numbers, over_lower, percent, remarks
+from verify.rates.report import ceiling_text, numbers, over_lower, percent, remarks
 from verify.rates.rows import Row, Run
 
 CELL_HEAD = ("claim", "estimator", "point", "lower", "risk", "upper", "× lower (noticed from)")
@@ -49,10 +49,7 @@ def run_html(found: Run) -> str:
         )
         for c in found.coverage
     ]
-    controls = [
-        (c.claim, c.kind, f"{c.shown:.3g}", f"{RELATION[c.side]} {c.bound:.3g}", c.reason)
-        for c in found.controls
-    ]
+    controls = [(c.claim, c.kind, *c.comparison, c.reason) for c in found.controls]
     tables = [
         rows_html(found.cells) if found.cells else "",
         html_table("exponents", ("claim", "in", "fitted", "bound", *WHY), slopes),

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.padding import Padding
 
 from verify.rates.claim import Ceiling, Claim
 from verify.rates.grid import shown_point
-from verify.rates.grouped import Grouped
+from verify.rates.grouped import INDENT, Grouped
 from verify.rates.judge import SLOPE_TOLERANCE, Verdict
 from verify.rates.measure import Measurement
 from verify.rates.rows import Control, LevelControl, Row, Run, SlopeRow
@@ -28,8 +27,6 @@ STYLE = {
     Verdict.VIOLATED: "bold red",
     Verdict.INCONCLUSIVE: "yellow",
 }
-RELATION = {"lower": "<", "upper": ">", "slope": "≠"}
-"""How a control must stand to the bound that it breaks."""
 ZERO_TEXT = {
     "worse": "\n[bold red]worse than releasing 0[/]",
     "worse under the prior": "\nworse than releasing 0 under the prior",
@@ -38,33 +35,21 @@ NOISE = "a mechanism does not draw the noise that it states: losses were taken a
 SAME_EVERYWHERE = ("sigma", "radius", "signal")
 
 
-def new_table(title: str, words: Sequence[str], figures: Sequence[str] = ()) -> Table:
-    """A table with columns of words, which are folded, and then of figures, which are not."""
-    table = Table(
-        title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
-    )
-    for column in words:
-        table.add_column(column, overflow="fold")
-    for column in figures:
-        table.add_column(column, justify="right", overflow="fold", vertical="bottom")
-    return table
-
-
 def list_claims(claims: Sequence[Claim], extras: Sequence[Extra], console: Console) -> None:
     """The claims, and what else is run."""
-    table = new_table("claims", ("claim / estimator", "lower bound / upper bound"))
     for claim in claims:
-        lower = f"{escape(claim.lower.name)} [dim]({escape(claim.lower.source)})[/dim]"
+        lower = f"lower: {escape(claim.lower.name)} [dim]({escape(claim.lower.source)})[/dim]"
         why = f": {escape(claim.unproved)}" if claim.unproved else ""
-        upper = "upper bound: proven" if claim.upper else f"no upper bound{why}"
-        table.add_row(_named(claim.name, claim.estimator), f"{lower}\n{upper}")
+        upper = "upper: proven" if claim.upper else f"no upper bound{why}"
+        _list(console, claim.name, claim.estimator, lower, upper)
     for extra in extras:
-        table.add_row(_named(extra.name, extra.by), extra.against)
-    console.print(table)
+        _list(console, extra.name, extra.by, f"against {extra.against}")
 
 
-def _named(claim: str, estimator: str, *more: str) -> str:
-    return "\n".join([escape(claim), f"[dim]{escape(estimator)}[/dim]", *more])
+def _list(console: Console, name: str, estimator: str, *lines: str) -> None:
+    console.print(_heading(name, estimator), highlight=False)
+    for line in lines:
+        console.print(Padding(line, (0, 0, 0, INDENT)), highlight=False)
 
 
 def print_report(found: Run, console: Console) -> None:
@@ -89,7 +74,7 @@ def print_report(found: Run, console: Console) -> None:
     if found.noise_as_stated is False:
         console.print(f"[bold red]FAILED[/]: {NOISE}")
     for line in remarks(found):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.print(line, highlight=False, markup=False)
     console.print(str(found.summary), highlight=False)
 
 
@@ -108,10 +93,17 @@ def print_summary(found: Run, console: Console) -> None:
         f"{s.dropped} points outside a regime; {len(unseen)} claims of which nothing was seen",
         f"{len(s.not_tight_enough)} lower bounds {NOT_TIGHT}"
         + ("" if least is None else f"; the tightest is noticed from x {least:.3g}"),
-        "all is well" if found.exit_code == 0 else "FAILED",
+        _outcome(found),
     ]
-    for line in (*lines, *remarks(found), *failures(found)):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for line in (*lines, *failures(found), *remarks(found)):
+        console.print(line, highlight=False, markup=False)
+
+
+def _outcome(found: Run) -> str:
+    if found.exit_code:
+        return "FAILED"
+    judged = (*found.cells, *found.slopes, *found.coverage, *found.controls)
+    return "all is well" if judged else "nothing was judged"
 
 
 def remarks(found: Run) -> list[str]:
@@ -126,7 +118,18 @@ def remarks(found: Run) -> list[str]:
         for row in found.cells
         if row.against_zero == "worse under the prior"
     ]
-    return [*(told if without else ()), *zero]
+    unfitted = [
+        f"{point.claim}: no exponent in {point.unfitted} is fitted: too few of its points are in"
+        " the regime of the lower bound"
+        for point in found.dropped
+        if point.unfitted
+    ]
+    unseeded = [
+        f"{claim}: its trials give other numbers each time, whatever the seed: what it measures"
+        " cannot be measured again"
+        for claim in found.unseeded
+    ]
+    return [*(told if without else ()), *zero, *dict.fromkeys(unfitted), *unseeded]
 
 
 def failures(found: Run) -> list[str]:
@@ -157,10 +160,9 @@ def _violated(row: Row | SlopeRow | CoverageRow) -> bool:
 
 def print_ordering(found: Ordering, console: Console) -> None:
     """The orderings that papers report, as measured."""
-    table = new_table(
+    table = Grouped(
         "orderings that papers report, as measured (no verdict on the code)",
-        ("experiment", "reported ahead", "of"),
-        ("ahead", "behind", "not separated", "better than releasing 0"),
+        ("experiment / reported", "ahead", "behind", "not separated", "better than 0"),
     )
     for tally in found.claims:
         pair = tally.pair
@@ -170,7 +172,7 @@ def print_ordering(found: Ordering, console: Console) -> None:
             rows = [row for row in found.rows if (row.experiment, row.method) == own]
             better = sum(row.against_zero == "better" for row in rows)
             counts.append(f"{better} of {len(rows)}")
-            table.add_row(pair.experiment, pair.first, pair.second, *counts)
+            table.add(escape(pair.experiment), f"{pair.first} ahead of {pair.second}", *counts)
     console.print(table)
 
 
@@ -207,7 +209,7 @@ def _cell_table(rows: Sequence[Row]) -> Grouped:
     )
     for row in rows:
         table.add(
-            _heading(row),
+            _heading(row.claim, row.estimator),
             numbers(row.point),
             f"{row.lower:.3g}",
             percent(row.measured),
@@ -218,8 +220,8 @@ def _cell_table(rows: Sequence[Row]) -> Grouped:
     return table
 
 
-def _heading(row: Row | CoverageRow) -> str:
-    return f"{escape(row.claim)}  [dim]{escape(row.estimator)}[/dim]"
+def _heading(claim: str, estimator: str) -> str:
+    return f"{escape(claim)}  [dim]{escape(estimator)}[/dim]"
 
 
 def _zero_text(row: Row) -> str:
@@ -245,11 +247,10 @@ def _slope_table(rows: Sequence[SlopeRow]) -> Grouped:
         ("claim / in", "fitted", "bound", "verdict"),
     )
     for row in rows:
-        half = (row.slope.ci_high - row.slope.ci_low) / 2
         table.add(
             escape(row.claim),
             f"{row.variable} ({row.regime})",
-            f"{row.slope.fitted:+.2f} ±{half:.2f}",
+            f"{row.slope.fitted:+.2f} ±{row.slope.half_width:.2f}",
             f"{row.expected:+.2f} ±{SLOPE_TOLERANCE:g}",
             _verdict_text(row),
         )
@@ -264,7 +265,7 @@ def _coverage_table(rows: Sequence[CoverageRow]) -> Grouped:
     for row in rows:
         found = row.measured
         table.add(
-            _heading(row),
+            _heading(row.claim, row.estimator),
             f"{row.level:g} ±{row.tolerance:g}",
             f"{found.risk:.4f}",
             f"{found.ci_low:.4f} to {found.ci_high:.4f}",
@@ -282,8 +283,7 @@ def _control_table(controls: Sequence[Control]) -> Grouped:
         table.add(
             escape(control.claim),
             escape(control.kind),
-            f"{control.shown:.3g}",
-            f"{RELATION[control.side]} {control.bound:.3g}",
+            *control.comparison,
             "[green]yes[/]" if control.broke else f"[bold red]NO[/]\n{control.reason}",
         )
     return table

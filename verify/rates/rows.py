@@ -207,9 +207,10 @@ class LevelControl:
     bound: float
 
     @property
-    def shown(self) -> float:
-        """The number that a table shows."""
-        return self.measured.risk
+    def comparison(self) -> tuple[str, str]:
+        """What was measured, and how it must stand to the bound, as tables show it."""
+        sign = "<" if self.side == "lower" else ">"
+        return f"{self.measured.risk:.3g}", f"{sign} {self.bound:.3g}"
 
     @property
     def broke(self) -> bool:
@@ -266,14 +267,19 @@ class SlopeControl:
         return f"exponent in {self.of.variable} shifted by one ({self.of.regime})"
 
     @property
-    def shown(self) -> float:
-        """The number that a table shows."""
-        return self.of.slope.fitted
-
-    @property
     def bound(self) -> float:
         """The shifted exponent; for log d the one that CWZ19: Theorem 3.3 claims."""
         return self.of.expected + 1
+
+    @property
+    def comparison(self) -> tuple[str, str]:
+        """The shifted exponent, measured as precisely as the fitted one, and what it must be told
+        from, as tables show it."""
+        slope = self.of.slope
+        return (
+            f"{self.bound:+.2f} ±{slope.half_width:.2f}",
+            f"≠ {self.of.expected:+.2f} ±{SLOPE_TOLERANCE:g}",
+        )
 
     @property
     def broke(self) -> bool:
@@ -296,7 +302,8 @@ class SlopeControl:
             "kind": self.kind,
             "side": self.side,
             "bound": self.bound,
-            "risk": self.shown,
+            "risk": self.of.slope.fitted,
+            "half_width": self.of.slope.half_width,
             "broke": self.broke,
             "reason": self.reason,
         }
@@ -357,6 +364,8 @@ class Run:
     coverage: Sequence[CoverageRow] = ()
     noise_as_stated: bool | None = None
     """Whether mechanisms draw the noise that they state; None where they were not asked."""
+    unseeded: Sequence[str] = ()
+    """Claims of one's own whose trials give other numbers each time."""
 
     def __repr__(self) -> str:
         return f"<run, exit code {self.exit_code}: {self.summary}>"
@@ -428,4 +437,5 @@ class Run:
             "ordering": self.ordering.as_json() if self.ordering else None,
             "tightness": [row.as_json() for row in self.tightness],
             "noise_as_stated": self.noise_as_stated,
+            "unseeded": list(self.unseeded),
         }

@@ -75,6 +75,7 @@ def run(
         dropped=grid.dropped,
         coverage=[row for part in found for row in part.coverage],
         noise_as_stated=noise_as_stated,
+        unseeded=[claim for claim, digest in rehearsed.items() if not digest],
     )
 
 

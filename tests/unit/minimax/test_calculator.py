@@ -24,7 +24,8 @@ from tests.commands import usage_error
 from tests.effort import part
 
 NUMBERS = {"statistical", "privacy", "total"}
-KEYS = {"name", "source", "kind", "assumptions", "closed_form", "latex", *NUMBERS}
+FORMS = {"closed_form", "closed_form_value", "latex"}
+KEYS = {"name", "source", "kind", "assumptions", *FORMS, *NUMBERS}
 APPROXIMATE = ["--epsilon", ".5", "--delta", str(10 / 10_000**1.1)]
 MEAN = ["mean", "--n", "10000", "--d", "20"]
 SPARSE = ["sparse-mean", "--n", "10000", "--d", "1000", "--s", "10"]

@@ -19,7 +19,8 @@ from tests.commands import usage_error
 RECORDS = ["local-regression", "--n", "10000", "--p", "20"]
 LABELS = ["label-regression", "--n", "10000", "--p", "20", "--s", "1"]
 NUMBERS = {"statistical", "privacy", "total"}
-KEYS = {"name", "source", "kind", "assumptions", "closed_form", "latex", *NUMBERS}
+FORMS = {"closed_form", "closed_form_value", "latex"}
+KEYS = {"name", "source", "kind", "assumptions", *FORMS, *NUMBERS}
 SUM = ["--interactive", "--loss", "sum"]
 
 

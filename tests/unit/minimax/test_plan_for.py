@@ -42,6 +42,17 @@ def test_a_level_is_bracketed(number: str, privacy: Any) -> None:
         assert (MEAN.best_upper(replace(privacy, **{number: level})).risk <= RISK) is proven
 
 
+@pytest.mark.parametrize(("number", "privacy"), [("epsilon", Pure(1.0)), ("mu", Gaussian(1.0))])
+def test_a_level_above_1_is_no_whole_number(number: str, privacy: Any) -> None:
+    """Between 4 and 16, say, both of which are."""
+    few = replace(MEAN, n=30)
+    for risk in (few.best_upper(replace(privacy, **{number: at})).risk for at in (1.3, 2.6, 7.1)):
+        found = plan_for(few, privacy, risk, number).enough_at
+        assert found is not None
+        assert few.best_upper(replace(privacy, **{number: found})).risk <= risk
+        assert few.best_upper(replace(privacy, **{number: 0.999 * found})).risk > risk
+
+
 @pytest.mark.parametrize(("problem", "number"), [(MEAN, "d"), (SPARSE, "d"), (SPARSE, "s")])
 def test_a_size_is_bracketed(problem: Any, number: str) -> None:
     privacy = ZeroConcentrated(0.1)
@@ -88,7 +99,7 @@ def answer(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     level = answer("mean --n 10000 --d 20 --plan --for rho --risk .01", capsys)
-    assert "no private estimator reaches it with rho <= 0.00096" in level
+    assert "no private estimator reaches it with rho <= 0.00097 " in level
     assert "proven to be reached at rho = 0.016" in level
     size = answer("mean --n 10000 --rho .1 --plan --for d --risk .01", capsys)
     assert "no private estimator reaches it at d = 89" in size
@@ -114,6 +125,22 @@ def test_closed_forms(capsys: pytest.CaptureFixture[str]) -> None:
     upper = json.loads(answer(f"{numbers} --json --upper", capsys))
     assert upper[0]["latex"] is None  # the least over estimators is no formula
     assert upper[1]["latex"]
+
+
+def test_closed_forms_are_told_apart_from_totals(capsys: pytest.CaptureFixture[str]) -> None:
+    """On the safe side, and here and there far away: both numbers are given."""
+    numbers = "mean --n 10000 --d 20 --epsilon .5 --delta 1e-6"
+    shown = answer(f"{numbers} --latex", capsys)
+    assert "may be much better. (a = radius)" in " ".join(shown.split())
+    for side, sign in (("", 1), (" --upper", -1)):
+        rows = json.loads(answer(f"{numbers} --json{side}", capsys))
+        both = [(r["total"], r["closed_form_value"]) for r in rows if r["closed_form_value"]]
+        assert all(sign * total >= sign * form * (1 - sign * 1e-12) for total, form in both)
+        assert any(total != pytest.approx(form, rel=0.2) for total, form in both)
+    outside = json.loads(answer("mean --n 10000 --d 20 --epsilon .5 --delta .4 --json", capsys))
+    missing = [row for row in outside if row["total"] is None]
+    assert missing
+    assert all(row["closed_form"] and row["closed_form_value"] is None for row in missing)
 
 
 def test_the_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -137,6 +138,32 @@ def test_another_service_is_no_scheduler(
         spread = ["--backend", "dask", "--scheduler", address]
         message = usage_error(main, [*OPTIONS, *spread], capsys)
     assert f"--scheduler: what answers at {address} is no dask scheduler, or too slow" in message
+
+
+def test_a_service_that_speaks_first_is_no_scheduler(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its words are taken for the length of a message of exabytes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def greet() -> None:
+            for _ in range(20):
+                with contextlib.suppress(OSError):
+                    server.accept()[0].sendall(b"SSH-2.0-OpenSSH_9.6p1 Ubuntu-3ubuntu13\r\n")
+
+        threading.Thread(target=greet, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        spread = ["--backend", "dask", "--scheduler", address]
+        message = usage_error(main, [*OPTIONS, *spread], capsys)
+    assert f"--scheduler: what answers at {address} is no dask scheduler" in message
+
+
+def test_an_address_that_needs_certificates_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spread = ["--backend", "dask", "--scheduler", "tls://127.0.0.1:1"]
+    message = usage_error(main, [*OPTIONS, *spread], capsys)
+    assert "--scheduler: what answers at tls://127.0.0.1:1 is no dask scheduler (TypeErr" in message
 
 
 def test_nobody_to_work_and_work_that_nobody_survives(

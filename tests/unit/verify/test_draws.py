@@ -137,37 +137,6 @@ def test_sums_are_those_of_clipped_records() -> None:
     assert abs(np.corrcoef(summed.T)[0, 1]) < 0.1
 
 
-@pytest.mark.parametrize("n", [200, 10_000])
-def test_every_clipped_column_has_a_mean_and_a_variance_of_its_own(n: int) -> None:
-    """Four columns near the clip, in one block of rows or in two, and one that is clipped 3 sigma
-    away; the mean of a clipped normal number is an integral."""
-    sigma, level = 0.5, 2.0
-    target = np.array([1.9, -2.2, 0.5, 1.7, -1.8])
-    instance, rng, draws = GaussianInstance(target, sigma), np.random.default_rng(3), 400
-    grid = np.linspace(-9, 9, 200_001)
-    clipped = np.clip(target[:, None] + sigma * grid, -level, level)
-    weights = stats.norm.pdf(grid) * (grid[1] - grid[0])
-    means = clipped @ weights
-    variances = clipped**2 @ weights - means**2
-    found = np.array([column_sums(instance, n, level, rng) for _ in range(draws)])
-    z = (found.mean(axis=0) - n * means) / np.sqrt(n * variances / draws)
-    assert (np.abs(z) < 5).all()
-    ratio = found.var(axis=0, ddof=1) / (n * variances)
-    assert (np.abs(ratio - 1) < 5 * np.sqrt(2 / draws)).all()
-    far = (target[2] - np.delete(means, 2)) / np.sqrt(np.delete(variances, 2) / draws / n)
-    assert (np.abs(far) > 5).all()  # what a column of another mean would show
-
-
-def test_columns_are_those_of_records_whatever_sigma_is() -> None:
-    for sigma in (0.5, 1.0, 3.0):
-        instance, rng = GaussianInstance(np.array([1.0, -2.0]), sigma), np.random.default_rng(4)
-        columns = instance.sample_columns(20_000, rng)
-        assert columns.shape == (20_000, 2)
-        for k, mean in enumerate(instance.target):
-            assert stats.kstest(columns[:, k], "norm", (mean, sigma)).pvalue > SURE
-            assert stats.kstest(columns[:, k], "norm", (mean, 1.1 * sigma)).pvalue < SURE
-
-
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from rich.console import Console
 from minimax.core.bound import Point
 from tests.commands import usage_error
 from tests.statistical.test_own_claims import Coins, NoisyCoin, claim
-from verify.rates import BadClaim, Claim, check, main
+from verify.rates import BadClaim, Claim, check, command, main
 from verify.rates.backends import FORKS
 from verify.rates.grid import Profile
 from verify.rates.judge import Verdict
@@ -280,6 +281,28 @@ def test_arguments_that_cannot_be_meant(options: dict[str, Any], told: str) -> N
     Path("there").touch()
     with pytest.raises(ValueError, match=f"^{re.escape(told)}"):
         check(claim(), **options)
+
+
+def test_a_check_after_an_interrupted_command_is_not_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "run", interrupted)
+        assert main([], claims=[claim()]) == command.INTERRUPTED
+    assert len(check(claim(), profile=FEW).cells) == 1
+
+
+def test_seeds_that_are_not_heeded_are_told() -> None:
+    class Restless(NoisyCoin):
+        def fit(self, X: np.ndarray) -> NoisyCoin:
+            self.random_state = None
+            return super().fit(X)
+
+    assert check(with_estimator(Restless), profile=FEW).unseeded == ["my/coin"]
+    assert check(claim(), profile=FEW).unseeded == []
 
 
 def test_losses_of_nothing_are_measured_and_told(capsys: pytest.CaptureFixture[str]) -> None:

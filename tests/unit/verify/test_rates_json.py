@@ -51,13 +51,14 @@ RECORDED = {
 CELL_ADDED = {"upper_vacuous", "zero_release", "zero_release_under_prior", "against_zero"}
 CELL_ADDED |= {"noticed_from", "reason"}
 ADDED = {
-    "run": {"coverage", "tightness", "noise_as_stated"},
+    "run": {"coverage", "tightness", "noise_as_stated", "unseeded"},
     "summary": {"coverage", "worse_than_zero", "not_tight_enough"},
     "cell": CELL_ADDED,
     "worst case": CELL_ADDED,
     "slope": {"reason"},
     "level control": {"reason"},
-    "slope control": {"reason"},
+    "slope control": {"half_width", "reason"},
+    "dropped": {"unfitted"},
 }
 COVERAGE = (
     "claim point estimator privacy level tolerance trials seed coverage ci_low ci_high verdict"

@@ -85,13 +85,18 @@ def test_claims_are_listed_whole() -> None:
     text = printed(list_claims, all_claims(), EXTRAS)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= 80
-    assert all(claim.name in text for claim in all_claims() if len(claim.name) < 30)
+    assert all(claim.name in text for claim in all_claims())
 
 
 def test_orderings_are_whole() -> None:
     text = printed(print_ordering, example().ordering)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= 80
+    tally = example().ordering.claims[0]
+    named = replace(tally.pair, experiment="CWZ19 low-dimensional", second="Johnson-Lindenstrauss")
+    found = replace(example().ordering, claims=[replace(tally, pair=named)])
+    words = printed(print_ordering, found).split()
+    assert {"low-dimensional", "Johnson-Lindenstrauss"} <= set(words)  # in one piece
 
 
 def test_the_summary_is_ten_lines_and_failures() -> None:
@@ -108,6 +113,35 @@ def test_the_summary_is_ten_lines_and_failures() -> None:
     ]
     assert "exponent not matched in n: -12.34, the bound has +1.00" in bad[12]
     assert any("interval too wide to reject an exponent one off" in line for line in bad)
+
+
+def test_the_summary_says_what_no_verdict_does() -> None:
+    """After what failed, in lines that fit; and a run in which nothing was judged is not well."""
+    run = failing()
+    dropped = [replace(run.dropped[0], claim="mine", unfitted=name) for name in ("n", "n", "d")]
+    told = replace(run, dropped=dropped, unseeded=["restless"])
+    lines = printed(print_summary, told, width=400).splitlines()
+    lost = [line for line in lines if line.startswith("mine: no exponent")]
+    assert [line.partition(" is fitted")[0] for line in lost] == [
+        "mine: no exponent in n",
+        "mine: no exponent in d",
+    ]
+    assert lines[-1].startswith("restless: its trials give other numbers each time")
+    assert lines.index(lost[0]) > max(k for k, line in enumerate(lines) if "broken" in line)
+    assert max(map(len, printed(print_summary, told).splitlines())) <= 80
+    nothing = replace(run, cells=[], slopes=[], controls=[], coverage=())
+    assert printed(print_summary, nothing).splitlines()[9] == "nothing was judged"
+
+
+def test_the_control_of_an_exponent_shows_what_is_told_apart() -> None:
+    """The shifted exponent, as precise as the fitted one, wherever that lies."""
+    row = replace(example().slopes[0], slope=Slope(1.99, 1.92, 2.06, 0.0), expected=1.0)
+    control = SlopeControl(row)
+    assert control.broke
+    assert control.comparison == ("+2.00 ±0.07", "≠ +1.00 ±0.3")
+    text = printed(print_report, replace(example(), controls=[control]))
+    assert "+2.00 ±0.07 ≠ +1.00 ±0.3" in " ".join(text.split())
+    assert control.as_json()["half_width"] == pytest.approx(0.07)
 
 
 def test_the_width_of_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
