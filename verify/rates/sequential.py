@@ -60,8 +60,8 @@ LOOKS = tuple(2 ** (k / 2) for k in range(-4, 7))
 """When it is looked at, in units of a task's full number of trials."""
 FEWEST = 32
 """Trials of a first look, at least, where the full number is not smaller."""
-PIECE = 8e6
-"""Numbers that are drawn in the time of a short piece of work, a twentieth of a second. The trials
+PIECE = 6e6
+"""Numbers that are drawn in the time of a short piece of work, some 40 milliseconds. The trials
 that a task gets at a look are cut into (numbers/PIECE)^(2/3) pieces: many workers share what little
 is left at the last looks, and a long run does not hand out pieces faster than one process can
 (`bench/scaling.py`). Who works does not matter, so what is kept is found again by anyone."""
