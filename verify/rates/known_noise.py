@@ -25,11 +25,11 @@ each has half of the error, whatever decides between them.
 **What is nominal.** Both are Student's intervals. A loss that is convex in a surplus leaves, once
 that is subtracted, a rest that is skewed more, for its size, than the loss was: that of w^4, one
 coordinate, is missed up to twice as often as w^4 itself, and that of |w|^4 of eight coordinates two
-to four times as often, the more so the stricter the level. What so few trials did not show of a loss
-might be in no surplus: so intervals are `LEAST` times as wide as those of plain losses at least.
-Where DOUBT chooses, the mean of what is chosen is off by some hundredths of its standard error. A
-sampler whose records had another variance than it states is guarded against by DOUBT, and by tests
-of its law: subtracting leads from what it draws towards what it states.
+to four times as often, the more so the stricter the level. What so few trials did not show of a
+loss might be in no surplus: so intervals are `LEAST` times as wide as those of plain losses at
+least. Where DOUBT chooses, the mean of what is chosen is off by some hundredths of its standard
+error. A sampler whose records had another variance than it states is guarded against by DOUBT, and
+by tests of its law: subtracting leads from what it draws towards what it states.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def test_pieces_are_all_trials_once_and_grow_with_the_work() -> None:
     assert [p.last - p.first for p in cut] == 16 * [4]
     assert len(pieces(alone, 0, 512)) == 64
     assert pieces(large, 5, 5) == []
-    assert len(pieces(Draws("a"), 0, 30)) == 1
+    assert len(pieces(Draws("a"), 0, 20)) == 1
     assert len(pieces(large, 0, 3)) == 3
 
 
