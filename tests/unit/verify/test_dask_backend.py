@@ -38,12 +38,19 @@ class Fragile(LaplaceMean):
     '''The first fit to 50 records leaves its process number and waits to be killed.'''
 
     def fit(self, X):
-        if len(X) == 50 and not (HERE / "killed").exists():
-            (HERE / f"running-{os.getpid()}").touch()
+        if len(X) == 50 and self.is_first():
+            (HERE / "running" / str(os.getpid())).touch()
             end = time.monotonic() + 90
             while not (HERE / "killed").exists() and time.monotonic() < end:
                 time.sleep(0.01)
         return super().fit(X)
+
+    def is_first(self):
+        try:
+            (HERE / "running").mkdir()
+        except FileExistsError:
+            return False
+        return True
 
 SWEEPS = tuple(replace(sweep, weight=WEIGHT) for sweep in CLAIM.sweeps)
 MINE = replace(CLAIM, estimator_at=lambda p: Fragile(SHARE * p["epsilon"]), sweeps=SWEEPS)
@@ -91,10 +98,10 @@ def killer(folder: Path) -> threading.Thread:
 
     def kill() -> None:
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and not list(folder.glob("running-*")):
+        while time.monotonic() < end and not list(folder.glob("running/*")):
             time.sleep(0.01)
-        for path in folder.glob("running-*"):
-            os.kill(int(path.name.split("-")[1]), signal.SIGKILL)
+        for path in folder.glob("running/*"):
+            os.kill(int(path.name), signal.SIGKILL)
         (folder / "killed").touch()
 
     made = threading.Thread(target=kill)
@@ -107,8 +114,8 @@ def test_a_killed_worker_changes_nothing(cluster: LocalCluster, folder: Path) ->
     spread = ["--backend", "dask", "--scheduler", cluster.scheduler_address, "--results", "far"]
     code = main([*OPTIONS, *spread, "--json", "far.json"])
     thread.join()
-    (victim,) = folder.glob("running-*")  # one was killed, and who did its work again was not
-    assert int(victim.name.split("-")[1]) != os.getpid()
+    (victim,) = folder.glob("running/*")  # one was killed, and who did its work again was not
+    assert int(victim.name) != os.getpid()
     assert main([*OPTIONS, "--jobs", "1", "--results", "near", "--json", "near.json"]) == code
     assert (folder / "far.json").read_bytes() == (folder / "near.json").read_bytes()
     far, near = ({p.name for p in (folder / k).glob("[0-9a-f]*.json")} for k in ("far", "near"))
