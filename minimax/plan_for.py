@@ -16,8 +16,10 @@ SIZES = ("d", "p", "s")
 LARGEST_SIZE = 2**20
 LEVEL_GRID = tuple(4.0**k for k in range(-10, 4))
 """Levels that are tried first; those of rho are half their squares, as for Gaussian noise."""
-STEPS = 20
-"""Of a bisection: of levels between two of the grid, to six digits; of sizes, to the last one."""
+STEPS = 64
+"""Of a bisection at the most: sizes are found to the last one."""
+CLOSE = 1e-5
+"""Levels are, to this part of them."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,8 @@ def _bisected(asked: Asked, no: float, yes: float, middle: Middle) -> float:
 
 
 def _between(no: float, yes: float) -> float:
-    """Of levels."""
-    return math.sqrt(no * yes)
+    """Of levels; one of the two if they are close."""
+    return yes if abs(no / yes - 1) < CLOSE else math.sqrt(no * yes)
 
 
 def _halfway(no: float, yes: float) -> float:

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from minimax.calculator import Row, closed_form
-from minimax.core.bound import Bound, OutsideRegime, Point
+from minimax.core.bound import Bound, Point
 from minimax.core.privacy import Privacy
 from minimax.core.problem import Problem
 from minimax.core.symbolic import PLAIN_LETTERS, symbol
@@ -125,12 +125,14 @@ def _form(bound: Bound, point: Point) -> JSON:
 
 def _form_value(bound: Bound, point: Point) -> float | None:
     """The closed form that is printed, at the point: it is not as near as the total. None outside
-    the regime, and where the numbers are too far apart to compute it."""
+    the regime, where the numbers are too far apart, and for a form of one's own that cannot be
+    computed."""
     known = {k: v for k, v in point.items() if k in bound.parameters}
     try:
-        return Bound.closed_form(bound, **known)  # some upper bounds have a nearer one there
-    except (OutsideRegime, ArithmeticError):
+        found = Bound.closed_form(bound, **known)  # some upper bounds have a nearer one there
+    except Exception:
         return None
+    return found if math.isfinite(found) else None
 
 
 def _form_json(

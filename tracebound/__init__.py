@@ -4,4 +4,4 @@ What can be imported are the packages `minimax`, `estimators`, `attacks` and `ve
 holds the version and the command ``tracebound``.
 """
 
-__version__ = "0.12.0"
+__version__ = "0.13.0"

@@ -32,7 +32,12 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from verify.rates import claim
 
-    return getattr(claim, name)
+    value = globals()[name] = getattr(claim, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def main(argv: list[str] | None = None, claims: Sequence[Claim] | None = None) -> int:

@@ -175,6 +175,7 @@ def _heeded_interrupt() -> Iterator[None]:
         STOPPED.set()
         raise KeyboardInterrupt
 
+    STOPPED.clear()
     if threading.current_thread() is not threading.main_thread():
         yield
         return

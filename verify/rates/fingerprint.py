@@ -82,13 +82,21 @@ def _folders(modules: Iterable[ModuleType]) -> set[Path]:
 
 
 def _own_files(claims: Sequence[Claim]) -> set[Path]:
-    made_in = {module.__name__ for claim in claims for module in _modules(claim)}
+    made_in = {name for claim in claims for name in _module_names(claim)}
+    for name in sorted(made_in - set(sys.modules)):
+        raise NoSource(f"{name} is no module that is imported")
     files = [_file(m, required=m.__name__ in made_in) for m in own_modules(claims)]
     return {path for path in files if path is not None}
 
 
 def _modules(claim: Claim) -> Iterator[ModuleType]:
-    """The modules outside the packages in which a claim's parts are defined."""
+    """The modules outside the packages in which a claim's parts are defined, if imported."""
+    for name in _module_names(claim):
+        if name in sys.modules:
+            yield sys.modules[name]
+
+
+def _module_names(claim: Claim) -> Iterator[str]:
     parts: Iterable[object] = (
         claim.problem,
         claim.estimator_at,
@@ -105,9 +113,7 @@ def _modules(claim: Claim) -> Iterator[ModuleType]:
         name = getattr(part, "__module__", None)
         root = (name or "").split(".")[0]
         if name and (root == "__main__" or root not in NOT_OWN):
-            if name not in sys.modules:
-                raise NoSource(f"{name} is no module that is imported")
-            yield sys.modules[name]
+            yield name
 
 
 def _file(module: ModuleType, required: bool = False) -> Path | None:

@@ -199,9 +199,10 @@ def fit_slope(
     c' V c: with `correlations` of the measured risks, whose trials may share their draws, V has a
     part `TRUSTED` of the covariances that these give. (Where numbers of trials differ they may not
     fit together: a variance that came out negative counts as none.) Logarithms reach farther down
-    than up, and the more so the farther: either end of the exponent's interval has the ends that
-    lead there, of the cells' intervals at its own level. It is nominal, as that of Student's
-    intervals is. Of a risk of 0 there is no exponent.
+    than up, and the more so the farther. Independent risks may lead to either end of the exponent's
+    interval by different ends of the cells', and risks that are off together by the same: both
+    ends are as far as the farthest that these come to, at the exponent's own level. It is nominal,
+    as that of Student's intervals is. Of a risk of 0 there is no exponent.
     """
     if any(m.risk <= 0 for m in measured):
         return Slope(math.nan, -math.inf, math.inf, math.nan)
@@ -210,7 +211,7 @@ def fit_slope(
     shares = _leverage(log_x)
     fitted = float(shares @ log_y)
 
-    def half(reach: NDArray[np.float64]) -> float:
+    def length(reach: NDArray[np.float64]) -> float:
         scaled = shares * reach
         alone = float(scaled @ scaled)
         if correlations is None:
@@ -219,10 +220,10 @@ def fit_slope(
         return math.sqrt((1 - TRUSTED) * alone + TRUSTED * together)
 
     below, above = _log_reach(measured, shares, alpha, states)
-    low = fitted - half(np.where(shares > 0, below, above))
-    high = fitted + half(np.where(shares > 0, above, below))
+    apart = np.where(shares > 0, below, above), np.where(shares > 0, above, below)
+    half = max(map(length, (below, above, *apart)))
     intercept = float(log_y.mean()) - fitted * float(log_x.mean())
-    return Slope(fitted, low, high, intercept)
+    return Slope(fitted, fitted - half, fitted + half, intercept)
 
 
 def slope_shares(

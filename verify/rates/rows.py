@@ -277,7 +277,7 @@ class SlopeControl:
         from, as tables show it."""
         slope = self.of.slope
         return (
-            f"{self.bound:+.2f} ±{slope.half_width:.2f}",
+            f"if {self.bound:+.2f} ±{slope.half_width:.2f}",
             f"≠ {self.of.expected:+.2f} ±{SLOPE_TOLERANCE:g}",
         )
 

@@ -43,7 +43,8 @@ def run(
     they are. What `results` has is not run again. A `backend` takes the place of `jobs` processes.
     """
     grid = build(claims, profile)
-    rehearsed = rehearse(claims, grid) if own else {}
+    with threadpool_limits(limits=1):  # as in trials: with more of them last digits may differ
+        rehearsed = rehearse(claims, grid) if own else {}
     known = results or Results(None)
     # Claims of one's own may draw their noise by any other mechanism, of which nobody knows.
     noise_as_stated = None if own else as_stated(seed)

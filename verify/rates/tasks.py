@@ -103,7 +103,7 @@ class ClaimTask:
 def _written(parts: object) -> str:
     """The parts with all of their numbers, and without where they are in memory."""
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
-        return re.sub(r" at 0x[0-9a-f]+", "", repr(parts))
+        return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(parts))
 
 
 def weakened(point: Point, factor: float) -> dict[str, float]:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sympy
 
 from minimax.__main__ import main
 from minimax.catalogue import PROBLEMS
 from minimax.core.privacy import Approximate, Gaussian, Pure, ZeroConcentrated
+from minimax.core.symbolic import symbol
 from minimax.plan_for import LARGEST_SIZE, plan_for
 from minimax.problems.mean import MeanProblem
 from minimax.problems.sparse_mean import SparseMeanProblem
@@ -70,6 +72,16 @@ def test_a_size_is_bracketed(problem: Any, number: str) -> None:
         assert replace(problem, **{number: at - 1}).best_lower(privacy).risk <= RISK
 
 
+def test_the_largest_sizes_are_found_to_the_last_one() -> None:
+    """Between 2^20 and the largest there may be more than a bisection of 20 steps tells."""
+    problem, privacy = SparseMeanProblem(10**15, 10**9, 1), ZeroConcentrated(1.0)
+    found = plan_for(problem, privacy, 1e-7, "s").enough_at
+    assert found is not None
+    assert found > 2**20
+    assert replace(problem, s=int(found)).best_upper(privacy).risk <= 1e-7
+    assert replace(problem, s=int(found) + 1).best_upper(privacy).risk > 1e-7
+
+
 def test_what_no_budget_reaches() -> None:
     """Statistics alone exclude it: at the largest budget that was tried, and so at all."""
     found = plan_for(MEAN, ZeroConcentrated(1.0), 1e-4, "rho")
@@ -125,6 +137,20 @@ def test_closed_forms(capsys: pytest.CaptureFixture[str]) -> None:
     upper = json.loads(answer(f"{numbers} --json --upper", capsys))
     assert upper[0]["latex"] is None  # the least over estimators is no formula
     assert upper[1]["latex"]
+
+
+@pytest.mark.parametrize("form", ["1/(n + m)", "Function('F')(n)", "oo*n", "nan*n"])
+def test_a_closed_form_that_cannot_be_computed_has_no_value(
+    form: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {"n": symbol("n"), "m": sympy.Symbol("m"), "Function": sympy.Function}
+    found = eval(form, {**names, "oo": sympy.oo, "nan": sympy.nan})
+    bounds = MEAN.lower(ZeroConcentrated)
+    changed = [replace(bounds[0], expression=lambda: found)]
+    monkeypatch.setattr(MeanProblem, "lower", lambda self, model: changed)
+    (row,) = json.loads(answer("mean --n 10000 --d 20 --rho .1 --json", capsys))
+    assert row["total"] > 0
+    assert row["closed_form_value"] is None
 
 
 def test_closed_forms_are_told_apart_from_totals(capsys: pytest.CaptureFixture[str]) -> None:

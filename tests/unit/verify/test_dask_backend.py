@@ -170,7 +170,7 @@ def test_an_address_that_needs_certificates_is_refused(
 ) -> None:
     spread = ["--backend", "dask", "--scheduler", "tls://127.0.0.1:1"]
     message = usage_error(main, [*OPTIONS, *spread], capsys)
-    assert "--scheduler: what answers at tls://127.0.0.1:1 is no dask scheduler (TypeErr" in message
+    assert "--scheduler: what answers at tls://127.0.0.1:1 is no dask scheduler" in message
 
 
 def test_nobody_to_work_and_work_that_nobody_survives(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import runpy
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 from minimax.methods.priors import SignInstance
 from tests.own_claims import folder_with_claims, kept
-from verify.rates import Claim, check
+from verify.rates import Claim, check, main
 from verify.rates.fingerprint import NoSource, fingerprint, own_modules, packages_digest
 from verify.rates.grid import Profile
 
@@ -150,6 +151,18 @@ def test_another_version_of_a_library_is_another_fingerprint(
     assert packages_digest.__wrapped__() == before
     monkeypatch.setattr(importlib.import_module(library), "__version__", "0.0")
     assert packages_digest.__wrapped__() != before
+
+
+def test_parts_of_no_module_are_measured_and_not_kept(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = runpy.run_path(str(folder / "own_theorem.py"))["CLAIM"]
+    few = replace(found.sweeps[0], variables=(), weight=1)
+    code = main(["--jobs", "1", "--summary"], claims=[replace(found, sweeps=(few,))])
+    said = capsys.readouterr().out
+    assert code == 0
+    assert "results are not kept: <run_path> is no module that is imported" in said
+    assert "all is well" in said
 
 
 def test_a_fingerprint_needs_sources(folder: Path) -> None:

@@ -301,6 +301,16 @@ def test_seeds_that_are_not_heeded_are_told() -> None:
             self.random_state = None
             return super().fit(X)
 
+    class Seeded(NoisyCoin):
+        """Its seed is an attribute, and no parameter."""
+
+        def __init__(self, epsilon: float = 1.0) -> None:
+            super().__init__(epsilon)
+
+        def get_params(self, deep: bool = True) -> dict[str, object]:
+            return {"epsilon": self.epsilon}
+
+    assert check(with_estimator(Seeded), profile=FEW).unseeded == []
     assert check(with_estimator(Restless), profile=FEW).unseeded == ["my/coin"]
     assert check(claim(), profile=FEW).unseeded == []
 

@@ -219,6 +219,17 @@ def test_correlations_that_do_not_fit_together_make_no_interval_vanish() -> None
     assert same.ci_high - same.ci_low == pytest.approx(tenth, rel=0.05)
 
 
+def test_risks_that_are_off_together_lead_to_an_end_that_is_held() -> None:
+    """Both at the lower ends of intervals of other lengths, or both at the upper ones."""
+    x, alpha = [1.0, 10.0], 0.01
+    cells = [Measurement(1.0, 1 - half, 1 + half, 200, 0) for half in (0.3, 0.6)]
+    found = fit_slope(x, cells, alpha, 1, np.ones((2, 2)))
+    for sign in (-1, 1):
+        ends = [math.log1p(sign * half) for half in (0.3, 0.6)]
+        exponent = (ends[1] - ends[0]) / math.log(10)
+        assert found.ci_low < exponent < found.ci_high
+
+
 def test_an_exponent_has_the_freedom_of_the_fewest_trials_that_count() -> None:
     """And the ends of the cells' intervals at its own level: of the middle one nothing counts."""
     x, alpha, states = [0.5, 1.0, 2.0], 1e-4, 1000
@@ -229,7 +240,7 @@ def test_an_exponent_has_the_freedom_of_the_fewest_trials_that_count() -> None:
         return found.ci_high - found.ci_low
 
     far = 0.1 * student_quantile(40, alpha / states) / student_quantile(40, alpha)
-    expected = math.hypot(math.log1p(-far), math.log1p(far)) / math.log(2)
+    expected = -math.sqrt(2) * math.log1p(-far) / math.log(2)
     assert width(few, few, few) == pytest.approx(expected)
     assert width(many, few, many) == pytest.approx(width(many, many, many))
     assert width(few, many, few) == pytest.approx(expected)

@@ -138,9 +138,9 @@ def test_the_control_of_an_exponent_shows_what_is_told_apart() -> None:
     row = replace(example().slopes[0], slope=Slope(1.99, 1.92, 2.06, 0.0), expected=1.0)
     control = SlopeControl(row)
     assert control.broke
-    assert control.comparison == ("+2.00 ±0.07", "≠ +1.00 ±0.3")
+    assert control.comparison == ("if +2.00 ±0.07", "≠ +1.00 ±0.3")
     text = printed(print_report, replace(example(), controls=[control]))
-    assert "+2.00 ±0.07 ≠ +1.00 ±0.3" in " ".join(text.split())
+    assert "if +2.00 ±0.07 ≠ +1.00 ±0.3" in " ".join(text.split())
     assert control.as_json()["half_width"] == pytest.approx(0.07)
 
 
